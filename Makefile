@@ -1,0 +1,99 @@
+# Cloud Parallel Transfer. `make demo` and `make test` install what they need into this checkout first.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+UV := .tools/bin/uv
+RUN := $(UV) run --frozen --no-sync
+CRATE := relay-ami/relay
+DAEMON := relay-ami/dist/x86_64/cpt-relay
+DAEMON_SOURCES := $(shell find $(CRATE)/src $(CRATE)/.cargo $(CRATE)/Cargo.toml $(CRATE)/Cargo.lock -type f 2>/dev/null)
+SYNTH_SOURCES := $(shell find infra statemachine lambdas -type f -not -name '*.pyc' 2>/dev/null) cdk.json package-lock.json
+ARGS ?=
+
+# Where the operating system keeps its own certificates, uv and cargo should use them too.
+export UV_SYSTEM_CERTS := 1
+export UV_LINK_MODE := copy
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help setup demo test lint test-python test-infra test-daemon daemon synth bench bench-control aws-smoke clean down
+
+help:  ## Show this list
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
+
+setup: .tools/stamp .venv/stamp node_modules/stamp  ## Install what is missing into this checkout
+
+.tools/stamp: tools/requirements.txt tools/check-prerequisites.sh
+	@tools/check-prerequisites.sh
+	@echo "setup: uv and the AWS command line, into .tools"
+	@[ -x .tools/bin/python3 ] || python3 -m venv .tools
+	@.tools/bin/python3 -m pip install --quiet --require-hashes -r tools/requirements.txt
+	@touch $@
+
+.venv/stamp: .tools/stamp uv.lock pyproject.toml
+	@echo "setup: Python packages, into .venv"
+	@$(UV) sync --frozen --quiet
+	@touch $@
+
+node_modules/stamp: .tools/stamp package-lock.json
+	@echo "setup: the CDK, into node_modules"
+	@npm ci --silent --no-audit --no-fund
+	@touch $@
+
+lambdas/requirements.txt: uv.lock pyproject.toml | .tools/stamp
+	@$(UV) export --frozen --quiet --only-group lambdas --no-emit-project --format requirements-txt -o $@ > /dev/null
+
+daemon: $(DAEMON)  ## Build the relay daemon
+
+$(DAEMON): $(DAEMON_SOURCES) | .tools/stamp
+	@echo "build: cpt-relay (the first time takes some minutes)"
+	@cd $(CRATE) && cargo build --release --locked
+	@mkdir -p $(@D)
+	@cp $(CRATE)/target/release/cpt-relay $@.new && mv $@.new $@
+
+synth: cdk.out/manifest.json  ## Synthesize the CloudFormation templates into cdk.out
+
+cdk.out/manifest.json: $(SYNTH_SOURCES) $(DAEMON) | node_modules/stamp .venv/stamp
+	@echo "build: synthesizing the templates"
+	@npx --no-install cdk synth --quiet
+	@touch $@
+
+demo: synth  ## Move real files through relays on this machine
+	@$(RUN) python -m cli.demo $(ARGS)
+
+test: lint test-infra test-daemon test-python  ## Everything that CI checks
+
+lint: synth  ## All linters and type checkers
+	@$(RUN) ruff check .
+	@$(RUN) ruff format --check .
+	@$(RUN) mypy
+	@$(RUN) lint-imports
+	@$(RUN) cfn-lint cdk.out/*.template.json
+	@npm run --silent lint
+	@npx --no-install asl-validator --json-path statemachine/transfer.asl.json
+	@cd $(CRATE) && cargo fmt --check && cargo clippy --release --locked --all-targets --quiet -- -D warnings
+
+test-infra: synth
+	@npm test --silent
+
+test-daemon: | .tools/stamp
+	@cd $(CRATE) && cargo test --release --locked --quiet
+
+test-python: synth
+	@$(RUN) pytest $(ARGS)
+
+bench: bench-control  ## All benchmarks; each writes bench/out/NAME.json
+
+bench-control: synth  ## From start-execution to the first byte
+	@$(RUN) python -m bench.control
+
+aws-smoke: synth  ## Opt-in: a real 1 GB transfer on AWS (needs credentials; never run so far)
+	@$(RUN) python -m bench.aws_smoke $(ARGS)
+
+down:  ## Stop the local cloud and remove what it left
+	@$(RUN) cpt local down
+
+clean:  ## Remove everything that was built or installed here
+	@[ ! -x .venv/bin/cpt ] || $(RUN) cpt local down || true
+	rm -rf .venv .tools node_modules cdk.out .cache .local bench/out $(CRATE)/target relay-ami/dist
