@@ -1,0 +1,61 @@
+/** What the Lambdas read from their environment; `lambdas/runtime/environment.py` is the other end of it. */
+
+import { Settings } from '../config';
+import { controlBucketName, DaemonAsset, stateMachineName, tableName } from '../names';
+
+/**
+ * One environment for every function: a function that reads one more key tomorrow needs no change here.
+ * Lambda allows 4 KB in all; DAEMON_ASSETS takes about 260 bytes a region, hence the bound of ten regions in `config.ts`.
+ */
+export interface FunctionEnvironment extends Record<string, string> {
+  /** Name of the deployment, also the value of the tag `cpt:deployment`. */
+  readonly DEPLOYMENT_NAME: string;
+  readonly HOME_REGION: string;
+  /** JSON list of the enrolled regions. */
+  readonly REGIONS: string;
+  readonly TRANSFERS_TABLE: string;
+  readonly CHUNKS_TABLE: string;
+  readonly NODES_TABLE: string;
+  readonly PROFILES_TABLE: string;
+  readonly CONTROL_TOKENS_TABLE: string;
+  readonly IDEMPOTENCY_TABLE: string;
+  readonly CONTROL_BUCKET: string;
+  readonly EVENT_BUS: string;
+  readonly STATE_MACHINE_NAME: string;
+  /** JSON list of the instance types that may be launched, in order of preference. */
+  readonly INSTANCE_TYPES: string;
+  /** Whole number of relay pairs that one transfer may have at most. */
+  readonly MAX_PAIRS: string;
+  /** Seconds that each pair is measured. */
+  readonly PRE_TEST_SECONDS: string;
+  /** `internet` or `peering`. */
+  readonly INTER_REGION_PATH: string;
+  /** JSON `{region: {"uri": "s3://…", "sha256": "hex"}}`: the daemon in each region. */
+  readonly DAEMON_ASSETS: string;
+}
+
+/** Daemon assets by region. */
+export type DaemonAssets = Readonly<Record<string, DaemonAsset>>;
+
+/** The environment of every function of the deployment. */
+export function functionEnvironment(settings: Settings, daemonAssets: DaemonAssets): FunctionEnvironment {
+  return {
+    DEPLOYMENT_NAME: settings.name,
+    HOME_REGION: settings.homeRegion,
+    REGIONS: JSON.stringify(settings.regions.map(({ region }) => region)),
+    TRANSFERS_TABLE: tableName(settings, 'transfers'),
+    CHUNKS_TABLE: tableName(settings, 'chunks'),
+    NODES_TABLE: tableName(settings, 'nodes'),
+    PROFILES_TABLE: tableName(settings, 'profiles'),
+    CONTROL_TOKENS_TABLE: tableName(settings, 'control-tokens'),
+    IDEMPOTENCY_TABLE: tableName(settings, 'idempotency'),
+    CONTROL_BUCKET: controlBucketName(settings),
+    EVENT_BUS: settings.name,
+    STATE_MACHINE_NAME: stateMachineName(settings),
+    INSTANCE_TYPES: JSON.stringify(settings.instanceTypes),
+    MAX_PAIRS: String(settings.maxPairs),
+    PRE_TEST_SECONDS: String(settings.preTestSeconds),
+    INTER_REGION_PATH: settings.interRegionPath,
+    DAEMON_ASSETS: JSON.stringify(daemonAssets),
+  };
+}

@@ -1,0 +1,97 @@
+/** The physical names of docs/design/001-borders.md, each derived in one place. */
+
+import { Aws } from 'aws-cdk-lib';
+import { Settings } from './config';
+
+/** Handlers that are tasks of the state machine, in the order of the workflow. */
+export const STAGES = [
+  'validate_request',
+  'resolve_paths',
+  'survey_ends',
+  'estimate_transfer',
+  'plan_chunks',
+  'start_transfer',
+  'spawn_relays',
+  'await_relays',
+  'pre_test_relays',
+  'join_relays',
+  'verify_transfer',
+  'tear_down',
+  'write_report',
+] as const;
+
+/** Handlers that a rule or a schedule invokes. */
+export const REACTIONS = ['retry_chunk', 'replace_relay', 'finish_transfer', 'reconcile', 'sweep_execution'] as const;
+
+export type Stage = (typeof STAGES)[number];
+export type Reaction = (typeof REACTIONS)[number];
+export type Handler = Stage | Reaction;
+
+/** Roles of `cpt-relay` that an SSM document starts, and `stop`. */
+export const DOCUMENTS = ['scan', 'receive', 'send', 'relay', 'probe', 'stop'] as const;
+export type Document = (typeof DOCUMENTS)[number];
+
+export const TABLES = ['transfers', 'chunks', 'nodes', 'profiles', 'control-tokens', 'idempotency'] as const;
+export type TableName = (typeof TABLES)[number];
+
+/** Port that every daemon listens on. */
+export const DAEMON_PORT = 4600;
+
+/** Where a region's daemon lies and what its bytes hash to. */
+export interface DaemonAsset {
+  /** `s3://bucket/key`, with the account as a pseudo parameter. */
+  readonly uri: string;
+  /** SHA-256 of the file, hex. */
+  readonly sha256: string;
+}
+
+/** Tag that all of a deployment's resources and instances carry; its value is the deployment's name. */
+export const DEPLOYMENT_TAG = 'cpt:deployment';
+
+/** Prefix of the control bucket under which a transfer's objects lie. */
+export const TRANSFERS_PREFIX = 'transfers/';
+
+/** `spawn_relays` → `SpawnRelays`. */
+export function pascalCase(handler: string): string {
+  return handler.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** `spawn_relays` → `cpt-spawn-relays`. */
+export function functionName(settings: Settings, handler: Handler): string {
+  return `${settings.name}-${handler.replaceAll('_', '-')}`;
+}
+
+/** Placeholder of a stage's function in `transfer.asl.json`, without `${}`. */
+export function functionPlaceholder(stage: Stage): string {
+  return `${pascalCase(stage)}FunctionArn`;
+}
+
+export function tableName(settings: Settings, table: TableName): string {
+  return `${settings.name}-${table}`;
+}
+
+export function controlBucketName(settings: Settings): string {
+  return `${settings.name}-control-${Aws.ACCOUNT_ID}-${settings.homeRegion}`;
+}
+
+export function stateMachineName(settings: Settings): string {
+  return `${settings.name}-transfer`;
+}
+
+/** Name of the relay role and of its instance profile: IAM is global, so the region is part of it. */
+export function relayRoleName(settings: Settings, region: string): string {
+  return `${settings.name}-relay-${region}`;
+}
+
+export function launchTemplateName(settings: Settings): string {
+  return `${settings.name}-relay`;
+}
+
+export function documentName(settings: Settings, document: Document): string {
+  return `${settings.name}-${document}`;
+}
+
+/** ARN of a resource of this account; `region` is empty for IAM. */
+export function arn(service: string, region: string, resource: string): string {
+  return `arn:${Aws.PARTITION}:${service}:${region}:${Aws.ACCOUNT_ID}:${resource}`;
+}
