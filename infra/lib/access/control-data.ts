@@ -1,0 +1,76 @@
+/** What functions may do with the tables, the bucket, the bus and the executions of the control plane. */
+
+import { Aws } from 'aws-cdk-lib';
+import { arn, controlBucketName, stateMachineName, TableName, tableName, TRANSFERS_PREFIX } from '../names';
+import { Settings } from '../config';
+import { Access } from './access';
+
+type ItemAction =
+  | 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'BatchWriteItem' | 'ConditionCheckItem';
+
+/** Named item actions on one table. */
+export function table(settings: Settings, name: TableName, ...actions: readonly ItemAction[]): Access {
+  return {
+    actions: actions.map((action) => `dynamodb:${action}`),
+    resources: [arn('dynamodb', settings.homeRegion, `table/${tableName(settings, name)}`)],
+  };
+}
+
+/** Query on one index of a table, not on the table. */
+export function index(settings: Settings, name: TableName, indexName: string): Access {
+  return {
+    actions: ['dynamodb:Query'],
+    resources: [arn('dynamodb', settings.homeRegion, `table/${tableName(settings, name)}/index/${indexName}`)],
+  };
+}
+
+/** What Powertools' idempotency layer does with its table. */
+export function idempotency(settings: Settings): Access {
+  return table(settings, 'idempotency', 'GetItem', 'PutItem', 'UpdateItem', 'DeleteItem');
+}
+
+/** Object actions under `transfers/`. */
+export function transferObjects(
+  settings: Settings,
+  ...actions: readonly ('GetObject' | 'PutObject' | 'DeleteObject' | 'AbortMultipartUpload')[]
+): Access {
+  return {
+    actions: actions.map((action) => `s3:${action}`),
+    resources: [`${bucketArn(settings)}/${TRANSFERS_PREFIX}*`],
+    why: 'the keys carry the ids of transfers, which do not exist at deploy time',
+  };
+}
+
+/** Listing of keys under `transfers/`. */
+export function listTransferObjects(settings: Settings): Access {
+  return {
+    actions: ['s3:ListBucket'],
+    resources: [bucketArn(settings)],
+    conditions: { StringLike: { 's3:prefix': `${TRANSFERS_PREFIX}*` } },
+  };
+}
+
+export function putEvents(settings: Settings): Access {
+  return { actions: ['events:PutEvents'], resources: [arn('events', settings.homeRegion, `event-bus/${settings.name}`)] };
+}
+
+/** Answers to task tokens. */
+export function sendTask(...answers: readonly ('Success' | 'Failure' | 'Heartbeat')[]): Access {
+  return {
+    actions: answers.map((answer) => `states:SendTask${answer}`),
+    resources: ['*'],
+    why: 'a task token is the credential; Step Functions evaluates these actions without a resource',
+  };
+}
+
+export function describeExecutions(settings: Settings): Access {
+  return {
+    actions: ['states:DescribeExecution'],
+    resources: [arn('states', settings.homeRegion, `execution:${stateMachineName(settings)}:*`)],
+    why: 'executions are named by those who start them',
+  };
+}
+
+function bucketArn(settings: Settings): string {
+  return `arn:${Aws.PARTITION}:s3:::${controlBucketName(settings)}`;
+}

@@ -1,0 +1,188 @@
+/** The deployment's settings: what cdk.json (or `-c cpt=…`) says under `cpt`, checked and typed. */
+
+/** A VPC that the region stack makes: public subnets only, two availability zones. */
+export interface NewNetwork {
+  readonly kind: 'new';
+  /** IPv4 block; distinct per region, so that regions can be peered later. */
+  readonly cidr: string;
+}
+
+/** A VPC that exists; nothing is looked up, so synth works offline. */
+export interface ExistingNetwork {
+  readonly kind: 'existing';
+  readonly vpcId: string;
+  /** As many as `subnetIds`, in the same order. */
+  readonly availabilityZones: readonly string[];
+  readonly subnetIds: readonly string[];
+}
+
+export interface RegionSettings {
+  readonly region: string;
+  readonly network: NewNetwork | ExistingNetwork;
+}
+
+export interface Settings {
+  /** Prefix of every physical name and value of the tag `cpt:deployment`. */
+  readonly name: string;
+  readonly homeRegion: string;
+  readonly regions: readonly RegionSettings[];
+  /** What relays may be, in order of preference; other types are denied by IAM. */
+  readonly instanceTypes: readonly string[];
+  /** Seconds of each pre-test measurement. */
+  readonly preTestSeconds: number;
+  readonly interRegionPath: 'internet' | 'peering';
+  readonly maxPairs: number;
+  /** Minutes after which a relay ends itself whatever happens. */
+  readonly relayLifetimeMinutes: number;
+  /** Days after which a transfer's listings, manifests and report expire. */
+  readonly objectRetentionDays: number;
+}
+
+/** A setting that cannot be used; the message names the key, the value and what would be right. */
+export class ConfigurationError extends Error {
+  public constructor(key: string, value: unknown, remedy: string) {
+    super(`context key "${key}" is ${value === undefined ? 'missing' : JSON.stringify(value)}: ${remedy}`);
+    this.name = 'ConfigurationError';
+  }
+}
+
+const REGION = /^[a-z]{2}(-[a-z]+)+-[0-9]$/;
+const CIDR = /^10\.(25[0-5]|2[0-4]\d|1?\d?\d)\.0\.0\/16$/;
+// An Arm family has a `g` after its generation (c7gn, t4g); g4dn has it before. a1 is the exception.
+const ARM = /^([a-z]+\d+[a-z]*g[a-z]*|a1)\./;
+const INSTANCE_TYPE = /^[a-z0-9-]+\.[a-z0-9-]+$/;
+// 10 × 260 bytes of DAEMON_ASSETS and 1 KB of names stay under the 4 KB that Lambda allows for a function's environment.
+const MAX_REGIONS = 10;
+
+type Json = Readonly<Record<string, unknown>>;
+
+const DEFAULTS = {
+  name: 'cpt',
+  instanceTypes: ['c6in.large', 'm6in.large', 't3.small'],
+  preTestSeconds: 10,
+  interRegionPath: 'internet',
+  maxPairs: 16,
+  relayLifetimeMinutes: 720,
+  objectRetentionDays: 30,
+} as const;
+
+/**
+ * Settings from the context value `cpt`: an object from cdk.json, or JSON text from `-c cpt='{…}'`.
+ * @throws ConfigurationError
+ */
+export function readSettings(context: unknown): Settings {
+  const raw = asObject('cpt', parseText(context));
+  refuseUnknown('cpt', raw, [...Object.keys(DEFAULTS), 'homeRegion', 'regions']);
+  const value = (key: string): unknown => raw[key] ?? (DEFAULTS as Json)[key];
+  const interRegionPath = oneOf('cpt.interRegionPath', value('interRegionPath'), ['internet', 'peering'] as const);
+  return {
+    name: matching('cpt.name', value('name'), /^[a-z][a-z0-9-]{0,19}$/, 'write up to 20 lower-case letters, digits and dashes, e.g. "cpt"'),
+    homeRegion: regionName('cpt.homeRegion', raw.homeRegion),
+    regions: readRegions(raw.regions, interRegionPath),
+    instanceTypes: readInstanceTypes(value('instanceTypes')),
+    preTestSeconds: wholeNumber('cpt.preTestSeconds', value('preTestSeconds'), 1, 300),
+    interRegionPath,
+    maxPairs: wholeNumber('cpt.maxPairs', value('maxPairs'), 0, 64),
+    relayLifetimeMinutes: wholeNumber('cpt.relayLifetimeMinutes', value('relayLifetimeMinutes'), 10, 10_080),
+    objectRetentionDays: wholeNumber('cpt.objectRetentionDays', value('objectRetentionDays'), 1, 3_650),
+  };
+}
+
+function readRegions(value: unknown, interRegionPath: Settings['interRegionPath']): RegionSettings[] {
+  const entries = Object.entries(asObject('cpt.regions', value));
+  if (entries.length === 0 || entries.length > MAX_REGIONS) {
+    throw new ConfigurationError('cpt.regions', value, `name 1 to ${MAX_REGIONS} regions, e.g. {"us-west-2": {}, "eu-west-1": {}}`);
+  }
+  const regions = entries.map(([region, entry], index) => readRegion(region, entry, index));
+  const blocks = regions.flatMap(({ network }) => (network.kind === 'new' ? [network.cidr] : []));
+  const twice = blocks.find((cidr, index) => blocks.indexOf(cidr) !== index);
+  if (twice !== undefined) {
+    throw new ConfigurationError('cpt.regions.*.cidr', twice, 'give each region a block of its own, e.g. "10.42.0.0/16"');
+  }
+  const unpeered = regions.find(({ network }) => network.kind === 'new');
+  if (interRegionPath === 'peering' && unpeered !== undefined) {
+    throw new ConfigurationError('cpt.interRegionPath', interRegionPath,
+      `it needs peered VPCs, and cpt.regions.${unpeered.region} names none: give its vpcId, availabilityZones and subnetIds, or write "internet"`);
+  }
+  return regions;
+}
+
+function readRegion(region: string, value: unknown, index: number): RegionSettings {
+  const key = `cpt.regions.${region}`;
+  regionName(`cpt.regions`, region);
+  const raw = asObject(key, value);
+  if (raw.vpcId === undefined) {
+    refuseUnknown(key, raw, ['cidr'], 'a region without vpcId gets a new VPC and takes only "cidr"');
+    const cidr = matching(`${key}.cidr`, raw.cidr ?? `10.${10 + index}.0.0/16`, CIDR, 'write a block of the form "10.N.0.0/16"');
+    return { region, network: { kind: 'new', cidr } };
+  }
+  refuseUnknown(key, raw, ['vpcId', 'availabilityZones', 'subnetIds']);
+  const subnetIds = textList(`${key}.subnetIds`, raw.subnetIds, /^subnet-[0-9a-f]{8,17}$/, '["subnet-0123456789abcdef0"]');
+  const availabilityZones = textList(`${key}.availabilityZones`, raw.availabilityZones, /^[a-z]{2}(-[a-z]+)+-[0-9][a-z]$/, `["${region}a"]`);
+  if (availabilityZones.length !== subnetIds.length) {
+    throw new ConfigurationError(`${key}.availabilityZones`, availabilityZones, `name the zone of each of the ${subnetIds.length} subnets, in their order`);
+  }
+  const vpcId = matching(`${key}.vpcId`, raw.vpcId, /^vpc-[0-9a-f]{8,17}$/, 'write the id of a VPC, e.g. "vpc-0123456789abcdef0"');
+  return { region, network: { kind: 'existing', vpcId, availabilityZones, subnetIds } };
+}
+
+function readInstanceTypes(value: unknown): string[] {
+  const types = textList('cpt.instanceTypes', value, INSTANCE_TYPE, '["c6in.large"]');
+  const arm = types.find((type) => ARM.test(type));
+  if (arm !== undefined) {
+    throw new ConfigurationError('cpt.instanceTypes', arm, 'the relay image is x86-64; use an x86-64 type, e.g. "c6in.large"');
+  }
+  return types;
+}
+
+function parseText(context: unknown): unknown {
+  if (typeof context !== 'string') return context;
+  try {
+    return JSON.parse(context);
+  } catch {
+    throw new ConfigurationError('cpt', context, 'write JSON, e.g. -c cpt=\'{"homeRegion": "us-west-2", "regions": {"us-west-2": {}}}\'');
+  }
+}
+
+function asObject(key: string, value: unknown): Json {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new ConfigurationError(key, value, 'write an object; cdk.json has an example under "context"');
+  }
+  return value as Json;
+}
+
+function refuseUnknown(key: string, raw: Json, known: readonly string[], why = `the keys are ${known.join(', ')}`): void {
+  const unknown = Object.keys(raw).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new ConfigurationError(`${key}.${unknown}`, raw[unknown], `no such key; ${why}`);
+}
+
+function matching(key: string, value: unknown, pattern: RegExp, remedy: string): string {
+  if (typeof value !== 'string' || !pattern.test(value)) throw new ConfigurationError(key, value, remedy);
+  return value;
+}
+
+function regionName(key: string, value: unknown): string {
+  return matching(key, value, REGION, 'write the name of an AWS region, e.g. "us-west-2"');
+}
+
+function textList(key: string, value: unknown, pattern: RegExp, example: string): string[] {
+  const wrong = Array.isArray(value) ? value.find((item) => typeof item !== 'string' || !pattern.test(item)) : value;
+  if (!Array.isArray(value) || value.length === 0 || wrong !== undefined) {
+    throw new ConfigurationError(key, wrong ?? value, `write a list such as ${example}`);
+  }
+  return value as string[];
+}
+
+function wholeNumber(key: string, value: unknown, least: number, most: number): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
+    throw new ConfigurationError(key, value, `write a whole number from ${least} to ${most}`);
+  }
+  return value;
+}
+
+function oneOf<const T extends readonly string[]>(key: string, value: unknown, choices: T): T[number] {
+  if (typeof value !== 'string' || !choices.includes(value)) {
+    throw new ConfigurationError(key, value, `write one of ${choices.map((choice) => `"${choice}"`).join(', ')}`);
+  }
+  return value;
+}

@@ -1,0 +1,38 @@
+/** The bucket with listings, manifests, digests and reports of transfers. */
+
+import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import * as s3 from 'aws-cdk-lib/aws-s3';
+import { Construct } from 'constructs';
+import { Settings } from '../config';
+import { controlBucketName, TRANSFERS_PREFIX } from '../names';
+
+export class ControlBucket extends Construct {
+  public readonly bucket: s3.Bucket;
+
+  public constructor(scope: Construct, id: string, settings: Settings) {
+    super(scope, id);
+    this.bucket = new s3.Bucket(this, 'Bucket', {
+      bucketName: controlBucketName(settings),
+      blockPublicAccess: s3.BlockPublicAccess.BLOCK_ALL,
+      encryption: s3.BucketEncryption.S3_MANAGED,
+      enforceSSL: true,
+      minimumTLSVersion: 1.2,
+      removalPolicy: RemovalPolicy.RETAIN,
+      lifecycleRules: [
+        {
+          id: 'expire-transfers',
+          prefix: TRANSFERS_PREFIX,
+          expiration: Duration.days(settings.objectRetentionDays),
+          abortIncompleteMultipartUploadAfter: Duration.days(1),
+        },
+      ],
+    });
+    // `eventBridgeEnabled` of the L2 would add a custom resource with a Lambda of its own; the property does the same.
+    const resource = this.bucket.node.defaultChild as s3.CfnBucket;
+    resource.notificationConfiguration = { eventBridgeConfiguration: { eventBridgeEnabled: true } };
+    Validations.of(this.bucket).acknowledge({
+      id: 'AwsSolutions-S1',
+      reason: 'Its objects expire and are read by named roles only; who wants an access record turns on CloudTrail data events, which need no second bucket',
+    });
+  }
+}

@@ -1,0 +1,41 @@
+/** What the source and destination machines may do; the operator attaches it to their roles. */
+
+import { Aws } from 'aws-cdk-lib';
+import * as iam from 'aws-cdk-lib/aws-iam';
+import { Construct } from 'constructs';
+import { Access, acknowledgeWildcards, statement } from '../access/access';
+import { ssmAgent } from '../access/agent';
+import * as data from '../access/control-data';
+import { Settings } from '../config';
+import { DaemonAssets } from './function-environment';
+import { daemonObjectArn } from './relay-daemon';
+
+export class EndpointAccess extends Construct {
+  public readonly policy: iam.ManagedPolicy;
+
+  public constructor(scope: Construct, id: string, settings: Settings, daemonAssets: DaemonAssets) {
+    super(scope, id);
+    const name = `${settings.name}-endpoint`;
+    const access: Access[] = [
+      data.table(settings, 'transfers', 'GetItem', 'Query', 'UpdateItem'),
+      data.table(settings, 'chunks', 'GetItem', 'BatchGetItem', 'Query', 'UpdateItem'),
+      data.transferObjects(settings, 'GetObject', 'PutObject', 'AbortMultipartUpload'),
+      data.putEvents(settings),
+      { actions: ['s3:GetObject'], resources: Object.values(daemonAssets).map((asset) => daemonObjectArn(Aws.PARTITION, asset)) },
+      ssmAgent(),
+    ];
+    this.policy = new iam.ManagedPolicy(this, 'Policy', {
+      managedPolicyName: name,
+      description: 'Source and destination machines of Cloud Parallel Transfer',
+      statements: access.map(statement),
+    });
+    acknowledgeWildcards(this.policy, access);
+    // A convenience for machines without a role of their own.
+    const role = new iam.Role(this, 'Role', {
+      roleName: name,
+      assumedBy: new iam.ServicePrincipal('ec2.amazonaws.com'),
+      managedPolicies: [this.policy],
+    });
+    new iam.CfnInstanceProfile(this, 'InstanceProfile', { instanceProfileName: name, roles: [role.roleName] });
+  }
+}

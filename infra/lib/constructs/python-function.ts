@@ -1,0 +1,80 @@
+/** One Lambda: its own role, its own log group, tracing, and nothing that its entry in `stage-functions.ts` does not name. */
+
+import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import * as iam from 'aws-cdk-lib/aws-iam';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
+import * as logs from 'aws-cdk-lib/aws-logs';
+import * as sqs from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { Access, allow } from '../access/access';
+import { Settings } from '../config';
+import { functionName, Handler } from '../names';
+
+export interface PythonFunctionProps {
+  readonly settings: Settings;
+  readonly handler: Handler;
+  readonly description: string;
+  readonly code: lambda.Code;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly access: readonly Access[];
+  /** @default 60 s */
+  readonly timeout?: Duration;
+  /** @default 512 MB */
+  readonly memorySize?: number;
+  /** Where events go that the function failed on. @default none: a task's caller sees the error */
+  readonly deadLetterQueue?: sqs.IQueue;
+}
+
+export class PythonFunction extends Construct {
+  public readonly function: lambda.Function;
+
+  public constructor(scope: Construct, id: string, props: PythonFunctionProps) {
+    super(scope, id);
+    const name = functionName(props.settings, props.handler);
+    const logGroup = new logs.LogGroup(this, 'Logs', {
+      logGroupName: `/aws/lambda/${name}`,
+      retention: logs.RetentionDays.ONE_MONTH,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    const role = new iam.Role(this, 'Role', {
+      assumedBy: new iam.ServicePrincipal('lambda.amazonaws.com'),
+      description: `What ${name} may do`,
+    });
+    this.function = new lambda.Function(this, 'Function', {
+      functionName: name,
+      description: props.description,
+      // The very asset also runs in the local cloud, on Debian 12's Python 3.11 and x86-64.
+      runtime: lambda.Runtime.PYTHON_3_11,
+      architecture: lambda.Architecture.X86_64,
+      code: props.code,
+      handler: `lambdas.handlers.${props.handler}.handler`,
+      role,
+      logGroup,
+      timeout: props.timeout ?? Duration.seconds(60),
+      memorySize: props.memorySize ?? 512,
+      tracing: lambda.Tracing.ACTIVE,
+      loggingFormat: lambda.LoggingFormat.JSON,
+      // After an hour the reconciler has found by itself what the event would have told.
+      ...(props.deadLetterQueue && { deadLetterQueue: props.deadLetterQueue, retryAttempts: 2, maxEventAge: Duration.hours(1) }),
+      environment: {
+        ...props.environment,
+        POWERTOOLS_SERVICE_NAME: name,
+        POWERTOOLS_METRICS_NAMESPACE: props.settings.name,
+        LOG_LEVEL: 'INFO',
+      },
+    });
+    Validations.of(this.function).acknowledge({
+      id: 'AwsSolutions-L1',
+      reason: 'Python 3.11 is a supported runtime, and the asset must run on the Python of the local cloud (3.11) unchanged',
+    });
+    allow(role, [
+      { actions: ['logs:CreateLogStream', 'logs:PutLogEvents'], resources: [logGroup.logGroupArn] },
+      {
+        actions: ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'],
+        resources: ['*'],
+        why: 'X-Ray evaluates its Put actions without a resource',
+      },
+      ...props.access,
+    ]);
+  }
+}

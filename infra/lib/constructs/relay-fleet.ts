@@ -1,0 +1,59 @@
+/** What a relay is launched with: role, instance profile, launch template. */
+
+import { Aws, CfnParameter, Fn } from 'aws-cdk-lib';
+import * as ec2 from 'aws-cdk-lib/aws-ec2';
+import * as iam from 'aws-cdk-lib/aws-iam';
+import { Construct } from 'constructs';
+import { allow } from '../access/access';
+import { ssmAgent } from '../access/agent';
+import { Settings } from '../config';
+import { DaemonAsset, DEPLOYMENT_TAG, launchTemplateName, relayRoleName } from '../names';
+import { daemonObjectArn } from './relay-daemon';
+
+// The full image: the minimal one has no SSM agent.
+const IMAGE_PARAMETER = '/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64';
+
+export class RelayFleet extends Construct {
+  public constructor(scope: Construct, id: string, settings: Settings, region: string, daemon: DaemonAsset) {
+    super(scope, id);
+    const name = relayRoleName(settings, region);
+    const role = new iam.Role(this, 'Role', {
+      roleName: name,
+      assumedBy: new iam.ServicePrincipal('ec2.amazonaws.com'),
+      description: 'Relays: the SSM agent and their own program; no table, no bus, no data',
+    });
+    allow(role, [ssmAgent(), { actions: ['s3:GetObject'], resources: [daemonObjectArn(Aws.PARTITION, daemon)] }]);
+    const profile = new iam.CfnInstanceProfile(this, 'InstanceProfile', { instanceProfileName: name, roles: [role.roleName] });
+    this.launchTemplate(settings, profile);
+  }
+
+  private launchTemplate(settings: Settings, profile: iam.CfnInstanceProfile): void {
+    const image = new CfnParameter(this, 'Image', {
+      type: 'AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>',
+      default: IMAGE_PARAMETER,
+      description: 'Public parameter with the image of relays',
+    });
+    const tags = [{ key: DEPLOYMENT_TAG, value: settings.name }, { key: 'Name', value: launchTemplateName(settings) }];
+    // No network in it: subnet and groups come from the end machine's VPC and zone.
+    new ec2.CfnLaunchTemplate(this, 'LaunchTemplate', {
+      launchTemplateName: launchTemplateName(settings),
+      tagSpecifications: [{ resourceType: 'launch-template', tags }],
+      launchTemplateData: {
+        imageId: image.valueAsString,
+        iamInstanceProfile: { arn: profile.attrArn },
+        instanceInitiatedShutdownBehavior: 'terminate',
+        metadataOptions: { httpEndpoint: 'enabled', httpTokens: 'required', httpPutResponseHopLimit: 1 },
+        blockDeviceMappings: [
+          { deviceName: '/dev/xvda', ebs: { volumeType: 'gp3', volumeSize: 8, encrypted: true, deleteOnTermination: true } },
+        ],
+        tagSpecifications: [{ resourceType: 'instance', tags }, { resourceType: 'volume', tags }],
+        userData: Fn.base64(userData(settings)),
+      },
+    });
+  }
+}
+
+/** The last net under a relay: it powers itself off, which terminates it, even after the stack is gone. */
+export function userData(settings: Settings): string {
+  return `#!/bin/bash\nshutdown -P +${settings.relayLifetimeMinutes}\n`;
+}

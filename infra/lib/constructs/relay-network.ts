@@ -1,0 +1,52 @@
+/** The enrolled VPC of a region and the two security groups that the control plane finds in it by name. */
+
+import { Tags, Validations } from 'aws-cdk-lib';
+import * as ec2 from 'aws-cdk-lib/aws-ec2';
+import { Construct } from 'constructs';
+import { RegionSettings, Settings } from '../config';
+import { DAEMON_PORT, DEPLOYMENT_TAG } from '../names';
+
+export class RelayNetwork extends Construct {
+  public readonly vpc: ec2.IVpc;
+  public readonly endpointGroup: ec2.SecurityGroup;
+  public readonly relayGroup: ec2.SecurityGroup;
+
+  public constructor(scope: Construct, id: string, settings: Settings, { network }: RegionSettings) {
+    super(scope, id);
+    this.vpc = network.kind === 'new' ? this.newVpc(settings, network.cidr) : ec2.Vpc.fromVpcAttributes(this, 'Vpc', {
+      vpcId: network.vpcId,
+      availabilityZones: [...network.availabilityZones],
+      publicSubnetIds: [...network.subnetIds],
+    });
+    this.endpointGroup = this.group('EndpointGroup', `${settings.name}-endpoint`, 'Source and destination machines of CPT');
+    this.relayGroup = this.group('RelayGroup', `${settings.name}-relay`, 'Relays of CPT');
+    Tags.of(this).add(DEPLOYMENT_TAG, settings.name);
+  }
+
+  private newVpc(settings: Settings, cidr: string): ec2.Vpc {
+    const vpc = new ec2.Vpc(this, 'Vpc', {
+      vpcName: settings.name,
+      ipAddresses: ec2.IpAddresses.cidr(cidr),
+      maxAzs: 2,
+      // Relays have public addresses: a NAT gateway would cost $0.045 for every GB that goes through.
+      natGateways: 0,
+      subnetConfiguration: [{ name: 'relays', subnetType: ec2.SubnetType.PUBLIC, cidrMask: 20 }],
+      // It would add a custom resource; nothing is launched into the default group.
+      restrictDefaultSecurityGroup: false,
+    });
+    Validations.of(vpc).acknowledge({
+      id: 'AwsSolutions-VPC7',
+      reason: 'Flow logs of bulk transfers are the operator’s choice: every lane of every transfer would be billed as vended logs',
+    });
+    return vpc;
+  }
+
+  /** No ingress: rules for single addresses come and go with each transfer. */
+  private group(id: string, securityGroupName: string, description: string): ec2.SecurityGroup {
+    const group = new ec2.SecurityGroup(this, id, { vpc: this.vpc, securityGroupName, description, allowAllOutbound: false });
+    group.addEgressRule(ec2.Peer.anyIpv4(), ec2.Port.tcp(443), 'AWS APIs');
+    group.addEgressRule(ec2.Peer.anyIpv4(), ec2.Port.tcp(DAEMON_PORT), 'Lanes');
+    Tags.of(group).add('Name', securityGroupName);
+    return group;
+  }
+}

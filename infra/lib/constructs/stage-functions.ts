@@ -1,0 +1,43 @@
+/** All Lambdas: one per task state, one per rule. */
+
+import * as lambda from 'aws-cdk-lib/aws-lambda';
+import * as sqs from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { Settings } from '../config';
+import { functionName, Handler, pascalCase, Reaction, REACTIONS, Stage, STAGES } from '../names';
+import { DeadLetterQueue } from './dead-letter-queue';
+import { DaemonAssets, functionEnvironment } from './function-environment';
+import { pythonCode } from './python-code';
+import { PythonFunction } from './python-function';
+import { stageDefinitions } from './stage-definitions';
+
+export interface Reactor {
+  readonly function: lambda.Function;
+  /** Takes what the rule could not deliver and what the function failed on. */
+  readonly deadLetterQueue: sqs.Queue;
+}
+
+export class StageFunctions extends Construct {
+  public readonly stages: Readonly<Record<Stage, lambda.Function>>;
+  public readonly reactions: Readonly<Record<Reaction, Reactor>>;
+
+  public constructor(scope: Construct, id: string, settings: Settings, daemonAssets: DaemonAssets) {
+    super(scope, id);
+    const definitions = stageDefinitions(settings);
+    const environment = functionEnvironment(settings, daemonAssets);
+    const code = pythonCode();
+    const make = (handler: Handler, deadLetterQueue?: sqs.IQueue): lambda.Function =>
+      new PythonFunction(this, pascalCase(handler), {
+        settings, handler, code, environment, deadLetterQueue, ...definitions[handler],
+      }).function;
+    this.stages = record(STAGES, (stage) => make(stage));
+    this.reactions = record(REACTIONS, (reaction) => {
+      const { queue } = new DeadLetterQueue(this, `${pascalCase(reaction)}DeadLetters`, `${functionName(settings, reaction)}-dead-letters`);
+      return { function: make(reaction, queue), deadLetterQueue: queue };
+    });
+  }
+}
+
+function record<K extends string, V>(keys: readonly K[], value: (key: K) => V): Record<K, V> {
+  return Object.fromEntries(keys.map((key) => [key, value(key)])) as Record<K, V>;
+}

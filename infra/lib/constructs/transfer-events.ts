@@ -1,0 +1,60 @@
+/** The bus, and what reacts to what. */
+
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import * as events from 'aws-cdk-lib/aws-events';
+import * as targets from 'aws-cdk-lib/aws-events-targets';
+import { Construct } from 'constructs';
+import { Settings } from '../config';
+import { arn, Reaction, stateMachineName } from '../names';
+import { Reactor } from './stage-functions';
+
+/** Source of what the daemons at the ends put on the bus. */
+const AGENT = 'cpt.agent';
+
+/** States in which a relay is lost; `exists: false` lets the warnings through, whose detail has no state. */
+const LOST_STATES = [{ exists: false }, 'stopping', 'stopped', 'shutting-down', 'terminated'];
+
+/** Detail types of EC2 that tell of a relay's end. */
+export const EC2_DETAIL_TYPES = [
+  'EC2 Instance State-change Notification',
+  'EC2 Spot Instance Interruption Warning',
+  'EC2 Instance Rebalance Recommendation',
+];
+
+export class TransferEvents extends Construct {
+  public readonly bus: events.EventBus;
+
+  public constructor(scope: Construct, id: string, private readonly settings: Settings, private readonly reactions: Readonly<Record<Reaction, Reactor>>) {
+    super(scope, id);
+    this.bus = new events.EventBus(this, 'Bus', { eventBusName: settings.name });
+    this.bus.applyRemovalPolicy(RemovalPolicy.DESTROY);
+    this.onBus('retry_chunk', 'retry-chunk', { source: [AGENT], detailType: ['Chunk Failed'] });
+    this.onBus('replace_relay', 'replace-relay', {
+      source: [AGENT, 'aws.ec2'],
+      detailType: ['Relay Lost', ...EC2_DETAIL_TYPES],
+      detail: { state: LOST_STATES },
+    });
+    this.onBus('finish_transfer', 'finish-transfer', { source: [AGENT], detailType: ['Transfer Delivered', 'Transfer Failed'] });
+    this.rule('sweep_execution', 'sweep-execution', {
+      eventPattern: {
+        source: ['aws.states'],
+        detailType: ['Step Functions Execution Status Change'],
+        detail: {
+          stateMachineArn: [arn('states', settings.homeRegion, `stateMachine:${stateMachineName(settings)}`)],
+          status: ['FAILED', 'ABORTED', 'TIMED_OUT'],
+        },
+      },
+    });
+    this.rule('reconcile', 'reconcile', { schedule: events.Schedule.rate(Duration.minutes(1)) });
+  }
+
+  private onBus(reaction: Reaction, suffix: string, eventPattern: events.EventPattern): void {
+    this.rule(reaction, suffix, { eventBus: this.bus, eventPattern });
+  }
+
+  private rule(reaction: Reaction, suffix: string, props: events.RuleProps): void {
+    const { function: handler, deadLetterQueue } = this.reactions[reaction];
+    const rule = new events.Rule(this, suffix, { ruleName: `${this.settings.name}-${suffix}`, ...props });
+    rule.addTarget(new targets.LambdaFunction(handler, { deadLetterQueue, retryAttempts: 10, maxEventAge: Duration.hours(1) }));
+  }
+}

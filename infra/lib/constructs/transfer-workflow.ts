@@ -1,0 +1,43 @@
+/** The state machine, from `statemachine/transfer.asl.json`. */
+
+import { readFileSync } from 'node:fs';
+import * as path from 'node:path';
+import { RemovalPolicy } from 'aws-cdk-lib';
+import * as iam from 'aws-cdk-lib/aws-iam';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
+import * as logs from 'aws-cdk-lib/aws-logs';
+import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
+import { Construct } from 'constructs';
+import { acknowledgeWildcards, allow } from '../access/access';
+import { Settings } from '../config';
+import { functionPlaceholder, Stage, STAGES, stateMachineName } from '../names';
+import { ROOT } from './python-code';
+
+export class TransferWorkflow extends Construct {
+  public readonly stateMachine: sfn.StateMachine;
+
+  public constructor(scope: Construct, id: string, settings: Settings, stages: Readonly<Record<Stage, lambda.Function>>) {
+    super(scope, id);
+    const role = new iam.Role(this, 'Role', { assumedBy: new iam.ServicePrincipal('states.amazonaws.com') });
+    const logGroup = new logs.LogGroup(this, 'Logs', {
+      // Step Functions needs this prefix, or the log group's resource policy outgrows its limit.
+      logGroupName: `/aws/vendedlogs/states/${stateMachineName(settings)}`,
+      retention: logs.RetentionDays.ONE_MONTH,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    this.stateMachine = new sfn.StateMachine(this, 'StateMachine', {
+      stateMachineName: stateMachineName(settings),
+      // Text in the template, not an S3 asset: whoever reads the template reads the states.
+      definitionBody: sfn.DefinitionBody.fromString(readFileSync(path.join(ROOT, 'statemachine', 'transfer.asl.json'), 'utf8')),
+      definitionSubstitutions: Object.fromEntries(STAGES.map((stage) => [functionPlaceholder(stage), stages[stage].functionArn])),
+      role,
+      // Without execution data: requests name paths of the users' machines.
+      logs: { destination: logGroup, level: sfn.LogLevel.ALL, includeExecutionData: false },
+      tracingEnabled: true,
+    });
+    allow(role, [{ actions: ['lambda:InvokeFunction'], resources: STAGES.map((stage) => stages[stage].functionArn) }]);
+    acknowledgeWildcards(role, [
+      { actions: ['logs:*LogDelivery', 'xray:*'], resources: ['*'], why: 'log delivery and X-Ray are set up by actions without a resource' },
+    ]);
+  }
+}

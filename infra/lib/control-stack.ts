@@ -1,0 +1,40 @@
+/** The control plane, in the home region. */
+
+import { CfnOutput, DefaultStackSynthesizer, Stack } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import { Settings } from './config';
+import { ControlBucket } from './constructs/control-bucket';
+import { EndpointAccess } from './constructs/endpoint-access';
+import { DaemonAssets } from './constructs/function-environment';
+import { StageFunctions } from './constructs/stage-functions';
+import { TransferEvents } from './constructs/transfer-events';
+import { TransferTables } from './constructs/transfer-tables';
+import { TransferWorkflow } from './constructs/transfer-workflow';
+import { pascalCase } from './names';
+
+export class ControlStack extends Stack {
+  public constructor(scope: Construct, settings: Settings, daemonAssets: DaemonAssets) {
+    super(scope, `${settings.name}-control`, {
+      env: { region: settings.homeRegion },
+      description: 'Cloud Parallel Transfer: state machine, functions, tables, bucket, bus',
+      synthesizer: new DefaultStackSynthesizer({ generateBootstrapVersionRule: false }),
+    });
+    const { tables } = new TransferTables(this, 'Tables', settings);
+    const { bucket } = new ControlBucket(this, 'Control', settings);
+    const functions = new StageFunctions(this, 'Functions', settings, daemonAssets);
+    const { stateMachine } = new TransferWorkflow(this, 'Workflow', settings, functions.stages);
+    const { bus } = new TransferEvents(this, 'Events', settings, functions.reactions);
+    const { policy } = new EndpointAccess(this, 'Endpoint', settings, daemonAssets);
+    this.output('StateMachineArn', stateMachine.stateMachineArn, 'Start an execution of this to start a transfer');
+    this.output('ControlBucketName', bucket.bucketName, 'Listings, manifests and reports');
+    this.output('EventBusName', bus.eventBusName, 'Events of transfers');
+    this.output('EndpointPolicyArn', policy.managedPolicyArn, 'Attach this to the roles of source and destination machines');
+    for (const [name, table] of Object.entries(tables)) {
+      this.output(`${pascalCase(name.replaceAll('-', '_'))}TableName`, table.tableName, `Table of ${name.replaceAll('-', ' ')}`);
+    }
+  }
+
+  private output(name: string, value: string, description: string): void {
+    new CfnOutput(this, name, { value, description });
+  }
+}

@@ -1,0 +1,38 @@
+/** What each enrolled region has: network, relays, commands, and the way of its events to the home region. */
+
+import { CfnOutput, DefaultStackSynthesizer, Stack } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import { RegionSettings, Settings } from './config';
+import { EventForwarding } from './constructs/event-forwarding';
+import { RelayCommands } from './constructs/relay-commands';
+import { RelayDaemon } from './constructs/relay-daemon';
+import { RelayFleet } from './constructs/relay-fleet';
+import { RelayNetwork } from './constructs/relay-network';
+import { DaemonAsset } from './names';
+
+export class RegionStack extends Stack {
+  public readonly daemonAsset: DaemonAsset;
+
+  public constructor(scope: Construct, settings: Settings, regionSettings: RegionSettings) {
+    const { region } = regionSettings;
+    super(scope, `${settings.name}-region-${region}`, {
+      env: { region },
+      description: `Cloud Parallel Transfer: relays in ${region}`,
+      synthesizer: new DefaultStackSynthesizer({ generateBootstrapVersionRule: false }),
+    });
+    const network = new RelayNetwork(this, 'Network', settings, regionSettings);
+    const { asset } = new RelayDaemon(this, 'Daemon');
+    this.daemonAsset = asset;
+    new RelayFleet(this, 'Fleet', settings, region, asset);
+    new RelayCommands(this, 'Commands', settings);
+    new EventForwarding(this, 'Events', settings);
+    this.output('VpcId', network.vpc.vpcId, 'VPC in which ends and relays are');
+    this.output('SubnetIds', network.vpc.publicSubnets.map(({ subnetId }) => subnetId).join(','), 'Subnets of relays');
+    this.output('EndpointSecurityGroupId', network.endpointGroup.securityGroupId, 'Attach this group to source and destination machines');
+    this.output('RelaySecurityGroupId', network.relayGroup.securityGroupId, 'Group of the relays');
+  }
+
+  private output(name: string, value: string, description: string): void {
+    new CfnOutput(this, name, { value, description });
+  }
+}

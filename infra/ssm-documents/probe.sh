@@ -1,0 +1,3 @@
+# shellcheck shell=sh
+install_daemon
+run_daemon probe

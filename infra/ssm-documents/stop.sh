@@ -1,0 +1,5 @@
+# shellcheck shell=sh disable=SC2154
+# Units by full name: `cpt-*-b` would also stop those of a transfer called a-b. Partial files stay for a later attempt.
+for role in send receive relay; do stop_unit "cpt-$role-$transfer"; done
+rm -rf "$run"
+echo "{\"stopped\":\"$transfer\"}"
