@@ -1,0 +1,1 @@
+"""Measurements: each writes bench/out/NAME.json."""

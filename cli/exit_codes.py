@@ -1,0 +1,27 @@
+"""Exit codes by class of failure; listed in docs/use.md."""
+
+from enum import IntEnum
+from typing import Any
+
+from lambdas.core import errors
+
+
+class ExitCode(IntEnum):
+    """What a script can decide on."""
+
+    SUCCEEDED = 0
+    USAGE = 2  # the command line or the request's file
+    REQUEST = 3  # the request must be changed: AskPerson
+    TRANSFER = 4  # the transfer failed; what is not delivered is named in the report
+    STOPPED = 5  # stopped or timed out from outside
+
+
+def exit_code(report: dict[str, Any]) -> ExitCode:
+    """The code for a report, or for what the execution itself says where there is none."""
+    if report["status"] == "SUCCEEDED":
+        return ExitCode.SUCCEEDED
+    if report["status"] in ("ABORTED", "TIMED_OUT"):
+        return ExitCode.STOPPED
+    error = getattr(errors, str(report.get("error")), None)
+    asks = isinstance(error, type) and issubclass(error, errors.AskPerson)
+    return ExitCode.REQUEST if asks else ExitCode.TRANSFER

@@ -1,0 +1,61 @@
+"""`cpt local`: an AWS on this machine."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.aws import home
+from local.cloud import LocalCloud, down, namespaces_available, status
+from local.config import ConfigError, LocalConfig, load_config
+
+STATE = Path(".local")
+app = typer.Typer(no_args_is_help=True, help="An AWS on this machine: run the synthesized templates without an account.")
+
+
+@app.command()
+def up(
+    *,
+    config: Annotated[Path | None, typer.Option(help="TOML file; see docs/local-cloud.md.")] = None,
+    instances: Annotated[str | None, typer.Option(help="process or netns; default: netns as root, else process.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port of the AWS endpoint; 0 picks a free one.")] = None,
+) -> None:
+    """Start the local cloud and deploy cdk.out to it; it runs until `cpt local down`."""
+    try:
+        settings = load_config(config)
+    except ConfigError as error:
+        typer.echo(f"cpt: {error}", err=True)
+        raise typer.Exit(2) from error
+    chosen: dict[str, object] = {"port": port, "instances": instances}
+    if instances is None and config is None:
+        chosen["instances"] = "netns" if namespaces_available() else "process"
+    settings = LocalConfig.model_validate({**settings.model_dump(by_alias=True), **{k: v for k, v in chosen.items() if v is not None}})
+    cloud = LocalCloud(settings, STATE)
+    cloud.start()
+    typer.echo(f"the local cloud answers at {cloud.endpoint}; for any AWS client:")
+    typer.echo("  export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_ENDPOINT_URL=" + cloud.endpoint)
+
+
+@app.command()
+def vm(
+    name: Annotated[str, typer.Argument(help="Its Name tag.")],
+    region: Annotated[str, typer.Option(help="Region to launch it in.")],
+    instance_type: Annotated[str, typer.Option(help="EC2 instance type.")] = "t3.small",
+) -> None:
+    """Launch a VM that can be a source or a destination; prints its instance id."""
+    home(local=True)
+    typer.echo(LocalCloud.attach(STATE).launch_vm(region, name, instance_type))
+
+
+@app.command(name="down")
+def down_() -> None:
+    """Stop the local cloud; leaves no process, namespace or instance."""
+    down(STATE)
+
+
+@app.command(name="status")
+def status_() -> None:
+    """Tell whether it runs, as JSON."""
+    typer.echo(json.dumps(status(STATE)))
+

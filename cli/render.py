@@ -1,0 +1,95 @@
+"""What people see: the estimate, the live view, the report."""
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from cli.transfer_state import TransferState
+
+BAR_WIDTH = 30
+
+
+def megabytes(count: float) -> str:
+    """Bytes as MB (10⁶)."""
+    return f"{count / 1e6:,.0f} MB"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds as people say them."""
+    if seconds is None:
+        return "–"
+    if seconds < 60:  # noqa: PLR2004
+        return f"{seconds:.1f} s"
+    return f"{int(seconds) // 60} min {int(seconds) % 60:02d} s"
+
+
+def estimate_table(estimate: dict[str, Any]) -> RenderableType:
+    """The rows of the estimate, bars for time, the chosen one marked."""
+    table = Table(title=f"Estimate for {megabytes(estimate['bytes'])}", title_justify="left", expand=False)
+    table.add_column("pairs", justify="right")
+    table.add_column("time", justify="right")
+    table.add_column("", width=BAR_WIDTH)
+    table.add_column("speedup", justify="right")
+    table.add_column("cost", justify="right")
+    table.add_column("limited by")
+    longest = max(row["seconds"] for row in estimate["rows"]) or 1.0
+    for row in estimate["rows"]:
+        chosen = row["pairs"] == estimate["chosenPairs"]
+        table.add_row(
+            f"{'▶ ' if chosen else ''}{row['pairs']}",
+            duration(row["seconds"]),
+            Text("█" * max(1, round(BAR_WIDTH * row["seconds"] / longest)), style="green" if chosen else "dim"),
+            f"{row['speedup']:.2f} ×",
+            f"${row['costUsd']:.4f}",
+            row["limit"],
+            style="bold" if chosen else "",
+        )
+    figures = estimate["figures"]
+    note = f"p = {estimate['chosenPairs']}: {estimate['reason']}. Figures: {figures['origin']}; relays: {estimate['instanceType']}."
+    return Group(table, Text(note, style="dim"))
+
+
+def live_view(state: TransferState) -> RenderableType:
+    """Bytes, rate, time left, and a bar for each path's rate."""
+    total = state.total_bytes or 0
+    head = Text.assemble(
+        (f"{state.transfer_id}  ", "bold"),
+        f"{state.stage or state.status}   {megabytes(state.delivered_bytes)} of {megabytes(total)}   ",
+        (f"{state.megabytes_per_second:,.1f} MB/s", "bold green"),
+        f"   {duration(state.seconds_left)} left",
+    )
+    grid = Table.grid(padding=(0, 2))
+    by_path: dict[str, list[float]] = {path: [] for path in state.paths}
+    for lane in state.lanes:
+        by_path.setdefault(lane.path_id, []).append(lane.megabytes_per_second)
+    widest = max((sum(rates) for rates in by_path.values()), default=0.0) or 1.0
+    for path, rates in sorted(by_path.items()):
+        bar = "█" * round(BAR_WIDTH * sum(rates) / widest)
+        grid.add_row(path, Text(bar, style="cyan"), f"{sum(rates):,.1f} MB/s", f"{len(rates)} lanes")
+    return Group(head, ProgressBar(total=max(total, 1), completed=state.delivered_bytes, width=60), grid)
+
+
+def report_view(report: dict[str, Any]) -> RenderableType:
+    """The summary: time and cost against the estimate, wall time per stage as bars."""
+    seconds, cost = report["seconds"], report["cost"]
+    lines = [Text(f"{report['status']}: {report['transferId']}", style="bold green" if report["status"] == "SUCCEEDED" else "bold red")]
+    if report.get("error"):
+        lines.append(Text(f"{report['error']}: {report.get('cause', '')}", style="red"))
+    if report["bytes"]:
+        direct = seconds["directEstimate"]
+        lines += [
+            Text(f"{megabytes(report['bytes'])} in {report['files']:,} files, {report['chunks']:,} chunks, {report['retries']} retried; verified: {'yes' if report['verified'] else 'no'}"),
+            Text(f"{duration(seconds['transfer'])} of data at {report['rateMBps']:,.1f} MB/s through the direct path and {report['pairs']} relay pairs"),
+            Text(f"estimated {duration(seconds['estimate'])}; the direct path alone would take {duration(direct)} ({direct / max(seconds['transfer'], 0.001):.2f} × as long)"),
+            Text(f"first byte after {duration(seconds['firstByte'])}, all done after {duration(seconds['total'])}"),
+            Text(f"on AWS: ${cost['total']:.4f} (relays ${cost['relays']:.4f}, egress ${cost['egress']:.4f}); estimated ${cost['estimate']:.4f}"),
+        ]
+    stages = Table.grid(padding=(0, 2))
+    longest = max((stage["seconds"] for stage in report["stages"]), default=0.0) or 1.0
+    for stage in report["stages"]:
+        bar = "█" * round(BAR_WIDTH * stage["seconds"] / longest)
+        stages.add_row(f"  {stage['stage']}", duration(stage["seconds"]), Text(bar, style="blue"))
+    return Group(*lines, Text("Wall time per stage", style="bold"), stages)

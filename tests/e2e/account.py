@@ -1,0 +1,116 @@
+"""What a user has: an account with two VMs, the API, files to move, and eyes to compare trees."""
+
+import json
+import os
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cli.aws import Aws, configuration
+from cli.main import read_report
+from local.cloud import LocalCloud
+
+HOME, OTHER = "us-west-2", "eu-west-1"
+END_TYPE = "t3.small"
+LOOK_SECONDS = 0.1
+
+
+@dataclass
+class Run:
+    """A finished execution."""
+
+    arn: str
+    status: str
+    report: dict[str, Any]
+    error: str | None
+    cause: str | None
+
+
+class Account:
+    """What a user has: a source VM, a destination VM, and the AWS API."""
+
+    def __init__(self, cloud: LocalCloud, work: Path) -> None:
+        self.cloud, self.work = cloud, work
+        self.aws = Aws(HOME, configuration()["name"], cloud.endpoint)
+        self.source = cloud.launch_vm(HOME, "source", END_TYPE)
+        self.destination = cloud.launch_vm(OTHER, "destination", END_TYPE)
+        self.machine = next(
+            item["stateMachineArn"]
+            for item in self.aws.client("stepfunctions").list_state_machines()["stateMachines"]
+            if item["name"] == "cpt-transfer"
+        )
+
+    def request(self, source: Path | str, destination: Path | str, **more: Any) -> dict[str, Any]:
+        """A request from the source VM to the destination VM; no pre-test unless asked."""
+        return {
+            "source": {"instanceId": self.source, "region": HOME, "paths": [str(source)]},
+            "destination": {"instanceId": self.destination, "region": OTHER, "path": str(destination)},
+            "preTest": False,
+            **more,
+        }
+
+    def start(self, request: Any, name: str) -> str:
+        """Start an execution; returns its ARN."""
+        client = self.aws.client("stepfunctions")
+        return str(client.start_execution(stateMachineArn=self.machine, name=name, input=json.dumps(request))["executionArn"])
+
+    def wait(self, arn: str, seconds: float = 240) -> Run:
+        """Wait for its end."""
+        client = self.aws.client("stepfunctions")
+        execution = self.cloud.wait_for(
+            lambda: next((d for d in [client.describe_execution(executionArn=arn)] if d["status"] != "RUNNING"), None), seconds
+        )
+        return Run(arn, execution["status"], read_report(self.aws, execution), execution.get("error"), execution.get("cause"))
+
+    def run(self, request: Any, name: str) -> Run:
+        """Start and wait."""
+        return self.wait(self.start(request, name))
+
+    def history(self, arn: str) -> list[str]:
+        """Names of the states entered, in order."""
+        pages = self.aws.client("stepfunctions").get_paginator("get_execution_history").paginate(executionArn=arn)
+        return [event["stateEnteredEventDetails"]["name"] for page in pages for event in page["events"] if "stateEnteredEventDetails" in event]
+
+    def launched(self, transfer_id: str, region: str) -> list[dict[str, Any]]:
+        """Every instance of the transfer in a region, terminated ones included."""
+        answer = self.cloud.client("ec2", region).describe_instances(Filters=[{"Name": "tag:cpt:transfer", "Values": [transfer_id]}])
+        return [instance for reservation in answer["Reservations"] for instance in reservation["Instances"]]
+
+
+def make_files(root: Path, *, small: int = 40, large_bytes: int = 6_000_000, seed: int = 7) -> Path:
+    """A tree with small files, one large file, and every odd entry."""
+    randomness = random.Random(seed)
+    (root / "deep" / "er" / "still").mkdir(parents=True)
+    for number in range(small):
+        (root / "deep" / f"small {number}.txt").write_bytes(randomness.randbytes(randomness.randrange(1, 20_000)))
+    (root / "large.bin").write_bytes(randomness.randbytes(large_bytes))
+    (root / "empty").touch()
+    (root / "empty directory").mkdir(mode=0o711)
+    (root / "line\nbreak").write_text("x")
+    (root / ("n" * 255)).write_text("255")
+    (root / "link").symlink_to("deep/er")
+    (root / "dangling").symlink_to("/nowhere")
+    Path(os.fsdecode(os.fsencode(root) + b"/\xff\xfe")).write_bytes(b"not UTF-8")
+    (root / "large.bin").chmod(0o640)
+    os.utime(root / "large.bin", ns=(0, 1_111_111_111_222_333_444))
+    os.utime(root / "empty directory", ns=(0, 999_999_999_000_000_001))
+    return root
+
+
+def tree(root: Path) -> dict[bytes, tuple[Any, ...]]:
+    """Everything about a tree that must arrive: kind, mode, mtime, content or target, by relative path."""
+    found: dict[bytes, tuple[Any, ...]] = {}
+    base = os.fsencode(root)
+    for folder, folders, files in os.walk(base):
+        for name in folders + files:
+            path = os.path.join(folder, name)
+            stat = os.lstat(path)
+            relative = os.path.relpath(path, base)
+            if os.path.islink(path):
+                found[relative] = ("link", os.readlink(path))
+            elif os.path.isdir(path):
+                found[relative] = ("directory", stat.st_mode, stat.st_mtime_ns)
+            else:
+                found[relative] = ("file", stat.st_mode, stat.st_mtime_ns, Path(os.fsdecode(path)).read_bytes())
+    return found

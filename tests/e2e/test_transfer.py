@@ -1,0 +1,54 @@
+"""The main job, whole: real bytes, the real state machine, the template's own roles."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.account import HOME, OTHER, Account, make_files, tree
+
+STAGES = ["Validate Request", "Resolve Paths", "Survey Ends", "Estimate Transfer", "Plan Chunks", "Start Transfer", "Verify Transfer", "Tear Down", "Write Report"]
+
+
+@pytest.mark.parametrize("pairs", [0, 1, 2, 4])
+def test_a_tree_arrives_identical_through_any_number_of_pairs(account: Account, tmp_path: Path, pairs: int) -> None:
+    # large enough that the relays boot and join (1 s) well before the direct path (40 MB/s) has sent it all
+    source = make_files(tmp_path / "a b", large_bytes=6_000_000 if pairs == 0 else 250_000_000)
+    name = f"pairs-{pairs}"
+    run = account.run(account.request(source, tmp_path / "out", relays={"pairs": pairs}), name)
+    assert (run.status, run.error, run.cause) == ("SUCCEEDED", None, None)
+    assert tree(tmp_path / "out" / "a b") == tree(source)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a b"]
+    assert run.report["verified"]
+    assert run.report["pairs"] == pairs
+    history = account.history(run.arn)
+    assert [stage for stage in history if stage in STAGES] == STAGES
+    for region, role in ((HOME, "source"), (OTHER, "destination")):
+        relays = account.launched(name, region)
+        assert len(relays) == pairs
+        assert {relay["State"]["Name"] for relay in relays} <= {"terminated", "shutting-down"}
+        assert {tag["Value"] for relay in relays for tag in relay["Tags"] if tag["Key"] == "cpt:role"} <= {role}
+
+
+def test_contents_of_a_path_with_trailing_slash_land_in_the_destination_itself(account: Account, tmp_path: Path) -> None:
+    source = make_files(tmp_path / "set", large_bytes=1000)
+    run = account.run(account.request(f"{source}/", tmp_path / "out", relays={"pairs": 0}), "slash")
+    assert run.status == "SUCCEEDED"
+    assert tree(tmp_path / "out") == tree(source)
+
+
+def test_an_empty_directory_moves(account: Account, tmp_path: Path) -> None:
+    (tmp_path / "nothing").mkdir()
+    run = account.run(account.request(tmp_path / "nothing", tmp_path / "out", relays={"pairs": 0}), "nothing")
+    assert run.status == "SUCCEEDED"
+    assert tree(tmp_path / "out")[b"nothing"][0] == "directory"
+
+
+def test_a_second_transfer_replaces_files_atomically_and_keeps_strangers(account: Account, tmp_path: Path) -> None:
+    source = make_files(tmp_path / "set", large_bytes=1000)
+    (tmp_path / "out" / "set").mkdir(parents=True)
+    (tmp_path / "out" / "set" / "large.bin").write_text("old")
+    (tmp_path / "out" / "stranger").write_text("stays")
+    run = account.run(account.request(source, tmp_path / "out", relays={"pairs": 0}), "replace")
+    assert run.status == "SUCCEEDED"
+    assert tree(tmp_path / "out" / "set") == tree(source)
+    assert (tmp_path / "out" / "stranger").read_text() == "stays"
