@@ -33,7 +33,9 @@ class Result:
 
 def versions() -> dict[str, str]:
     """Kernel, Python and commit that the numbers belong to."""
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    ).stdout.strip()
     return {"commit": commit, "kernel": platform.release(), "python": platform.python_version()}
 
 

@@ -10,6 +10,7 @@ import time
 from decimal import Decimal
 from pathlib import Path
 
+from local.cloud import LocalCloud, namespaces_available
 from rich.console import Console
 
 from cli.aws import Aws, configuration
@@ -17,7 +18,6 @@ from cli.demo_data import make_tree
 from cli.main import read_report
 from cli.render import duration, report_view
 from cli.watching import watch_execution
-from local.cloud import LocalCloud, namespaces_available
 from local.config import LocalConfig
 
 ROOT = Path(".local/demo")
@@ -37,7 +37,9 @@ def main() -> int:
         raise SystemExit("demo: run it in the checkout, by `make demo`")
     source, destination = _directories(arguments)
     mode = arguments.instances or ("netns" if namespaces_available() else "process")
-    config = LocalConfig.model_validate({"port": arguments.port, "instances": mode, "caps": CAPS, "bootSeconds": BOOT_SECONDS})
+    config = LocalConfig.model_validate(
+        {"port": arguments.port, "instances": mode, "caps": CAPS, "bootSeconds": BOOT_SECONDS}
+    )
     how = "network namespaces" if mode == "netns" else "processes"
     console.print(
         f"[bold]Local cloud[/]: VMs are {how}; {CAPS['interRegionMBps']:.0f} MB/s out of the region, "
@@ -53,7 +55,9 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make demo ARGS=…", description=__doc__)
-    parser.add_argument("--source", type=Path, help="directory to move (default: about 600 MB of real and generated files)")
+    parser.add_argument(
+        "--source", type=Path, help="directory to move (default: about 600 MB of real and generated files)"
+    )
     parser.add_argument("--destination", type=Path, help="directory to move it into (default: inside the checkout)")
     parser.add_argument("--pairs", default="3", help="relay pairs, or auto (default: 3)")
     parser.add_argument("--instances", choices=["process", "netns"], help="default: netns as root, else process")
@@ -85,7 +89,11 @@ def _transfer(cloud: LocalCloud, source: Path, destination: Path, arguments: arg
     _tell_figures(aws, f"{home}>{other}", [END_TYPE, *settings["instanceTypes"]])
     request = {
         "source": {"instanceId": cloud.launch_vm(home, "source", END_TYPE), "region": home, "paths": [str(source)]},
-        "destination": {"instanceId": cloud.launch_vm(other, "destination", END_TYPE), "region": other, "path": str(destination)},
+        "destination": {
+            "instanceId": cloud.launch_vm(other, "destination", END_TYPE),
+            "region": other,
+            "path": str(destination),
+        },
         "relays": {"pairs": "auto" if arguments.pairs == "auto" else int(arguments.pairs)},
         "preTest": False,
     }
@@ -95,7 +103,9 @@ def _transfer(cloud: LocalCloud, source: Path, destination: Path, arguments: arg
         for item in aws.client("stepfunctions").list_state_machines()["stateMachines"]
         if item["name"] == f"{aws.deployment}-transfer"
     )
-    started = aws.client("stepfunctions").start_execution(stateMachineArn=machine, name="demo", input=json.dumps(request))
+    started = aws.client("stepfunctions").start_execution(
+        stateMachineArn=machine, name="demo", input=json.dumps(request)
+    )
     execution = watch_execution(aws, started["executionArn"])
     report = read_report(aws, execution)
     if "stages" not in report:
@@ -126,7 +136,9 @@ def _tell_figures(aws: Aws, region_pair: str, instance_types: list[str]) -> None
 def _same_trees(source: Path, destination: Path) -> bool:
     """Compare by `diff -r` and by the operating system's sha256sum over all regular files."""
     began = time.monotonic()
-    differ = subprocess.run(["diff", "-r", "--no-dereference", source, destination], capture_output=True, text=True, errors="replace")
+    differ = subprocess.run(
+        ["diff", "-r", "--no-dereference", source, destination], capture_output=True, text=True, errors="replace"
+    )
     if differ.returncode != 0:
         console.print(f"[red]diff -r: {differ.stdout[:2000]}{differ.stderr[:2000]}[/]")
         return False
@@ -141,7 +153,11 @@ def _same_trees(source: Path, destination: Path) -> bool:
 
 def _sha256_of_tree(tree: Path) -> str:
     listing = subprocess.run(
-        "find . -type f -print0 | sort -z | xargs -0 -r sha256sum", shell=True, cwd=tree, check=True, capture_output=True  # noqa: S602
+        "find . -type f -print0 | sort -z | xargs -0 -r sha256sum",
+        shell=True,
+        cwd=tree,
+        check=True,
+        capture_output=True,
     ).stdout
     return hashlib.sha256(listing).hexdigest()
 

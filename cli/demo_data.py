@@ -1,4 +1,4 @@
-"""Real and generated data for the demo: thousands of small files, a few large ones that no compression helps, and every odd entry."""
+"""Data for the demo: thousands of real small files, large ones that no compression helps, and every odd entry."""
 
 import os
 import random
@@ -10,11 +10,11 @@ SEED = 20261121  # printed nowhere: the content only has to be incompressible, a
 
 
 def make_tree(root: Path, total_bytes: int, small_files: Path) -> None:
-    """Fill `root` with about `total_bytes` bytes: `small_files` by hard link, odd entries, and large files for the rest."""
+    """Fill `root` with about `total_bytes`: `small_files` by hard link, odd entries, large files for the rest."""
     root.mkdir(parents=True)
     linked = _link_tree(small_files, root / "packages", total_bytes // 2)
     _odd_entries(root / "odd")
-    randomness = random.Random(SEED)  # noqa: S311
+    randomness = random.Random(SEED)
     each = max(total_bytes - linked, 0) // LARGE_FILES
     for number in range(LARGE_FILES):
         _write_large(root / "large" / f"incompressible-{number}.bin", each, randomness)

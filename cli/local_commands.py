@@ -5,20 +5,24 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from local.cloud import LocalCloud, down, namespaces_available, status
 
 from cli.aws import home
-from local.cloud import LocalCloud, down, namespaces_available, status
 from local.config import ConfigError, LocalConfig, load_config
 
 STATE = Path(".local")
-app = typer.Typer(no_args_is_help=True, help="An AWS on this machine: run the synthesized templates without an account.")
+app = typer.Typer(
+    no_args_is_help=True, help="An AWS on this machine: run the synthesized templates without an account."
+)
 
 
 @app.command()
 def up(
     *,
     config: Annotated[Path | None, typer.Option(help="TOML file; see docs/local-cloud.md.")] = None,
-    instances: Annotated[str | None, typer.Option(help="process or netns; default: netns as root, else process.")] = None,
+    instances: Annotated[
+        str | None, typer.Option(help="process or netns; default: netns as root, else process.")
+    ] = None,
     port: Annotated[int | None, typer.Option(help="Port of the AWS endpoint; 0 picks a free one.")] = None,
 ) -> None:
     """Start the local cloud and deploy cdk.out to it; it runs until `cpt local down`."""
@@ -30,7 +34,9 @@ def up(
     chosen: dict[str, object] = {"port": port, "instances": instances}
     if instances is None and config is None:
         chosen["instances"] = "netns" if namespaces_available() else "process"
-    settings = LocalConfig.model_validate({**settings.model_dump(by_alias=True), **{k: v for k, v in chosen.items() if v is not None}})
+    settings = LocalConfig.model_validate(
+        {**settings.model_dump(by_alias=True), **{k: v for k, v in chosen.items() if v is not None}}
+    )
     cloud = LocalCloud(settings, STATE)
     cloud.start()
     typer.echo(f"the local cloud answers at {cloud.endpoint}; for any AWS client:")
@@ -58,4 +64,3 @@ def down_() -> None:
 def status_() -> None:
     """Tell whether it runs, as JSON."""
     typer.echo(json.dumps(status(STATE)))
-

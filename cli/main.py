@@ -15,7 +15,9 @@ from cli.render import report_view
 from cli.transfer_state import describe, execution_arn
 from cli.watching import watch_execution
 
-app = typer.Typer(no_args_is_help=True, add_completion=True, help="Cloud Parallel Transfer.", pretty_exceptions_enable=False)
+app = typer.Typer(
+    no_args_is_help=True, add_completion=True, help="Cloud Parallel Transfer.", pretty_exceptions_enable=False
+)
 app.add_typer(local_commands.app, name="local")
 
 Local = Annotated[bool, typer.Option("--local", help="Use the local cloud of this checkout.")]
@@ -36,7 +38,9 @@ def start(
     document = _read_request(request)
     name = str(document.get("name") or f"transfer-{uuid.uuid4().hex[:12]}")
     machine = execution_arn(aws, name).rsplit(":", 1)[0].replace(":execution:", ":stateMachine:")
-    started = aws.client("stepfunctions").start_execution(stateMachineArn=machine, name=name, input=json.dumps(document))
+    started = aws.client("stepfunctions").start_execution(
+        stateMachineArn=machine, name=name, input=json.dumps(document)
+    )
     if as_json:
         typer.echo(json.dumps({"name": name, "executionArn": started["executionArn"]}))
     elif not wait:

@@ -21,7 +21,7 @@ def duration(seconds: float | None) -> str:
     """Seconds as people say them."""
     if seconds is None:
         return "–"
-    if seconds < 60:  # noqa: PLR2004
+    if seconds < 60:
         return f"{seconds:.1f} s"
     return f"{int(seconds) // 60} min {int(seconds) % 60:02d} s"
 
@@ -48,7 +48,10 @@ def estimate_table(estimate: dict[str, Any]) -> RenderableType:
             style="bold" if chosen else "",
         )
     figures = estimate["figures"]
-    note = f"p = {estimate['chosenPairs']}: {estimate['reason']}. Figures: {figures['origin']}; relays: {estimate['instanceType']}."
+    note = (
+        f"p = {estimate['chosenPairs']}: {estimate['reason']}. "
+        f"Figures: {figures['origin']}; relays: {estimate['instanceType']}."
+    )
     return Group(table, Text(note, style="dim"))
 
 
@@ -74,22 +77,36 @@ def live_view(state: TransferState) -> RenderableType:
 
 def report_view(report: dict[str, Any]) -> RenderableType:
     """The summary: time and cost against the estimate, wall time per stage as bars."""
-    seconds, cost = report["seconds"], report["cost"]
-    lines = [Text(f"{report['status']}: {report['transferId']}", style="bold green" if report["status"] == "SUCCEEDED" else "bold red")]
+    succeeded = report["status"] == "SUCCEEDED"
+    lines = [Text(f"{report['status']}: {report['transferId']}", style="bold green" if succeeded else "bold red")]
     if report.get("error"):
         lines.append(Text(f"{report['error']}: {report.get('cause', '')}", style="red"))
     if report["bytes"]:
-        direct = seconds["directEstimate"]
-        lines += [
-            Text(f"{megabytes(report['bytes'])} in {report['files']:,} files, {report['chunks']:,} chunks, {report['retries']} retried; verified: {'yes' if report['verified'] else 'no'}"),
-            Text(f"{duration(seconds['transfer'])} of data at {report['rateMBps']:,.1f} MB/s through the direct path and {report['pairs']} relay pairs"),
-            Text(f"estimated {duration(seconds['estimate'])}; the direct path alone would take {duration(direct)} ({direct / max(seconds['transfer'], 0.001):.2f} × as long)"),
-            Text(f"first byte after {duration(seconds['firstByte'])}, all done after {duration(seconds['total'])}"),
-            Text(f"on AWS: ${cost['total']:.4f} (relays ${cost['relays']:.4f}, egress ${cost['egress']:.4f}); estimated ${cost['estimate']:.4f}"),
-        ]
-    stages = Table.grid(padding=(0, 2))
-    longest = max((stage["seconds"] for stage in report["stages"]), default=0.0) or 1.0
-    for stage in report["stages"]:
-        bar = "█" * round(BAR_WIDTH * stage["seconds"] / longest)
-        stages.add_row(f"  {stage['stage']}", duration(stage["seconds"]), Text(bar, style="blue"))
-    return Group(*lines, Text("Wall time per stage", style="bold"), stages)
+        lines += [Text(sentence) for sentence in _summary(report)]
+    return Group(*lines, Text("Wall time per stage", style="bold"), _stage_bars(report["stages"]))
+
+
+def _summary(report: dict[str, Any]) -> list[str]:
+    seconds, cost = report["seconds"], report["cost"]
+    direct = seconds["directEstimate"]
+    times = direct / max(seconds["transfer"], 0.001)
+    return [
+        f"{megabytes(report['bytes'])} in {report['files']:,} files and {report['chunks']:,} chunks, "
+        f"{report['retries']} retried; verified: {'yes' if report['verified'] else 'no'}",
+        f"{duration(seconds['transfer'])} of data at {report['rateMBps']:,.1f} MB/s "
+        f"on the direct path and {report['pairs']} relay pairs",
+        f"estimated {duration(seconds['estimate'])}; "
+        f"the direct path alone would take {duration(direct)} ({times:.2f} × as long)",
+        f"first byte after {duration(seconds['firstByte'])}, all done after {duration(seconds['total'])}",
+        f"on AWS: ${cost['total']:.4f} (relays ${cost['relays']:.4f}, egress ${cost['egress']:.4f}); "
+        f"estimated ${cost['estimate']:.4f}",
+    ]
+
+
+def _stage_bars(stages: list[dict[str, Any]]) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    longest = max((stage["seconds"] for stage in stages), default=0.0) or 1.0
+    for stage in stages:
+        bar = Text("█" * round(BAR_WIDTH * stage["seconds"] / longest), style="blue")
+        grid.add_row(f"  {stage['stage']}", duration(stage["seconds"]), bar)
+    return grid

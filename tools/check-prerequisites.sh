@@ -21,7 +21,7 @@ if command -v node > /dev/null 2>&1; then
 fi
 if command -v cargo > /dev/null 2>&1; then
   minor=$(cargo --version | sed -E 's/^cargo 1\.([0-9]+).*/\1/')
-  [ "$minor" -ge 91 ] || { echo "setup: $(cargo --version) is too old; 1.91 or newer is needed (rustup update stable)" >&2; missing=1; }
+  [ "$minor" -ge 94 ] || { echo "setup: $(cargo --version) is too old; 1.94 or newer is needed (rustup update stable)" >&2; missing=1; }
 fi
 if command -v python3 > /dev/null 2>&1; then
   python3 -c 'import ensurepip, venv' 2> /dev/null || { echo "setup: python3 has no venv. On Debian: apt-get install python3-venv" >&2; missing=1; }

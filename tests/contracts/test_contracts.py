@@ -7,7 +7,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 CONTRACTS = Path(__file__).parents[2] / "contracts"
-SCHEMAS = {path.name.removesuffix(".schema.json"): json.loads(path.read_text()) for path in CONTRACTS.glob("*.schema.json")}
+SCHEMAS = {
+    path.name.removesuffix(".schema.json"): json.loads(path.read_text()) for path in CONTRACTS.glob("*.schema.json")
+}
 EXAMPLES = sorted(path.relative_to(CONTRACTS / "examples") for path in CONTRACTS.glob("examples/*/*/*.json"))
 
 

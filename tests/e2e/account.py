@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from local.cloud import LocalCloud
+
 from cli.aws import Aws, configuration
 from cli.main import read_report
-from local.cloud import LocalCloud
 
 HOME, OTHER = "us-west-2", "eu-west-1"
 END_TYPE = "t3.small"
@@ -53,15 +54,20 @@ class Account:
     def start(self, request: Any, name: str) -> str:
         """Start an execution; returns its ARN."""
         client = self.aws.client("stepfunctions")
-        return str(client.start_execution(stateMachineArn=self.machine, name=name, input=json.dumps(request))["executionArn"])
+        return str(
+            client.start_execution(stateMachineArn=self.machine, name=name, input=json.dumps(request))["executionArn"]
+        )
 
     def wait(self, arn: str, seconds: float = 240) -> Run:
         """Wait for its end."""
         client = self.aws.client("stepfunctions")
         execution = self.cloud.wait_for(
-            lambda: next((d for d in [client.describe_execution(executionArn=arn)] if d["status"] != "RUNNING"), None), seconds
+            lambda: next((d for d in [client.describe_execution(executionArn=arn)] if d["status"] != "RUNNING"), None),
+            seconds,
         )
-        return Run(arn, execution["status"], read_report(self.aws, execution), execution.get("error"), execution.get("cause"))
+        return Run(
+            arn, execution["status"], read_report(self.aws, execution), execution.get("error"), execution.get("cause")
+        )
 
     def run(self, request: Any, name: str) -> Run:
         """Start and wait."""
@@ -70,11 +76,18 @@ class Account:
     def history(self, arn: str) -> list[str]:
         """Names of the states entered, in order."""
         pages = self.aws.client("stepfunctions").get_paginator("get_execution_history").paginate(executionArn=arn)
-        return [event["stateEnteredEventDetails"]["name"] for page in pages for event in page["events"] if "stateEnteredEventDetails" in event]
+        return [
+            event["stateEnteredEventDetails"]["name"]
+            for page in pages
+            for event in page["events"]
+            if "stateEnteredEventDetails" in event
+        ]
 
     def launched(self, transfer_id: str, region: str) -> list[dict[str, Any]]:
         """Every instance of the transfer in a region, terminated ones included."""
-        answer = self.cloud.client("ec2", region).describe_instances(Filters=[{"Name": "tag:cpt:transfer", "Values": [transfer_id]}])
+        answer = self.cloud.client("ec2", region).describe_instances(
+            Filters=[{"Name": "tag:cpt:transfer", "Values": [transfer_id]}]
+        )
         return [instance for reservation in answer["Reservations"] for instance in reservation["Instances"]]
 
 

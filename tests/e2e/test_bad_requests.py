@@ -26,16 +26,44 @@ CASES: dict[str, tuple[Change, str, list[str]]] = {
     "missing-region": (lambda r: without(r, "source", "region"), "InvalidRequest", ["source.region", "required"]),
     "unknown-key": (lambda r: {**r, "sorce": 1}, "InvalidRequest", ["sorce"]),
     "wrong-type": (lambda r: {**r, "preTest": "yes"}, "InvalidRequest", ["preTest", "yes"]),
-    "unknown-region": (lambda r: {**r, "source": {**r["source"], "region": "ap-south-1"}}, "InvalidRequest", ["source.region", "ap-south-1", HOME, OTHER]),
-    "unknown-instance": (lambda r: {**r, "source": {**r["source"], "instanceId": "i-0badbadbadbadbad0"}}, "InvalidRequest", ["source.instanceId", "i-0badbadbadbadbad0", HOME]),
-    "instance-of-the-other-region": (lambda r: {**r, "source": {**r["source"], "region": OTHER}}, "InvalidRequest", ["source.instanceId", OTHER]),
-    "absent-path": (lambda r: {**r, "source": {**r["source"], "paths": ["/nowhere/at/all"]}}, "SurveyProblem", ["/nowhere/at/all"]),
-    "relative-path": (lambda r: {**r, "source": {**r["source"], "paths": ["data"]}}, "InvalidRequest", ["source.paths", "data"]),
-    "destination-is-a-file": (lambda r: {**r, "destination": {**r["destination"], "path": "/etc/hostname"}}, "SurveyProblem", ["/etc/hostname"]),
+    "unknown-region": (
+        lambda r: {**r, "source": {**r["source"], "region": "ap-south-1"}},
+        "InvalidRequest",
+        ["source.region", "ap-south-1", HOME, OTHER],
+    ),
+    "unknown-instance": (
+        lambda r: {**r, "source": {**r["source"], "instanceId": "i-0badbadbadbadbad0"}},
+        "InvalidRequest",
+        ["source.instanceId", "i-0badbadbadbadbad0", HOME],
+    ),
+    "instance-of-the-other-region": (
+        lambda r: {**r, "source": {**r["source"], "region": OTHER}},
+        "InvalidRequest",
+        ["source.instanceId", OTHER],
+    ),
+    "absent-path": (
+        lambda r: {**r, "source": {**r["source"], "paths": ["/nowhere/at/all"]}},
+        "SurveyProblem",
+        ["/nowhere/at/all"],
+    ),
+    "relative-path": (
+        lambda r: {**r, "source": {**r["source"], "paths": ["data"]}},
+        "InvalidRequest",
+        ["source.paths", "data"],
+    ),
+    "destination-is-a-file": (
+        lambda r: {**r, "destination": {**r["destination"], "path": "/etc/hostname"}},
+        "SurveyProblem",
+        ["/etc/hostname"],
+    ),
     "pairs-negative": (lambda r: {**r, "relays": {"pairs": -1}}, "InvalidRequest", ["relays.pairs", "-1"]),
     "pairs-absurd": (lambda r: {**r, "relays": {"pairs": 1000}}, "InvalidRequest", ["relays.pairs", "1000"]),
     "not-an-object": (lambda r: ["source"], "InvalidRequest", ["object"]),
-    "approval-of-a-later-version": (lambda r: {**r, "approval": "required"}, "InvalidRequest", ["approval", "required"]),
+    "approval-of-a-later-version": (
+        lambda r: {**r, "approval": "required"},
+        "InvalidRequest",
+        ["approval", "required"],
+    ),
 }
 
 

@@ -6,7 +6,17 @@ import pytest
 
 from tests.e2e.account import HOME, OTHER, Account, make_files, tree
 
-STAGES = ["Validate Request", "Resolve Paths", "Survey Ends", "Estimate Transfer", "Plan Chunks", "Start Transfer", "Verify Transfer", "Tear Down", "Write Report"]
+STAGES = [
+    "Validate Request",
+    "Resolve Paths",
+    "Survey Ends",
+    "Estimate Transfer",
+    "Plan Chunks",
+    "Start Transfer",
+    "Verify Transfer",
+    "Tear Down",
+    "Write Report",
+]
 
 
 @pytest.mark.parametrize("pairs", [0, 1, 2, 4])
@@ -29,7 +39,9 @@ def test_a_tree_arrives_identical_through_any_number_of_pairs(account: Account, 
         assert {tag["Value"] for relay in relays for tag in relay["Tags"] if tag["Key"] == "cpt:role"} <= {role}
 
 
-def test_contents_of_a_path_with_trailing_slash_land_in_the_destination_itself(account: Account, tmp_path: Path) -> None:
+def test_contents_of_a_path_with_trailing_slash_land_in_the_destination_itself(
+    account: Account, tmp_path: Path
+) -> None:
     source = make_files(tmp_path / "set", large_bytes=1000)
     run = account.run(account.request(f"{source}/", tmp_path / "out", relays={"pairs": 0}), "slash")
     assert run.status == "SUCCEEDED"
