@@ -83,12 +83,108 @@ class Account:
             if "stateEnteredEventDetails" in event
         ]
 
+    def describe(self, arn: str) -> dict[str, Any]:
+        """The execution as Step Functions tells it."""
+        return dict(self.aws.client("stepfunctions").describe_execution(executionArn=arn))
+
+    def record(self, transfer_id: str, record: str) -> dict[str, Any] | None:
+        """One record of the transfers table."""
+        table = self.aws.resource("dynamodb").Table("cpt-transfers")
+        item = table.get_item(Key={"transferId": transfer_id, "record": record}, ConsistentRead=True).get("Item")
+        return None if item is None else dict(item)
+
+    def progress(self, transfer_id: str) -> dict[str, Any]:
+        """The sender's last report."""
+        record = self.record(transfer_id, "progress#sender")
+        return dict(json.loads(record["document"])) if record else {"sequence": 0, "lanes": []}
+
+    def first_byte_at(self, transfer_id: str) -> float:
+        """When the sender sent its first payload byte, Unix time."""
+        return float(self.progress(transfer_id)["firstByteAt"])
+
+    def nodes(self, transfer_id: str) -> list[dict[str, Any]]:
+        """Relays of the transfer."""
+        table = self.aws.resource("dynamodb").Table("cpt-nodes")
+        answer = table.query(
+            KeyConditionExpression="transferId = :id",
+            ExpressionAttributeValues={":id": transfer_id},
+            ConsistentRead=True,
+        )
+        return [dict(item) for item in answer["Items"]]
+
+    @property
+    def bucket(self) -> str:
+        """The control bucket."""
+        account = self.aws.client("sts").get_caller_identity()["Account"]
+        return f"cpt-control-{account}-{HOME}"
+
+    def rules(self, transfer_id: str, region: str) -> list[dict[str, Any]]:
+        """Security-group rules of the transfer."""
+        answer = self.cloud.client("ec2", region).describe_security_group_rules(
+            Filters=[{"Name": "tag:cpt:transfer", "Values": [transfer_id]}]
+        )
+        return list(answer["SecurityGroupRules"])
+
+    def shell(self, instance_id: str, region: str, script: str) -> str:
+        """Run a script on an instance by Run Command; returns its output."""
+        ssm = self.cloud.client("ssm", region)
+        command = ssm.send_command(
+            InstanceIds=[instance_id], DocumentName="AWS-RunShellScript", Parameters={"commands": [script]}
+        )["Command"]["CommandId"]
+        done = self.cloud.wait_for(
+            lambda: next(
+                (
+                    i
+                    for i in [ssm.get_command_invocation(CommandId=command, InstanceId=instance_id)]
+                    if i["Status"] not in ("Pending", "InProgress")
+                ),
+                None,
+            ),
+            30,
+        )
+        return str(done["StandardOutputContent"])
+
+    def units(self, instance_id: str, region: str) -> str:
+        """Units of CPT that are active on an instance."""
+        return self.shell(instance_id, region, "systemctl list-units --no-legend 'cpt-*' || true").strip()
+
+    def invoke(self, function: str) -> None:
+        """Invoke a Lambda by hand."""
+        answer = self.aws.client("lambda").invoke(FunctionName=function, Payload=b"{}")
+        assert "FunctionError" not in answer, answer["Payload"].read()
+
+    def configure(self, function: str, **variables: str) -> None:
+        """Change a Lambda's environment."""
+        client = self.aws.client("lambda")
+        present = client.get_function_configuration(FunctionName=function)["Environment"]["Variables"]
+        client.update_function_configuration(FunctionName=function, Environment={"Variables": {**present, **variables}})
+
     def launched(self, transfer_id: str, region: str) -> list[dict[str, Any]]:
         """Every instance of the transfer in a region, terminated ones included."""
         answer = self.cloud.client("ec2", region).describe_instances(
             Filters=[{"Name": "tag:cpt:transfer", "Values": [transfer_id]}]
         )
         return [instance for reservation in answer["Reservations"] for instance in reservation["Instances"]]
+
+
+def zero_wait_seconds(size_bytes: float, cap: float, inside: float, joined: list[float]) -> float:
+    """When the integral of min(inside, cap · (1 + pairs joined by t)) reaches the size: cpt-model's rate(t), MB/s."""
+    left, now = size_bytes / 1e6, 0.0
+    for count, join in enumerate(sorted(joined)):
+        rate = min(inside, cap * (1 + count))
+        if left <= rate * (join - now):
+            return now + left / rate
+        left, now = left - rate * max(join - now, 0.0), max(now, join)
+    return now + left / min(inside, cap * (1 + len(joined)))
+
+
+def joins_of(report: dict[str, Any], first_byte_at: float) -> list[float]:
+    """Seconds from the first byte until each pair was in the membership."""
+    ends: dict[int, float] = {}
+    for node in report["nodes"]:
+        if "joinedAt" in node:
+            ends[node["slot"]] = max(ends.get(node["slot"], 0.0), node["joinedAt"] - first_byte_at)
+    return list(ends.values())
 
 
 def make_files(root: Path, *, small: int = 40, large_bytes: int = 6_000_000, seed: int = 7) -> Path:

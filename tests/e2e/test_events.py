@@ -1,0 +1,93 @@
+"""Relays die and chunks fail; rules decide, and behind the rules the reconciler."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.account import HOME, Account, make_files, tree
+
+LARGE = 400_000_000  # 10 s on the direct path (40 MB/s), so that relays join (1 s) and can be lost in the middle
+
+
+def paths_with_data(account: Account, transfer_id: str) -> set[str]:
+    """Paths whose lanes have delivered something."""
+    progress = account.record(transfer_id, "progress#sender")
+    lanes = json.loads(progress["document"])["lanes"] if progress else []
+    return {lane["pathId"] for lane in lanes if lane["bytes"] > 0}
+
+
+@contextmanager
+def rules_disabled(account: Account, *names: str) -> Iterator[None]:
+    """Disable rules of the bus (or of the default bus) for a while."""
+    events = account.aws.client("events")
+    buses = {"cpt-reconcile": "default"}
+    for name in names:
+        events.disable_rule(Name=name, EventBusName=buses.get(name, "cpt"))
+    try:
+        yield
+    finally:
+        for name in names:
+            events.enable_rule(Name=name, EventBusName=buses.get(name, "cpt"))
+
+
+def source_relay(account: Account, transfer_id: str) -> str:
+    """Instance id of the live source relay."""
+    live = [relay for relay in account.launched(transfer_id, HOME) if relay["State"]["Name"] == "running"]
+    return str(live[0]["InstanceId"])
+
+
+def chunk_items(account: Account, transfer_id: str) -> list[dict[str, Any]]:
+    """All chunk items of a transfer."""
+    table = account.aws.resource("dynamodb").Table("cpt-chunks")
+    items = table.scan(ConsistentRead=True)["Items"]
+    return [item for item in items if str(item["rangeKey"]).startswith(f"{transfer_id}#") and "chunk" in item]
+
+
+def test_terminated_relay_is_replaced_and_nothing_is_lost(account: Account, tmp_path: Path) -> None:
+    source = make_files(tmp_path / "set", large_bytes=LARGE)
+    arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}), "replaced")
+    account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, "replaced"), 60)
+    account.cloud.client("ec2", HOME).terminate_instances(InstanceIds=[source_relay(account, "replaced")])
+    run = account.wait(arn)
+    assert (run.status, run.cause) == ("SUCCEEDED", None)
+    assert tree(tmp_path / "out" / "set") == tree(source)
+    states = {node["nodeId"]: node["state"] for node in account.nodes("replaced")}
+    assert states["source-1-0"] == "LOST"
+    assert "source-1-1" in states
+
+
+def test_failed_chunk_waits_for_the_rule_and_then_for_the_reconciler(account: Account, tmp_path: Path) -> None:
+    source = make_files(tmp_path / "set", large_bytes=LARGE)
+    with rules_disabled(account, "cpt-retry-chunk", "cpt-replace-relay", "cpt-reconcile"):
+        arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}), "waits")
+        account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, "waits"), 60)
+        account.shell(source_relay(account, "waits"), HOME, "systemctl kill --signal=KILL 'cpt-relay-*'")
+
+        def only_failed_are_left() -> list[dict[str, Any]]:
+            left = [i for i in chunk_items(account, "waits") if i["state"] != "DELIVERED" and i["phase"] == 0]
+            return left if left and all(item.get("failedAttempt") == item["attempt"] for item in left) else []
+
+        failed = account.cloud.wait_for(only_failed_are_left, 60)
+        sequence = account.progress("waits")["sequence"]
+        account.cloud.wait_for(lambda: account.progress("waits")["sequence"] >= sequence + 2, 30)
+        assert {i["chunk"] for i in only_failed_are_left()} == {i["chunk"] for i in failed}  # nobody retried
+        assert account.describe(arn)["status"] == "RUNNING"
+        account.invoke("cpt-reconcile")
+        run = account.wait(arn)
+    assert (run.status, run.cause) == ("SUCCEEDED", None)
+    assert run.report["retries"] >= len(failed)
+    assert tree(tmp_path / "out" / "set") == tree(source)
+
+
+def test_failed_chunk_is_retried_by_the_rule_alone(account: Account, tmp_path: Path) -> None:
+    source = make_files(tmp_path / "set", large_bytes=LARGE)
+    with rules_disabled(account, "cpt-reconcile", "cpt-replace-relay"):
+        arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}), "rule")
+        account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, "rule"), 60)
+        account.shell(source_relay(account, "rule"), HOME, "systemctl kill --signal=KILL 'cpt-relay-*'")
+        run = account.wait(arn)
+    assert (run.status, run.cause) == ("SUCCEEDED", None)
+    assert run.report["retries"] >= 1
+    assert tree(tmp_path / "out" / "set") == tree(source)
