@@ -9,7 +9,7 @@ RUN := $(UV) run --frozen --no-sync
 CRATE := relay-ami/relay
 DAEMON := relay-ami/dist/x86_64/cpt-relay
 DAEMON_SOURCES := $(shell find $(CRATE)/src $(CRATE)/.cargo $(CRATE)/Cargo.toml $(CRATE)/Cargo.lock -type f 2>/dev/null)
-SYNTH_SOURCES := $(shell find infra statemachine lambdas -type f -not -name '*.pyc' 2>/dev/null) cdk.json package-lock.json
+SYNTH_SOURCES := $(shell find infra statemachine lambdas -type f -not -name "*.pyc" 2>/dev/null) cdk.json package-lock.json
 ARGS ?=
 
 # Where the operating system keeps its own certificates, uv and cargo should use them too.
@@ -54,7 +54,7 @@ $(DAEMON): $(DAEMON_SOURCES) | .tools/stamp
 
 synth: cdk.out/manifest.json  ## Synthesize the CloudFormation templates into cdk.out
 
-cdk.out/manifest.json: $(SYNTH_SOURCES) $(DAEMON) | node_modules/stamp .venv/stamp
+cdk.out/manifest.json: $(SYNTH_SOURCES) lambdas/requirements.txt $(DAEMON) | node_modules/stamp .venv/stamp
 	@echo "build: synthesizing the templates"
 	@npx --no-install cdk synth --quiet
 	@touch $@

@@ -1,5 +1,6 @@
 """With caps, three pairs follow the zero-wait model for the observed joins, and the direct path its own cap."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,6 +35,8 @@ def test_two_gigabytes_follow_the_model_and_beat_half_the_direct_time(capped: Ac
         assert (run.status, run.cause) == ("SUCCEEDED", None)
         seconds[pairs] = run.report["seconds"]["transfer"]
         model = zero_wait_seconds(BYTES, CAP, INSIDE, joins_of(run.report, capped.first_byte_at(name)))
-        print(f"p = {pairs}: {seconds[pairs]:.2f} s; zero-wait model with the observed joins {model:.2f} s")
+        sys.stdout.write(
+            f"p = {pairs}: {seconds[pairs]:.2f} s; zero-wait model with the observed joins {model:.2f} s\n"
+        )
         assert seconds[pairs] <= 1.1 * model
     assert seconds[3] < seconds[0] / 2
