@@ -1,0 +1,47 @@
+"""Checks on Lambda functions before they are deployed: what a local run would hide, and AWS would refuse or crash on."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+UNZIPPED_BYTES = 250 * 1024 * 1024
+ENVIRONMENT_BYTES = 4096
+ELF_MACHINES = {62: "x86_64", 183: "arm64"}
+RUNTIMES = ("python3.11",)
+
+
+class AssetRefused(Exception):
+    """A function cannot run on Lambda as it is; the message names the function, the value and the limit."""
+
+
+def check_function(name: str, properties: dict[str, Any], code: Path) -> None:
+    """Architecture of native libraries, runtime, unzipped size, environment. Raises AssetRefused."""
+    runtime = properties.get("Runtime")
+    if runtime not in RUNTIMES:
+        raise AssetRefused(f"function {name}: runtime {runtime} cannot run here; this machine runs {', '.join(RUNTIMES)}")
+    architecture = (properties.get("Architectures") or ["x86_64"])[0]
+    size = sum(path.stat().st_size for path in code.rglob("*") if path.is_file())
+    if size > UNZIPPED_BYTES:
+        raise AssetRefused(f"function {name}: {size} bytes unzipped; Lambda takes {UNZIPPED_BYTES}")
+    for path, machine in native_libraries(code):
+        if machine != architecture:
+            raise AssetRefused(
+                f"function {name}: {path.relative_to(code)} is built for {machine}, the function is declared {architecture}"
+            )
+    variables = (properties.get("Environment") or {}).get("Variables", {})
+    used = sum(len(key) + len(str(value)) for key, value in variables.items())
+    if used > ENVIRONMENT_BYTES:
+        raise AssetRefused(f"function {name}: environment of {used} bytes; Lambda takes {ENVIRONMENT_BYTES}")
+
+
+def native_libraries(code: Path) -> Iterator[tuple[Path, str]]:
+    """Shared objects below `code` with the architecture in their ELF header."""
+    for path in sorted(code.rglob("*.so*")):
+        with path.open("rb") as file:
+            header = file.read(20)
+        if header[:4] == b"\x7fELF":
+            machine = struct.unpack_from("<H", header, 18)[0]
+            yield path, ELF_MACHINES.get(machine, f"machine {machine}")

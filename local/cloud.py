@@ -1,0 +1,214 @@
+"""Start, use and stop a local cloud from Python; what `cpt local` and the tests call."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import boto3
+from botocore.config import Config
+
+from local import endpoints
+from local.config import LocalConfig
+from local.deploy import account_of, deploy
+from local.state import StateDir
+
+CHECKOUT = Path(__file__).parents[1]
+ASSEMBLY = Path("cdk.out")
+START_SECONDS = 60
+STOP_SECONDS = 20
+RELAY_TAG = "cpt:transfer"
+
+T = TypeVar("T")
+
+
+class LocalCloudError(Exception):
+    """The local cloud cannot start or be used; the message says what to do."""
+
+
+class LocalCloud:
+    """One emulator with the stacks of a cloud assembly. `with` starts and stops it."""
+
+    def __init__(self, config: LocalConfig, state_dir: Path | str, assembly: Path | str | None = ASSEMBLY) -> None:
+        self.state = StateDir(Path(state_dir).resolve())
+        self.config = config
+        self.outputs: dict[str, dict[str, str]] = {}
+        self.endpoint = ""
+        self._assembly = None if assembly is None else Path(assembly).resolve()
+
+    @classmethod
+    def attach(cls, state_dir: Path | str) -> LocalCloud:
+        """The running cloud of a state directory. Raises LocalCloudError when none runs."""
+        state = StateDir(Path(state_dir).resolve())
+        found = state.read()
+        if found is None or not _alive(int(str(found["pid"]))):
+            raise LocalCloudError(f"no local cloud runs in {state_dir}; start one with `cpt local up`")
+        cloud = cls(LocalConfig.model_validate_json(state.config_file.read_bytes()), state_dir)
+        cloud.endpoint = str(found["endpoint"])
+        return cloud
+
+    def start(self) -> None:
+        """Start the emulator as a process of its own and deploy the assembly; returns when both are done.
+
+        Raises LocalCloudError, DeployError or AssetRefused; what was started is stopped then.
+        """
+        running = self.state.read()
+        if running is not None and _alive(int(str(running["pid"]))):
+            raise LocalCloudError(f"a local cloud runs in {self.state.root} already; stop it with `cpt local down`")
+        self.state.clean_up()
+        if self._assembly is not None:
+            account = account_of(self._assembly)
+            if account is not None:
+                self.config = self.config.model_copy(update={"account": account})
+        self.state.root.mkdir(parents=True, exist_ok=True)
+        self.state.config_file.write_text(self.config.model_dump_json(by_alias=True, indent=1))
+        self.endpoint = _spawn(self.state)
+        try:
+            if self._assembly is not None:
+                self.outputs = deploy(self._assembly, self.client, self.config.account, self.config.home_region)
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stop everything; leaves no process, namespace or instance, and of files only the logs."""
+        down(self.state.root)
+
+    def __enter__(self) -> LocalCloud:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    def client(self, service: str, region: str | None = None) -> Any:
+        """A boto3 client of the account's owner."""
+        return boto3.client(
+            service,
+            region_name=region or self.config.home_region,
+            endpoint_url=self.endpoint,
+            aws_access_key_id="test",
+            aws_secret_access_key="test",  # noqa: S106 - the emulator's owner
+            config=Config(retries={"total_max_attempts": 1}, read_timeout=120),
+        )
+
+    def launch_vm(self, region: str, name: str, instance_type: str = "t3.small", *, wait: bool = True) -> str:
+        """Launch a VM that can be an end of a transfer: group and policy attached; waits until SSM shows it online."""
+        instance_id = endpoints.launch(self.client, region, name, instance_type)
+        if wait:
+            ssm = self.client("ssm", region)
+            filters = [{"Key": "InstanceIds", "Values": [instance_id]}]
+            self.wait_for(lambda: ssm.describe_instance_information(Filters=filters)["InstanceInformationList"], 60)
+        return instance_id
+
+    def live_relays(self) -> list[str]:
+        """Ids of instances of any transfer that are not terminated, in all regions."""
+        states = ["pending", "running", "shutting-down"]
+        filters = [{"Name": "tag-key", "Values": [RELAY_TAG]}, {"Name": "instance-state-name", "Values": states}]
+        found = []
+        for region in self.config.regions:
+            answer = self.client("ec2", region).describe_instances(Filters=filters)
+            found += [item["InstanceId"] for group in answer["Reservations"] for item in group["Instances"]]
+        return found
+
+    def interrupt(self, instance_id: str, grace_seconds: float | None = None) -> None:
+        """Send a spot interruption warning to an instance, which ends after the grace. Raises LocalCloudError."""
+        body = json.dumps({"instanceId": instance_id, "graceSeconds": grace_seconds}).encode()
+        endpoints.control(self.endpoint, "interrupt", body)
+
+    def wait_for(self, find: Callable[[], T | None], seconds: float) -> T:
+        """The first true value of `find()`. Raises TimeoutError after `seconds`."""
+        deadline = time.monotonic() + seconds
+        while not (found := find()):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"nothing after {seconds} s: {getattr(find, '__qualname__', find)}")
+            time.sleep(0.05)  # the APIs have no push; 20 looks a second cost the emulator about 2 % of a core
+        return found
+
+
+def up(config: LocalConfig, state_dir: Path, assembly: Path = ASSEMBLY) -> LocalCloud:
+    """Start a local cloud that outlives the caller."""
+    cloud = LocalCloud(config, state_dir, assembly)
+    cloud.start()
+    return cloud
+
+
+def down(state_dir: Path) -> None:
+    """Stop the cloud of a state directory and remove what it left, also after its emulator was killed."""
+    state = StateDir(Path(state_dir).resolve())
+    running = state.read()
+    if running is not None:
+        pid = int(str(running["pid"]))
+        if pid in state.processes():
+            os.kill(pid, signal.SIGTERM)
+            deadline = time.monotonic() + STOP_SECONDS
+            while _alive(pid) and time.monotonic() < deadline:
+                time.sleep(0.02)
+    state.clean_up()
+    shutil.rmtree(state.root / "tmp", ignore_errors=True)
+
+
+def status(state_dir: Path) -> dict[str, object]:
+    """`{"running": bool, …}` with what the state file says."""
+    state = StateDir(Path(state_dir).resolve())
+    found = state.read()
+    if found is None:
+        return {"running": False}
+    return {"running": _alive(int(str(found["pid"]))), **found}
+
+
+def namespaces_available() -> bool:
+    """Whether instances can be network namespaces here: root, with iproute2 and nftables."""
+    if os.geteuid() != 0 or any(shutil.which(tool) is None for tool in ("ip", "tc", "nft", "nsenter")):
+        return False
+    with tempfile.NamedTemporaryFile(prefix="cptprobe", dir="/tmp") as unique:  # noqa: S108 - only its name is used
+        name = Path(unique.name).name
+        made = subprocess.run(["ip", "netns", "add", name], capture_output=True, check=False).returncode == 0
+        if made:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+    return made
+
+
+def _spawn(state: StateDir) -> str:
+    """Start the emulator's process; its endpoint. Raises LocalCloudError with the end of its log."""
+    environment = {
+        **{key: value for key, value in os.environ.items() if not key.startswith("AWS_")},
+        "CPT_LOCAL_STATE": str(state.root),
+        "PYTHONPATH": str(CHECKOUT),
+        "PYTHONUNBUFFERED": "1",
+    }
+    with state.log_file.open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "local.emulator", str(state.root)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=environment,
+            cwd=state.root,
+            start_new_session=True,
+        )
+    assert process.stdout is not None
+    line = process.stdout.readline().decode().strip()
+    process.stdout.close()
+    if not line.startswith("http"):
+        process.wait(START_SECONDS)
+        end = state.log_file.read_text(errors="replace").strip().splitlines()[-5:]
+        raise LocalCloudError("the local cloud did not start: " + " / ".join(end))
+    return line
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False

@@ -1,0 +1,136 @@
+"""Configuration of the local cloud: a TOML file, every key optional."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+
+class ConfigError(Exception):
+    """The configuration cannot be used; the message names the key, the value and what would be right."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True)
+
+
+class Caps(_Section):
+    """Most that one VM may send or receive, MB/s (10⁶ bytes per second); absent: no cap."""
+
+    inter_region_mbps: float | None = Field(default=None, gt=0, alias="interRegionMBps")
+    intra_region_mbps: float | None = Field(default=None, gt=0, alias="intraRegionMBps")
+
+    def scaled(self, factor: float) -> Caps:
+        """The same caps times `factor`."""
+        inter, intra = self.inter_region_mbps, self.intra_region_mbps
+        return Caps(
+            interRegionMBps=None if inter is None else inter * factor,
+            intraRegionMBps=None if intra is None else intra * factor,
+        )
+
+
+class LaunchCaps(_Section):
+    """Scales the caps of every n-th launch among those that carry a tag (a noisy neighbour, counted)."""
+
+    tag: str | None = Field(default=None, description="Tag key that a launch must carry to be counted.")
+    value: str | None = Field(default=None, description="Value of that tag; absent: any.")
+    region: str | None = None
+    every: int = Field(default=1, ge=1)
+    factor: float = Field(gt=0)
+
+
+class CapsSection(Caps):
+    """Default caps, and by instance type; `launches` scales counted launches."""
+
+    by_type: dict[str, Caps] = Field(default_factory=dict)
+    launches: list[LaunchCaps] = Field(default_factory=list)
+
+    def of_type(self, instance_type: str) -> Caps:
+        """Caps of a type; what it does not name comes from the default."""
+        own = self.by_type.get(instance_type, Caps())
+        return Caps(
+            interRegionMBps=own.inter_region_mbps or self.inter_region_mbps,
+            intraRegionMBps=own.intra_region_mbps or self.intra_region_mbps,
+        )
+
+
+class CapacityError(_Section):
+    """RunInstances number `launch` (from 1) in `region`, and the `count - 1` calls after it, fail."""
+
+    region: str
+    launch: int = Field(default=1, ge=1)
+    count: int = Field(default=1, ge=1)
+    code: str = "InsufficientInstanceCapacity"
+    available: int = Field(default=0, ge=0, description="Instances launched all the same, where MinCount allows it.")
+
+
+class SpotWarning(_Section):
+    """The n-th instance launched in `region` gets a spot interruption warning `after_seconds` after it runs."""
+
+    region: str
+    launch: int = Field(default=1, ge=1)
+    after_seconds: float = Field(default=1, ge=0)
+
+
+class Latency(_Section):
+    """Added to API calls, seconds (one round trip each)."""
+
+    remote_region_seconds: float = Field(default=0, ge=0)
+    ssm_seconds: float = Field(default=0, ge=0)
+
+
+class LocalConfig(_Section):
+    """All settings of one local cloud."""
+
+    port: int = Field(default=4566, ge=0, le=65535, description="0: a free port, written to the state file.")
+    instances: Literal["process", "netns"] = "process"
+    account: str = Field(default="000000000000", pattern=r"^\d{12}$")
+    home_region: str = "us-west-2"
+    regions: list[str] = Field(default_factory=lambda: ["us-west-2", "eu-west-1"], min_length=1, max_length=8)
+    iam: bool = Field(default=True, description="Enforce the IAM policies of the templates.")
+    peering: bool = Field(default=False, description="Private addresses reach other regions (VPC peering).")
+    caps: CapsSection = Field(default_factory=CapsSection)
+    launch_seconds: float = Field(default=0.05, ge=0, description="RunInstances until `running`.")
+    boot_seconds: float = Field(default=0.2, ge=0, description="`running` until the operating system is up.")
+    ssm_registration_seconds: float = Field(default=0.1, ge=0, description="System up until SSM shows it online.")
+    terminate_seconds: float = Field(default=0.05, ge=0, description="`shutting-down` until `terminated`.")
+    spot_grace_seconds: float = Field(default=5, ge=0, description="Spot warning until termination (AWS: 120).")
+    capacity_errors: list[CapacityError] = Field(default_factory=list)
+    spot_warnings: list[SpotWarning] = Field(default_factory=list)
+    not_found_after_launch: int = Field(
+        default=0, ge=0, description="Describe calls that answer InvalidInstanceID.NotFound."
+    )
+    invocation_does_not_exist: int = Field(
+        default=0, ge=0, description="First GetCommandInvocation calls of each command that answer so."
+    )
+    lambda_retry_seconds: float = Field(
+        default=1, gt=0, description="First wait between asynchronous Lambda attempts, doubled each time (AWS: 60)."
+    )
+    latency: Latency = Field(default_factory=Latency)
+
+
+def load_config(path: Path | None) -> LocalConfig:
+    """Read a TOML file (None: all defaults).
+
+    Raises ConfigError when the file is absent, is not TOML, or names a key or value that does not exist.
+    """
+    if path is None:
+        return LocalConfig()
+    try:
+        document = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise ConfigError(f"--config {path}: {error.strerror}; give the path of a TOML file") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"--config {path}: not TOML: {error}") from error
+    try:
+        return LocalConfig.model_validate(document)
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(str(part) for part in item['loc'])} = {item.get('input')!r}: {item['msg']}"
+            for item in error.errors()
+        )
+        raise ConfigError(f"--config {path}: {problems}") from error

@@ -1,0 +1,40 @@
+"""What the emulator does on request that AWS has no API for: `POST /_local/interrupt`, `POST /_local/power-off`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from local.instances.fleet import Fleet
+
+Asgi = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
+
+
+def with_control(app: Asgi, fleet: Fleet) -> Asgi:
+    """`app` with the control paths in front."""
+
+    async def controlled(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith("/_local/"):
+            await app(scope, receive, send)
+            return
+        body = b""
+        while True:
+            message = await receive()
+            body += message.get("body", b"")
+            if not message.get("more_body"):
+                break
+        found = answer(scope["path"].removeprefix("/_local/"), json.loads(body or b"{}"))
+        text = b"" if found else b"unknown instance or action"
+        await send({"type": "http.response.start", "status": 200 if found else 404, "headers": []})
+        await send({"type": "http.response.body", "body": text})
+
+    def answer(action: str, request: dict[str, Any]) -> bool:
+        instance_id = str(request.get("instanceId", ""))
+        if action == "interrupt":
+            return fleet.interrupt(instance_id, request.get("graceSeconds"))
+        if action == "power-off":  # InstanceInitiatedShutdownBehavior is terminate in the relays' launch template
+            return fleet.terminate(instance_id)
+        return False
+
+    return controlled

@@ -1,0 +1,168 @@
+"""Deploys a cloud assembly (`cdk.out`) through the emulator's CloudFormation: assets first, then each stack in its region."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from local.assets import check_function
+
+Client = Callable[[str, str], Any]
+WAIT_SECONDS = 120
+
+
+class DeployError(Exception):
+    """A stack or an asset was refused; the message names it and the reason."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """One stack of the assembly."""
+
+    name: str
+    region: str
+    template: dict[str, Any]
+    assets: dict[str, Any]
+    dependencies: tuple[str, ...]
+
+
+def account_of(assembly: Path) -> str | None:
+    """The account that the assembly is made for; None when it is environment-agnostic."""
+    for artifact in _manifest(assembly)["artifacts"].values():
+        account = artifact.get("environment", "aws://unknown-account/x").split("/")[2]
+        if account.isdigit():
+            return str(account)
+    return None
+
+
+def stacks_of(assembly: Path, default_region: str) -> list[Stack]:
+    """Stacks in an order in which each comes after what it depends on. Raises DeployError without a manifest."""
+    artifacts = _manifest(assembly)["artifacts"]
+    stacks = {}
+    for key, artifact in artifacts.items():
+        if artifact["type"] != "aws:cloudformation:stack":
+            continue
+        region = artifact["environment"].rsplit("/", 1)[-1]
+        properties = artifact["properties"]
+        assets = assembly / f"{key}.assets.json"
+        stacks[key] = Stack(
+            name=properties.get("stackName", key),
+            region=default_region if region == "unknown-region" else region,
+            template=json.loads((assembly / properties["templateFile"]).read_text()),
+            assets=json.loads(assets.read_text()).get("files", {}) if assets.exists() else {},
+            dependencies=tuple(artifact.get("dependencies", ())),
+        )
+    ordered: list[Stack] = []
+    done: set[str] = set()
+
+    def visit(key: str) -> None:
+        if key in stacks and key not in done:
+            done.add(key)
+            for dependency in stacks[key].dependencies:
+                visit(dependency)
+            ordered.append(stacks[key])
+
+    for key in stacks:
+        visit(key)
+    return ordered
+
+
+def deploy(assembly: Path, client: Client, account: str, home_region: str) -> dict[str, dict[str, str]]:
+    """Check and publish all assets, create all stacks; outputs by stack name. Raises DeployError, AssetRefused."""
+    stacks = stacks_of(assembly, home_region)
+    bodies: dict[str, bytes] = {}
+    for stack in stacks:
+        check_assets(stack, assembly)
+        publish(stack, assembly, client, account, bodies)
+    return {stack.name: create(stack, client("cloudformation", stack.region)) for stack in stacks}
+
+
+def check_assets(stack: Stack, assembly: Path) -> None:
+    """Check every function of a stack against what Lambda takes."""
+    paths = {key: assembly / asset["source"]["path"] for key, asset in stack.assets.items()}
+    for logical_id, resource in stack.template.get("Resources", {}).items():
+        if resource["Type"] != "AWS::Lambda::Function":
+            continue
+        key = str(resource["Properties"].get("Code", {}).get("S3Key", "")).removesuffix(".zip")
+        if key in paths and paths[key].is_dir():
+            check_function(resource["Properties"].get("FunctionName", logical_id), resource["Properties"], paths[key])
+
+
+def publish(stack: Stack, assembly: Path, client: Client, account: str, bodies: dict[str, bytes]) -> None:
+    """Put the file assets of a stack where its template looks for them."""
+    for asset in stack.assets.values():
+        source = assembly / asset["source"]["path"]
+        for destination in asset["destinations"].values():
+            region = destination.get("region") or stack.region
+            names = {"AWS::AccountId": account, "AWS::Region": region, "AWS::Partition": "aws"}
+            bucket, key = (_filled(destination[name], names) for name in ("bucketName", "objectKey"))
+            body = bodies.get(str(source))
+            if body is None:
+                body = zip_of(source) if asset["source"]["packaging"] == "zip" else source.read_bytes()
+                bodies[str(source)] = body
+            s3 = client("s3", region)
+            make_bucket(s3, bucket, region)
+            s3.put_object(Bucket=bucket, Key=key, Body=body)
+
+
+def make_bucket(s3: Any, bucket: str, region: str) -> None:
+    """Create a bucket unless the account has it."""
+    try:
+        s3.head_bucket(Bucket=bucket)
+    except s3.exceptions.ClientError:
+        s3.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": region})
+
+
+def zip_of(folder: Path) -> bytes:
+    """A zip archive of a directory: the same bytes for the same content."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                info = zipfile.ZipInfo(str(path.relative_to(folder)))
+                info.external_attr = (0o755 if path.stat().st_mode & 0o100 else 0o644) << 16
+                info.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(info, path.read_bytes())
+    return buffer.getvalue()
+
+
+def create(stack: Stack, cloudformation: Any) -> dict[str, str]:
+    """Create one stack and wait for it; its outputs. Raises DeployError with every failed resource."""
+    body = json.dumps(stack.template)
+    cloudformation.create_stack(
+        StackName=stack.name,
+        TemplateBody=body,
+        Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"],
+    )
+    waiter = cloudformation.get_waiter("stack_create_complete")
+    try:
+        waiter.wait(StackName=stack.name, WaiterConfig={"Delay": 0.1, "MaxAttempts": WAIT_SECONDS * 10})
+    except Exception as error:
+        events = cloudformation.describe_stack_events(StackName=stack.name)["StackEvents"]
+        reasons = [
+            f"{event['LogicalResourceId']} ({event['ResourceType']}): {event.get('ResourceStatusReason')}"
+            for event in events
+            if event["ResourceStatus"].endswith("FAILED")
+        ]
+        raise DeployError(f"stack {stack.name} in {stack.region}: {'; '.join(reasons) or error}") from error
+    outputs = cloudformation.describe_stacks(StackName=stack.name)["Stacks"][0].get("Outputs", [])
+    return {item["OutputKey"]: item["OutputValue"] for item in outputs}
+
+
+
+def _filled(text: str, names: dict[str, str]) -> str:
+    for name, value in names.items():
+        text = text.replace("${" + name + "}", value)
+    return text
+
+
+def _manifest(assembly: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads((assembly / "manifest.json").read_text()))
+    except OSError as error:
+        raise DeployError(f"{assembly}: no cloud assembly there; run `make synth`") from error

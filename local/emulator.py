@@ -1,0 +1,155 @@
+"""The emulator's process: `python -m local.emulator STATE_DIR`. Prints one line, the endpoint, when it serves."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from local.config import LocalConfig
+from local.instances.clock import Clock
+from local.instances.fleet import Fleet
+from local.instances.model import AddressPlan, Backend
+from local.instances.process import ProcessBackend
+from local.state import StateDir
+
+log = logging.getLogger("local")
+
+BLOCK_LOCK_PORT = 4599  # held on .254 of an address block by the cloud that uses it
+BLOCKS = 200
+
+
+class PortTaken(Exception):
+    """The port is in use."""
+
+
+def listen(port: int) -> socket.socket:
+    """The API's listening socket, loopback only. Raises PortTaken."""
+    try:
+        return socket.create_server(("127.0.0.1", port), backlog=512)
+    except OSError as error:
+        raise PortTaken(
+            f"port {port} on 127.0.0.1 is in use ({error.strerror}); stop what uses it (`cpt local down`), "
+            "or set port = 0 in the configuration"
+        ) from error
+
+
+def claim_block() -> tuple[int, socket.socket]:
+    """A block of loopback addresses that no other cloud on this machine uses, and the socket that holds it."""
+    for block in range(BLOCKS):
+        with contextlib.suppress(OSError):
+            return block, socket.create_server((f"127.10.{block}.254", BLOCK_LOCK_PORT))
+    raise PortTaken(f"{BLOCKS} local clouds run on this machine already; stop one with `cpt local down`")
+
+
+def prepare_environment(config: LocalConfig, state: StateDir, port: int) -> None:
+    """What the emulator reads from its environment at import."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        del os.environ[name]
+    os.environ.update(
+        GATEWAY_PORT=str(port),
+        MINISTACK_ACCOUNT_ID=config.account,
+        MINISTACK_REGION=config.home_region,
+        AUTH="true" if config.iam else "false",
+        IOT_MTLS_ENABLED="0",
+        SFTP_ENABLED="0",
+        LOG_LEVEL=os.environ.get("LOG_LEVEL", "WARNING"),
+        TMPDIR=str(state.root / "tmp"),
+        AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}",
+    )
+    (state.root / "tmp").mkdir(parents=True, exist_ok=True)
+
+
+def make_backend(config: LocalConfig, state: StateDir, plan: AddressPlan, port: int) -> Backend:
+    """The backend that the configuration names."""
+    from local.patches.credentials import instance_credentials
+
+    if config.instances == "netns":
+        from local.instances.netns import NamespaceBackend
+
+        return NamespaceBackend(plan, state, port, instance_credentials, peering=config.peering)
+    return ProcessBackend(plan, state, f"http://127.0.0.1:{port}", instance_credentials)
+
+
+async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, fleet: Fleet) -> None:
+    """Serve until SIGTERM or SIGINT, then end all instances."""
+    from hypercorn.asyncio import serve as hypercorn_serve
+    from hypercorn.config import Config
+    from ministack import app
+
+    from local.control import with_control
+    from local.patches.latency import with_latency
+
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    settings = Config()
+    settings.bind = [f"fd://{listener.fileno()}"]
+    settings.keep_alive_timeout = 75
+    settings.loglevel = "WARNING"
+    settings.graceful_timeout = 0.2
+    server = asyncio.create_task(
+        hypercorn_serve(with_control(with_latency(app.app, config), fleet), settings, shutdown_trigger=stop.wait)  # type: ignore[arg-type]
+    )
+    port = listener.getsockname()[1]
+    endpoint = f"http://127.0.0.1:{port}"
+    await answering(port)
+    content: dict[str, Any] = {
+        "pid": os.getpid(),
+        "port": port,
+        "endpoint": endpoint,
+        "account": config.account,
+        "instances": config.instances,
+    }
+    partial = state.state_file.with_suffix(".new")
+    partial.write_text(json.dumps(content))
+    partial.rename(state.state_file)
+    print(endpoint, flush=True)  # noqa: T201 - the signal that the parent waits for
+    await server
+    await asyncio.to_thread(fleet.stop_all)
+
+
+async def answering(port: int) -> None:
+    """Return when the API answers."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"GET /_ministack/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    await reader.readline()
+    writer.close()
+
+
+def main() -> None:
+    """Entry point; the configuration lies in the state directory."""
+    state = StateDir(Path(sys.argv[1]).resolve())
+    config = LocalConfig.model_validate_json(state.config_file.read_bytes())
+    logging.basicConfig(
+        level=os.environ.get("LOG_LEVEL", "WARNING"), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    try:
+        listener = listen(config.port)
+        block, lock = claim_block() if config.instances == "process" else (0, None)
+    except PortTaken as error:
+        sys.exit(str(error))
+    port = listener.getsockname()[1]
+    prepare_environment(config, state, port)
+    plan = AddressPlan(config.instances, tuple(config.regions), block)
+    from local.patches import install  # imports the emulator, which reads the environment
+
+    clock = Clock()
+    fleet = Fleet(config, plan, make_backend(config, state, plan, port), clock)
+    install.install(config, state, fleet)
+    asyncio.run(serve(state, config, listener, fleet))
+    if lock is not None:
+        lock.close()
+    os._exit(0)  # executions and pollers of the emulator are daemon threads that may block an orderly exit
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""End machines of transfers on the local cloud: launched through the plain EC2 API, as an operator would."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from typing import Any
+
+Client = Callable[[str, str], Any]
+
+GROUP = "cpt-endpoint"
+POLICY = "cpt-endpoint"
+ROLE = "local-endpoint"
+IMAGE = "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
+TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+}
+
+
+class ControlRefused(Exception):
+    """The emulator's own control interface refused a request."""
+
+
+def launch(client: Client, region: str, name: str, instance_type: str) -> str:
+    """RunInstances in the enrolled VPC with the endpoint group and an instance profile with the endpoint policy."""
+    ec2 = client("ec2", region)
+    groups = ec2.describe_security_groups(Filters=[{"Name": "group-name", "Values": [GROUP]}])["SecurityGroups"]
+    interface: dict[str, Any] = {"DeviceIndex": 0, "AssociatePublicIpAddress": True}
+    if groups:
+        network = [{"Name": "vpc-id", "Values": [groups[0]["VpcId"]]}]
+        subnets = sorted(ec2.describe_subnets(Filters=network)["Subnets"], key=lambda item: item["AvailabilityZone"])
+        interface |= {"SubnetId": subnets[0]["SubnetId"], "Groups": [groups[0]["GroupId"]]}
+    profile = endpoint_profile(client("iam", region))
+    answer = ec2.run_instances(
+        ImageId=IMAGE,
+        InstanceType=instance_type,
+        MinCount=1,
+        MaxCount=1,
+        NetworkInterfaces=[interface],
+        IamInstanceProfile={"Arn": profile},
+        TagSpecifications=[{"ResourceType": "instance", "Tags": [{"Key": "Name", "Value": name}]}],
+    )
+    return str(answer["Instances"][0]["InstanceId"])
+
+
+def endpoint_profile(iam: Any) -> str:
+    """ARN of an instance profile whose role has the endpoint policy where it is deployed; made on first use."""
+    try:
+        return str(iam.get_instance_profile(InstanceProfileName=ROLE)["InstanceProfile"]["Arn"])
+    except iam.exceptions.NoSuchEntityException:
+        pass
+    iam.create_role(RoleName=ROLE, AssumeRolePolicyDocument=json.dumps(TRUST))
+    for policy in iam.list_policies(Scope="Local")["Policies"]:
+        if policy["PolicyName"] == POLICY:
+            iam.attach_role_policy(RoleName=ROLE, PolicyArn=policy["Arn"])
+    arn = iam.create_instance_profile(InstanceProfileName=ROLE)["InstanceProfile"]["Arn"]
+    iam.add_role_to_instance_profile(InstanceProfileName=ROLE, RoleName=ROLE)
+    return str(arn)
+
+
+def control(endpoint: str, action: str, body: bytes) -> None:
+    """Ask the emulator for something that AWS has no API for. Raises ControlRefused."""
+    request = urllib.request.Request(f"{endpoint}/_local/{action}", data=body, method="POST")  # noqa: S310 - loopback
+    try:
+        urllib.request.urlopen(request, timeout=30).close()  # noqa: S310
+    except urllib.error.HTTPError as error:
+        raise ControlRefused(f"{action}: {error.read().decode(errors='replace')}") from error

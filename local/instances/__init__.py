@@ -1,0 +1,1 @@
+"""EC2 instances on this machine: processes on loopback addresses, or network namespaces."""

@@ -1,0 +1,162 @@
+"""Life cycle of instances: launch, boot, SSM registration, termination, spot interruption, and counted faults."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Literal
+
+from local.config import Caps, LocalConfig
+from local.instances.clock import Clock
+from local.instances.model import AddressPlan, Backend, Instance, NoAddressLeft
+
+log = logging.getLogger("local.fleet")
+
+State = Literal["pending", "running", "shutting-down", "terminated"]
+
+
+class CapacityRefused(Exception):
+    """The configuration says that this RunInstances call fails; `code` is the AWS error code."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Fleet:
+    """All instances of all regions. Callbacks run on the clock's threads."""
+
+    def __init__(self, config: LocalConfig, plan: AddressPlan, backend: Backend, clock: Clock) -> None:
+        self.plan = plan
+        self.config = config
+        self.backend = backend
+        self.clock = clock
+        self.on_state: Callable[[Instance, State], None] = lambda instance, state: None
+        self.before_running: Callable[[Instance], None] = lambda instance: None
+        self.on_spot_warning: Callable[[Instance], None] = lambda instance: None
+        self._instances: dict[str, Instance] = {}
+        self._calls: dict[str, int] = {}
+        self._launches: dict[str, int] = {}
+        self._matched: dict[int, int] = {}
+        self._numbers: dict[str, int] = {}
+        self._ending: set[str] = set()
+        self._lock = threading.RLock()
+
+    def admit(self, region: str, least: int, most: int) -> int:
+        """Count one RunInstances call and say how many instances it gets; raises CapacityRefused for too few."""
+        with self._lock:
+            call = self._calls.get(region, 0) + 1
+            self._calls[region] = call
+        for fault in self.config.capacity_errors:
+            if fault.region == region and fault.launch <= call < fault.launch + fault.count:
+                if fault.available < least:
+                    raise CapacityRefused(fault.code)
+                most = min(most, fault.available)
+        return most
+
+    def next_number(self, region: str) -> int:
+        """Number of the next instance of a region, 1-250; raises NoAddressLeft."""
+        with self._lock:
+            used = {item.number for item in self._instances.values() if item.region == region}
+            last = self._numbers.get(region, 0)
+            for step in range(250):  # .251-.254 are kept for the block's lock and the network
+                number = (last + step) % 250 + 1
+                if number not in used:
+                    self._numbers[region] = number
+                    return number
+        raise NoAddressLeft(f"region {region} has 250 live instances; terminate some")
+
+    def caps_for(self, instance_type: str, region: str, tags: dict[str, str]) -> Caps:
+        """Caps of a launch: the type's, scaled by every counted rule that its tags match."""
+        caps = self.config.caps.of_type(instance_type)
+        with self._lock:
+            for index, rule in enumerate(self.config.caps.launches):
+                if rule.region not in (None, region) or (rule.tag is not None and rule.tag not in tags):
+                    continue
+                if rule.tag is not None and rule.value not in (None, tags[rule.tag]):
+                    continue
+                count = self._matched.get(index, 0) + 1
+                self._matched[index] = count
+                if count % rule.every == 0:
+                    caps = caps.scaled(rule.factor)
+        return caps
+
+    def launch_number(self, region: str) -> int:
+        """How many instances the region has launched, this one included."""
+        with self._lock:
+            self._launches[region] = self._launches.get(region, 0) + 1
+            return self._launches[region]
+
+    def add(self, instance: Instance) -> None:
+        """Take a new instance; it becomes running, boots and registers with SSM after the configured times."""
+        with self._lock:
+            self._instances[instance.instance_id] = instance
+        self.clock.after(0, lambda: self.on_state(instance, "pending"))
+        self.clock.after(self.config.launch_seconds, lambda: self._start(instance))
+
+    def get(self, instance_id: str) -> Instance | None:
+        """A live instance, or None."""
+        return self._instances.get(instance_id)
+
+    def live(self) -> list[Instance]:
+        """All instances that are not terminated."""
+        with self._lock:
+            return list(self._instances.values())
+
+    def terminate(self, instance_id: str) -> bool:
+        """Begin the end of an instance; False when it is unknown or already ending."""
+        with self._lock:
+            instance = self._instances.get(instance_id)
+            if instance is None or instance_id in self._ending:
+                return False
+            self._ending.add(instance_id)
+            instance.online = False
+        self.clock.after(0, lambda: self.on_state(instance, "shutting-down"))
+        self.clock.after(self.config.terminate_seconds, lambda: self._end(instance))
+        return True
+
+    def interrupt(self, instance_id: str, grace: float | None = None) -> bool:
+        """Send a spot interruption warning, terminate after `grace` seconds; False when unknown."""
+        instance = self.get(instance_id)
+        if instance is None:
+            return False
+        self.on_spot_warning(instance)
+        seconds = self.config.spot_grace_seconds if grace is None else grace
+        self.clock.after(seconds, lambda: self.terminate(instance_id) and None)
+        return True
+
+    def stop_all(self) -> None:
+        """End every instance now, without events."""
+        for instance in self.live():
+            self.backend.terminate(instance)
+
+    def _alive(self, instance: Instance) -> bool:
+        return instance.instance_id in self._instances and instance.instance_id not in self._ending
+
+    def _start(self, instance: Instance) -> None:
+        if not self._alive(instance):
+            return
+        self.backend.launch(instance)
+        self.before_running(instance)
+        self.on_state(instance, "running")
+        self.clock.after(
+            self.config.boot_seconds + self.config.ssm_registration_seconds, lambda: self._register(instance)
+        )
+        for warning in self.config.spot_warnings:
+            if (warning.region, warning.launch) == (instance.region, instance.launch_number):
+                self.clock.after(warning.after_seconds, lambda: self.interrupt(instance.instance_id) and None)
+
+    def _register(self, instance: Instance) -> None:
+        with self._lock:
+            if self._alive(instance):
+                instance.online = True
+
+    def _end(self, instance: Instance) -> None:
+        try:
+            self.backend.terminate(instance)
+        finally:
+            with self._lock:
+                self._instances.pop(instance.instance_id, None)
+                self._ending.discard(instance.instance_id)
+            self.on_state(instance, "terminated")

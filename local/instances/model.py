@@ -1,0 +1,100 @@
+"""What an instance is: identity, addresses, caps, directories. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from local.config import Caps
+
+Mode = Literal["process", "netns"]
+
+
+class NoAddressLeft(Exception):
+    """All 250 addresses of a region's block are in use."""
+
+
+@dataclass(frozen=True)
+class AddressPlan:
+    """Addresses of instances: region k, instance n.
+
+    Process mode: 127.(10+k).block.n and 127.(110+k).block.n. Namespaces: 10.(10+k).0.n and 100.64.k.n.
+    """
+
+    mode: Mode
+    regions: tuple[str, ...]
+    block: int = 0
+
+    def private(self, region: str, number: int) -> str:
+        """Private address of instance `number`."""
+        k = self.regions.index(region)
+        return f"127.{10 + k}.{self.block}.{number}" if self.mode == "process" else f"10.{10 + k}.0.{number}"
+
+    def public(self, region: str, number: int) -> str:
+        """Public address of instance `number`."""
+        k = self.regions.index(region)
+        return f"127.{110 + k}.{self.block}.{number}" if self.mode == "process" else f"100.64.{k}.{number}"
+
+    def private_range(self, region: str) -> str:
+        """CIDR of a region's private addresses: its VPC."""
+        k = self.regions.index(region)
+        return f"127.{10 + k}.0.0/16" if self.mode == "process" else f"10.{10 + k}.0.0/16"
+
+    def public_range(self, region: str) -> str:
+        """CIDR of a region's public addresses."""
+        k = self.regions.index(region)
+        return f"127.{110 + k}.0.0/16" if self.mode == "process" else f"100.64.{k}.0/24"
+
+    @property
+    def everywhere(self) -> list[str]:
+        """CIDRs that hold the addresses of all regions."""
+        return ["127.0.0.0/8"] if self.mode == "process" else ["10.0.0.0/8", "100.64.0.0/10"]
+
+
+@dataclass
+class Instance:
+    """One launched instance, as its backend needs it."""
+
+    instance_id: str
+    account: str
+    region: str
+    zone: str
+    instance_type: str
+    image_id: str
+    number: int
+    private_address: str
+    public_address: str
+    role: str | None
+    profile_arn: str | None
+    caps: Caps
+    home: Path
+    launch_number: int
+    online: bool = False
+    tags: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """How a script ended. `code` is the shell's; `timed_out` says that its process group was killed."""
+
+    code: int
+    stdout: str
+    stderr: str
+    timed_out: bool = False
+
+
+class Backend(Protocol):
+    """Where instances live."""
+
+    def launch(self, instance: Instance) -> None:
+        """Make the instance's directories, network and metadata service."""
+
+    def run(self, instance: Instance, script: str, env: dict[str, str], timeout: float) -> CommandResult:
+        """Run a shell script on the instance; its process group dies after `timeout` seconds."""
+
+    def terminate(self, instance: Instance) -> None:
+        """Kill every process of the instance, keep its logs, remove its directories and network."""
+
+    def apply_rules(self, instance: Instance, ruleset: str) -> None:
+        """Replace the instance's firewall by an nftables ruleset."""

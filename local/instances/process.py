@@ -1,0 +1,127 @@
+"""Instances as processes on loopback addresses: any user, no root. Caps are kept by the daemon's own rate limiter."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from local.instances import tree
+from local.instances.imds import Credentials, MetadataServer
+from local.instances.model import AddressPlan, CommandResult, Instance
+from local.state import StateDir, kill_all
+
+
+class ProcessBackend:
+    """Backend of the process mode."""
+
+    def __init__(self, plan: AddressPlan, state: StateDir, endpoint: str, credentials: Credentials) -> None:
+        self._plan = plan
+        self._state = state
+        self._endpoint = endpoint
+        self._credentials = credentials
+        self._metadata: dict[str, MetadataServer] = {}
+        self._environments: dict[str, dict[str, str]] = {}
+
+    def launch(self, instance: Instance) -> None:
+        """Start the metadata service on the instance's private address, write its tree and its caps."""
+        listener = socket.create_server((instance.private_address, 0))
+        port = listener.getsockname()[1]
+        self._metadata[instance.instance_id] = MetadataServer(instance, listener, self._credentials)
+        environment = tree.base_environment(
+            instance, self._state, self._endpoint, f"http://{instance.private_address}:{port}"
+        )
+        limits = rate_limits(instance, self._plan)
+        if limits:
+            environment["CPT_RATE_LIMITS"] = str(instance.home / "rate-limits.json")
+        tree.make_tree(instance, environment)
+        if limits:
+            (instance.home / "rate-limits.json").write_text(json.dumps(limits))
+        self._environments[instance.instance_id] = environment
+
+    def run(self, instance: Instance, script: str, env: dict[str, str], timeout: float) -> CommandResult:
+        """Run a shell script as the SSM agent does: own session, killed as a group at the timeout."""
+        environment = {**self._environments[instance.instance_id], **env}
+        return run_script([], instance.home, script, environment, timeout)
+
+    def terminate(self, instance: Instance) -> None:
+        """Kill what carries the instance's marker, keep logs, remove the tree."""
+        metadata = self._metadata.pop(instance.instance_id, None)
+        if metadata is not None:
+            metadata.close()
+        kill_all(lambda: marked(instance.instance_id))
+        tree.keep_logs(instance, self._state)
+        shutil.rmtree(instance.home, ignore_errors=True)
+
+    def apply_rules(self, instance: Instance, ruleset: str) -> None:
+        """Nothing: loopback has no firewall of its own; namespaces mode enforces the rules."""
+
+
+def rate_limits(instance: Instance, plan: AddressPlan) -> list[dict[str, object]]:
+    """Content of the file that `CPT_RATE_LIMITS` names: own region first, then all else; first match wins."""
+    limits: list[dict[str, object]] = []
+    caps = instance.caps
+    if caps.intra_region_mbps is not None:
+        for cidr in (plan.private_range(instance.region), plan.public_range(instance.region)):
+            limits.append({"cidr": cidr, "megabytesPerSecond": caps.intra_region_mbps})
+    if caps.inter_region_mbps is not None:
+        for cidr in plan.everywhere:
+            limits.append({"cidr": cidr, "megabytesPerSecond": caps.inter_region_mbps})
+    return limits
+
+
+def run_script(
+    prefix: Sequence[str], home: Path, script: str, environment: dict[str, str], timeout: float
+) -> CommandResult:
+    """Run `script` after the command `prefix` (enters a namespace), wait until its output is closed.
+
+    A first line `#!` is honoured; without one the shell is sh, which on Amazon Linux 2023 is bash.
+    """
+    argv = [*prefix, "/bin/bash", "--posix", "-c", script]
+    if script.startswith("#!"):
+        path = home / "tmp" / f"script-{os.urandom(6).hex()}.sh"
+        path.write_text(script)
+        path.chmod(0o700)
+        argv = [*prefix, str(path)]
+    process = subprocess.Popen(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        cwd="/",
+        start_new_session=True,
+    )
+    timed_out = False
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        timed_out = True
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+    return CommandResult(
+        code=process.returncode,
+        stdout=out.decode("utf-8", "replace"),
+        stderr=err.decode("utf-8", "replace"),
+        timed_out=timed_out,
+    )
+
+
+def marked(instance_id: str) -> list[int]:
+    """Process ids whose environment names the instance."""
+    wanted = f"CPT_INSTANCE_ID={instance_id}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                environment = (entry / "environ").read_bytes()
+            except OSError:
+                continue
+            if wanted in environment.split(b"\0"):
+                found.append(int(entry.name))
+    return found

@@ -1,0 +1,71 @@
+"""Resource types that the emulator's CloudFormation refuses.
+
+AWS creates AWS::SSM::Document and AWS::EC2::SecurityGroupIngress / -Egress; the emulator answers "Unsupported resource type".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from ministack.core.responses import get_account_id, get_region
+from ministack.services import ec2
+from ministack.services.cloudformation import provisioners
+
+from local.patches import ssm_documents
+
+Created = tuple[str, dict[str, Any]]
+Properties = dict[str, Any]
+
+
+def install() -> None:
+    """Register the types."""
+    provisioners._RESOURCE_HANDLERS.update(
+        {
+            "AWS::SSM::Document": {"create": _create_document, "delete": _delete_document},
+            "AWS::EC2::SecurityGroupIngress": {
+                "create": lambda logical_id, properties, stack: _create_rule("IpPermissions", logical_id, properties),
+                "delete": lambda physical_id, properties: _delete_rule("IpPermissions", properties),
+            },
+            "AWS::EC2::SecurityGroupEgress": {
+                "create": lambda logical_id, properties, stack: _create_rule(
+                    "IpPermissionsEgress", logical_id, properties
+                ),
+                "delete": lambda physical_id, properties: _delete_rule("IpPermissionsEgress", properties),
+            },
+        }
+    )
+
+
+def _create_document(logical_id: str, properties: Properties, stack: str) -> Created:
+    name = properties.get("Name") or f"{stack}-{logical_id}"
+    content = properties["Content"]
+    ssm_documents.create(
+        {
+            "Name": name,
+            "Content": content if isinstance(content, str) else json.dumps(content),
+            "DocumentType": properties.get("DocumentType", "Command"),
+            "Tags": properties.get("Tags", []),
+        }
+    )
+    return name, {}
+
+
+def _delete_document(physical_id: str, properties: Properties) -> None:
+    ssm_documents.documents.pop(physical_id, None)
+
+
+def _create_rule(side: str, logical_id: str, properties: Properties) -> Created:
+    group = ec2._security_groups[properties["GroupId"]]
+    group[side].extend(provisioners._ec2_sg_permissions([properties]))
+    digest = hashlib.sha256(f"{get_account_id()}{get_region()}{logical_id}{json.dumps(properties)}".encode()).hexdigest()
+    rule_id = f"sgr-0{digest[:16]}"
+    return rule_id, {"Id": rule_id}
+
+
+def _delete_rule(side: str, properties: Properties) -> None:
+    group = ec2._security_groups.get(properties["GroupId"])
+    if group is not None:
+        gone = provisioners._ec2_sg_permissions([properties])
+        group[side] = [rule for rule in group[side] if rule not in gone]

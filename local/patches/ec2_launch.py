@@ -1,0 +1,197 @@
+"""RunInstances and TerminateInstances with instances behind them.
+
+AWS: RunInstances takes a launch template by name or id, answers the same reservation to the same ClientToken, refuses images, subnets, groups and profiles
+that do not exist, and returns `pending` instances that become `running` later; terminated ones pass through `shutting-down`.
+Emulator: ignores launch templates, tokens, network interfaces and market options, accepts any id, and every instance is `running` at once with nothing behind it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from typing import Any
+
+from ministack.core.responses import get_account_id, get_region
+from ministack.services import ec2, iam
+
+from local.instances.fleet import CapacityRefused, Fleet, State
+from local.instances.model import Instance, NoAddressLeft
+from local.patches import events
+from local.patches.images import architecture_of
+from local.patches.launch_request import LaunchRefused, LaunchRequest, read_request
+from local.state import StateDir
+
+log = logging.getLogger("local.ec2")
+
+CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48}
+
+Response = tuple[int, dict[str, str], bytes]
+Params = dict[str, Any]
+
+
+class Launcher:
+    """The instance actions of EC2 on top of a fleet."""
+
+    def __init__(self, fleet: Fleet, state: StateDir) -> None:
+        self._fleet = fleet
+        self._state = state
+        self._tokens: dict[tuple[str, str, str], tuple[str, Response]] = {}
+        fleet.on_state = self._state_changed
+        fleet.on_spot_warning = self._spot_warning
+
+    def run_instances(self, params: Params) -> Response:
+        """RunInstances."""
+        token = str(ec2._p(params, "ClientToken") or "")
+        scope = (get_account_id(), get_region(), token)
+        fingerprint = hashlib.sha256(json.dumps(params, sort_keys=True, default=str).encode()).hexdigest()
+        if token and scope in self._tokens:
+            known, answer = self._tokens[scope]
+            if known == fingerprint:
+                return answer
+            return _refuse("IdempotentParameterMismatch", "Arguments on this idempotent request are inconsistent with "
+                           f"arguments used in previous request(s) with ClientToken {token}.")  # fmt: skip
+        try:
+            request = read_request(params)
+            count = self._fleet.admit(get_region(), request.least, request.most)
+            created = [self._launch(request) for _ in range(count)]
+        except LaunchRefused as error:
+            return _refuse(error.code, str(error))
+        except CapacityRefused as error:
+            kind = request.instance_type
+            return _refuse(error.code, f"We currently do not have sufficient {kind} capacity in the Availability Zone "
+                           f"you requested ({request.zone}).", 500)  # fmt: skip
+        except NoAddressLeft as error:
+            return _refuse("InsufficientFreeAddressesInSubnet", str(error))
+        items = "".join(ec2._instance_xml(record) for record in created)
+        answer = ec2._xml(
+            200,
+            "RunInstancesResponse",
+            f"<instancesSet>{items}</instancesSet><reservationId>r-{created[0]['InstanceId'][2:]}</reservationId>"
+            f"<ownerId>{get_account_id()}</ownerId><groupSet/>",
+        )
+        if token:
+            self._tokens[scope] = (fingerprint, answer)
+        return answer  # type: ignore[no-any-return]
+
+    def terminate_instances(self, params: Params) -> Response:
+        """TerminateInstances; one unknown id refuses the whole call."""
+        ids = ec2._parse_member_list(params, "InstanceId")
+        for instance_id in ids:
+            if instance_id not in ec2._instances:
+                return _refuse("InvalidInstanceID.NotFound", f"The instance ID '{instance_id}' does not exist")
+        items = ""
+        for instance_id in ids:
+            record = ec2._instances[instance_id]
+            before = record["State"]
+            if self._fleet.terminate(instance_id):
+                record["State"] = _state("shutting-down")
+            now = record["State"]
+            items += (
+                f"<item><instanceId>{instance_id}</instanceId>"
+                f"<previousState><code>{before['Code']}</code><name>{before['Name']}</name></previousState>"
+                f"<currentState><code>{now['Code']}</code><name>{now['Name']}</name></currentState></item>"
+            )
+        return ec2._xml(200, "TerminateInstancesResponse", f"<instancesSet>{items}</instancesSet>")  # type: ignore[no-any-return]
+
+    def _launch(self, request: LaunchRequest) -> dict[str, Any]:
+        region, account = get_region(), get_account_id()
+        number = self._fleet.next_number(region)
+        plan = self._fleet.plan
+        private, public = plan.private(region, number), plan.public(region, number)
+        record: dict[str, Any] = ec2._launch_instances_internal(
+            image_id=request.image_id,
+            instance_type=request.instance_type,
+            subnet_id=request.subnet_id,
+            count=1,
+            key_name=request.key_name,
+            user_data=request.user_data,
+            sg_ids=request.group_ids,
+            requested_private_ip=private,
+            iam_profile=request.profile,
+        )[0]
+        instance_id = record["InstanceId"]
+        record.update(
+            State=_state("pending"),
+            PublicIpAddress="",
+            PublicDnsName="",
+            Architecture=architecture_of(request.instance_type),
+            Placement={"AvailabilityZone": request.zone, "Tenancy": "default"},
+            InstanceLifecycle="spot" if request.spot else "",
+            ClientToken=request.token,
+            NotFoundAnswers=self._fleet.config.not_found_after_launch,
+        )
+        ec2._tags[instance_id] = [{"Key": key, "Value": value} for key, value in request.tags.items()]
+        self._fleet.add(
+            Instance(
+                instance_id=instance_id,
+                account=account,
+                region=region,
+                zone=request.zone,
+                instance_type=request.instance_type,
+                image_id=request.image_id,
+                number=number,
+                private_address=private,
+                public_address=public if request.public else "",
+                role=_role_of(request.profile),
+                profile_arn=request.profile and request.profile["Arn"],
+                caps=self._fleet.caps_for(request.instance_type, region, request.tags),
+                home=self._state.instances / instance_id,
+                launch_number=self._fleet.launch_number(region),
+                tags=request.tags,
+            )
+        )
+        return record
+
+    def _state_changed(self, instance: Instance, state: State) -> None:
+        scoped = (instance.account, instance.region, instance.instance_id)
+        record = ec2._instances._data.get(scoped)
+        if record is not None and CODES[state] >= record["State"]["Code"]:
+            record["State"] = _state(state)
+            if state == "running":
+                record["PublicIpAddress"] = instance.public_address
+                record["PublicDnsName"] = f"ec2-{instance.public_address.replace('.', '-')}.local"
+            if state == "terminated":
+                record.update(PublicIpAddress="", PrivateIpAddress="", _terminated_at=ec2.time.time())
+        self._emit(instance, "EC2 Instance State-change Notification", {"state": state})
+
+    def _spot_warning(self, instance: Instance) -> None:
+        self._emit(instance, "EC2 Spot Instance Interruption Warning", {"instance-action": "terminate"})
+
+    def _emit(self, instance: Instance, detail_type: str, detail: dict[str, str]) -> None:
+        arn = f"arn:aws:ec2:{instance.region}:{instance.account}:instance/{instance.instance_id}"
+        detail = {"instance-id": instance.instance_id, **detail}
+        events.emit(instance.account, instance.region, "aws.ec2", detail_type, detail, [arn])
+
+
+def install(fleet: Fleet, state: StateDir) -> None:
+    """Take over the instance actions."""
+    launcher = Launcher(fleet, state)
+    ec2._ACTION_MAP["RunInstances"] = launcher.run_instances
+    ec2._ACTION_MAP["TerminateInstances"] = launcher.terminate_instances
+    for action in ("StopInstances", "StartInstances", "RebootInstances"):
+        ec2._ACTION_MAP[action] = lambda params: _refuse(
+            "UnsupportedOperation", "The local cloud launches and terminates instances; it does not stop or restart them."
+        )
+
+
+def _state(name: State) -> dict[str, Any]:
+    return {"Code": CODES[name], "Name": name}
+
+
+def _role_of(profile: dict[str, str] | None) -> str | None:
+    if profile is None:
+        return None
+    found = iam._lookup_instance_profile(arn=profile["Arn"], name="")
+    roles = (found or {}).get("Roles") or []
+    if not roles:
+        return None
+    role = roles[0]
+    return str(role["RoleName"] if isinstance(role, dict) else role)
+
+
+def _refuse(code: str, message: str, status: int = 400) -> Response:
+    return ec2._error(code, ec2._esc(message), status)  # type: ignore[no-any-return]
+
+
+

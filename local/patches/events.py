@@ -1,0 +1,101 @@
+"""Events between regions, and events of EC2.
+
+AWS: a rule may name an event bus of another region as target (with a role); the event arrives there with the region it came from. Lambda targets are invoked
+asynchronously, with Lambda's own retries and failure destination; an event that cannot be handed over goes to the target's dead-letter queue.
+EC2 and SSM put events on the default bus of their own region.
+Emulator: looks for the bus in the rule's region and drops the event; invokes Lambda once, without retries; has no dead-letter queues; EC2 and SSM put nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+from ministack.core.arn import parse_arn
+from ministack.core.responses import get_account_id, get_region, request_scope
+from ministack.services import eventbridge, lambda_svc
+
+log = logging.getLogger("local.events")
+
+_invoke_target = eventbridge._invoke_target
+_dispatch_to_event_bus = eventbridge._dispatch_to_event_bus
+
+
+def emit(account: str, region: str, source: str, detail_type: str, detail: dict[str, Any], resources: list[str]) -> None:
+    """Put an event of an AWS service on the default bus of `region`."""
+    entry = {"Source": source, "DetailType": detail_type, "Detail": json.dumps(detail), "Resources": resources}
+    with request_scope(account, region):
+        eventbridge._ensure_default_bus()
+        eventbridge._put_events({"Entries": [entry]}, allow_aws_source=True)
+
+
+def install() -> None:
+    """Replace the dispatch to buses and to Lambda."""
+    eventbridge._dispatch_to_event_bus = _to_bus
+    eventbridge._invoke_target = _to_target
+
+
+def _to_bus(spec: Any, event: dict[str, Any], rule: dict[str, Any], path: set[str], payload: Any = None) -> None:
+    if spec.region == get_region() or spec.account_id != get_account_id():
+        _dispatch_to_event_bus(spec, event, rule, path, payload)
+        return
+    with request_scope(spec.account_id, spec.region):
+        eventbridge._ensure_default_bus()
+        bus = spec.resource.split("/", 1)[1]
+        if bus not in eventbridge._event_buses:
+            raise LookupError(f"event bus {spec} does not exist")
+        eventbridge._dispatch_event({**event, "EventBusName": bus})
+
+
+def _to_target(target: dict[str, Any], event: dict[str, Any], rule: dict[str, Any], view: Any = None) -> None:
+    arn = target.get("Arn", "")
+    spec = parse_arn(arn)
+    try:
+        if spec.service == "events" and spec.region != get_region() and not target.get("RoleArn"):
+            raise PermissionError(f"target {arn} is in another region: it needs a role")
+        if spec.service == "lambda":
+            _to_lambda(arn, _payload(target, event, rule, view))
+        elif spec.service == "events" and spec.resource.startswith("event-bus/"):
+            _to_bus(spec, event, rule, set(event.get("_DispatchPath") or []))
+        else:
+            _invoke_target(target, event, rule, view)
+    except (LookupError, PermissionError) as error:
+        log.warning("rule %s: %s", rule.get("Name"), error)
+        _to_dead_letters(target, event, rule, error)
+
+
+def _payload(target: dict[str, Any], event: dict[str, Any], rule: dict[str, Any], view: Any) -> Any:
+    view = view or eventbridge._pattern_event_view(event)
+    whole = view.event_with_detail()
+    if target.get("InputTransformer"):
+        return json.loads(eventbridge._apply_input_transformer(target["InputTransformer"], rule, view))
+    if target.get("Input"):
+        return json.loads(target["Input"])
+    if target.get("InputPath"):
+        for part in target["InputPath"].strip("$.").split("."):
+            whole = whole[part]
+    return whole
+
+
+def _to_lambda(arn: str, payload: Any) -> None:
+    function, config, name = lambda_svc._get_func_record_for_ref(arn)
+    if not function or not config:
+        raise LookupError(f"function {name} does not exist")
+    if not _may_invoke(function):
+        raise PermissionError(f"function {name} has no permission for events.amazonaws.com")
+    lambda_svc.invoke_async_with_retry(lambda_svc._execution_record_for_config(function, config), payload)
+
+
+def _may_invoke(function: dict[str, Any]) -> bool:
+    policy = json.dumps(function.get("policy") or {})
+    return "events.amazonaws.com" in policy
+
+
+def _to_dead_letters(target: dict[str, Any], event: dict[str, Any], rule: dict[str, Any], error: Exception) -> None:
+    queue = (target.get("DeadLetterConfig") or {}).get("Arn")
+    if queue:
+        view = eventbridge._pattern_event_view(event)
+        eventbridge._dispatch_to_sqs(parse_arn(queue), json.dumps(view.event_with_detail()))
+    else:
+        log.error("rule %s: an event was lost: %s", rule.get("Name"), error)

@@ -1,0 +1,37 @@
+"""Puts every patch into the emulator, in the order that their imports need."""
+
+from __future__ import annotations
+
+import os
+
+from local.config import LocalConfig
+from local.instances.fleet import Fleet
+from local.state import StateDir
+
+
+def install(config: LocalConfig, state: StateDir, fleet: Fleet) -> None:
+    """Install all patches; GATEWAY_PORT and AWS_ENDPOINT_URL are in the environment."""
+    from local.patches import (
+        cloudformation,
+        ec2_describe,
+        ec2_launch,
+        events,
+        images,
+        instance_types,
+        lambda_runtime,
+        security_groups,
+        ssm_commands,
+        stepfunctions,
+    )
+
+    endpoint = os.environ["AWS_ENDPOINT_URL"]
+    stepfunctions.install(endpoint)
+    lambda_runtime.install(state, endpoint)
+    events.install()
+    images.install(config)
+    instance_types.install()
+    ec2_launch.install(fleet, state)
+    ec2_describe.install()
+    security_groups.install(fleet)
+    ssm_commands.install(fleet)
+    cloudformation.install()

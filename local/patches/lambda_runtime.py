@@ -1,0 +1,216 @@
+"""Lambda functions in real processes.
+
+AWS: a function sees its own asset, the runtime's boto3 and nothing else; its environment holds its variables and its role's keys; an error carries the exception's class as
+`errorType` and leaves the environment warm; a timeout ends it with `Sandbox.Timedout`; a result above 6 MB is refused.
+Emulator: unpacks the asset anew for each process, hands over its whole environment and site-packages (a dependency that was not bundled goes unnoticed), calls every error
+`Runtime.HandlerError`, ends the process after an error, and waits 50 ms for logs after every call.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import boto3
+from ministack.core import lambda_runtime
+from ministack.services import lambda_svc
+
+from local.patches.credentials import role_session
+from local.state import MARKER, StateDir
+
+log = logging.getLogger("local.lambda")
+
+WORKER = Path(__file__).with_name("lambda_worker.py")
+RUNTIME_PACKAGES = ("boto3", "botocore", "s3transfer", "jmespath", "urllib3", "dateutil", "six.py")
+RESULT_BYTES = 6 * 1024 * 1024
+SPAWN_SECONDS = 60
+
+_execute_warm = lambda_svc._execute_function_warm
+_errors = threading.local()
+_unpack_lock = threading.Lock()
+
+
+def install(state: StateDir, endpoint: str) -> None:
+    """Replace how workers are spawned and asked."""
+    runtime = _runtime_packages(state)
+
+    class Worker(lambda_runtime.Worker):
+        """A warm process of one function; the emulator's pool calls it."""
+
+        def _spawn(self) -> None:
+            code = _unpacked(state, self.code_zip)
+            state.logs.joinpath("lambda").mkdir(parents=True, exist_ok=True)
+            self._proc = subprocess.Popen(
+                [sys.executable, "-S", "-E", str(WORKER), str(code), str(runtime), self.config["Handler"]],
+                cwd=code,
+                env=_environment(self.config, state, code, endpoint),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                bufsize=1,
+                start_new_session=True,
+            )
+            self._stderr_queue = queue.Queue()
+            self._log = state.logs / "lambda" / f"{self.func_name}.log"
+            threading.Thread(target=self._read_stderr, daemon=True, name=f"stderr-{self.func_name}").start()
+            line = self._read(SPAWN_SECONDS)
+            if line is None or line.get("status") != "ready":
+                self._end()
+                raise _InitFailed(line or {"error": "the process ended", "errorType": "Runtime.ExitError"})
+            self._start_time = time.time()
+
+        def _read_stderr(self) -> None:
+            process = self._proc
+            with self._log.open("a") as target:
+                for line in process.stderr:
+                    self._stderr_queue.put(line.rstrip("\n"))
+                    target.write(line)
+                    target.flush()
+
+        def invoke(self, event: Any, request_id: str, **options: Any) -> dict[str, Any]:
+            """Run one invocation; `{"status": "ok", "result"}` or `{"status": "error", "error", "errorType"}`."""
+            with self._lock:
+                if self._proc is None or self._proc.poll() is not None:
+                    try:
+                        self._spawn()
+                    except _InitFailed as error:
+                        return {**error.answer, "status": "error", "log": self._drain_stderr()}
+                timeout = float(self.config.get("Timeout", 3))
+                request = {
+                    "event": event,
+                    "requestId": request_id,
+                    "seconds": timeout,
+                    "traceId": options.get("trace_id"),
+                }
+                self._proc.stdin.write(json.dumps(request) + "\n")
+                self._proc.stdin.flush()
+                answer = self._read(timeout)
+                if answer is None and self._proc.poll() is None:
+                    self._end()
+                    answer = {
+                        "status": "error",
+                        "error": f"Task timed out after {timeout:.2f} seconds",
+                        "errorType": "Sandbox.Timedout",
+                    }
+                elif answer is None:
+                    self._end()
+                    answer = {"status": "error", "error": "Runtime exited", "errorType": "Runtime.ExitError"}
+                answer["log"] = self._drain_stderr()
+                return answer
+
+        def _read(self, seconds: float) -> dict[str, Any] | None:
+            box: list[str] = []
+            reader = threading.Thread(target=lambda: box.append(self._proc.stdout.readline()), daemon=True)
+            reader.start()
+            reader.join(seconds)
+            return json.loads(box[0]) if box and box[0] else None
+
+        def _end(self) -> None:
+            process, self._proc = self._proc, None
+            if process is not None:
+                process.kill()
+                process.wait()
+
+    lambda_runtime.Worker = Worker
+    lambda_runtime._worker_class_for = lambda config: Worker
+    lambda_svc._execute_function_warm = _execute
+
+
+class _InitFailed(Exception):
+    """The function's module could not be imported; `answer` says why."""
+
+    def __init__(self, answer: dict[str, Any]) -> None:
+        super().__init__(answer.get("error"))
+        self.answer = answer
+
+
+def _execute(function: dict[str, Any], event: Any, request_id: str) -> dict[str, Any]:
+    config = function.get("config") or function
+    if not function.get("code_zip"):
+        return {"body": {"errorMessage": "no code", "errorType": "Runtime.NoCode"}, "error": True, "log": ""}
+    worker, reason = lambda_runtime.acquire_worker(
+        config["FunctionName"], config, function["code_zip"], qualifier=config.get("Version", "$LATEST")
+    )
+    if worker is None:
+        return lambda_svc._throttle_response(reason_code=str(reason), msg="Rate Exceeded.")  # type: ignore[no-any-return]
+    try:
+        answer = worker.invoke(event, request_id, trace_id=lambda_svc._xray_trace_id_for_invocation(config))
+    finally:
+        lambda_runtime.release_worker(worker)
+    if answer["status"] != "ok":
+        body = {"errorMessage": answer["error"], "errorType": answer["errorType"]}
+        if answer.get("stackTrace"):
+            body["stackTrace"] = answer["stackTrace"]
+        return {"body": body, "error": True, "log": answer["log"]}
+    size = len(json.dumps(answer["result"]))
+    if size > RESULT_BYTES:
+        message = f"Response payload size ({size} bytes) exceeded maximum allowed payload size (6291556 bytes)."
+        body = {"errorMessage": message, "errorType": "Function.ResponseSizeTooLarge"}
+        return {"body": body, "error": True, "log": answer["log"]}
+    return {"body": answer["result"], "log": answer["log"]}
+
+
+def _environment(config: dict[str, Any], state: StateDir, code: Path, endpoint: str) -> dict[str, str]:
+    name = config["FunctionName"]
+    region = config["FunctionArn"].split(":")[3]
+    keys = role_session(config["Role"], name)
+    return {
+        **{key: str(value) for key, value in (config.get("Environment") or {}).get("Variables", {}).items()},
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "LANG": "en_US.UTF-8",
+        "TZ": ":UTC",
+        "TMPDIR": os.environ["TMPDIR"],
+        "LAMBDA_TASK_ROOT": str(code),
+        "AWS_EXECUTION_ENV": f"AWS_Lambda_{config['Runtime']}",
+        "AWS_LAMBDA_FUNCTION_NAME": name,
+        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(config.get("MemorySize", 128)),
+        "AWS_LAMBDA_LOG_GROUP_NAME": (config.get("LoggingConfig") or {}).get("LogGroup") or f"/aws/lambda/{name}",
+        "AWS_LAMBDA_LOG_STREAM_NAME": "local",
+        "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        "_HANDLER": config["Handler"],
+        "LOCAL_FUNCTION_ARN": config["FunctionArn"],
+        "AWS_REGION": region,
+        "AWS_DEFAULT_REGION": region,
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": keys["AccessKeyId"],
+        "AWS_SECRET_ACCESS_KEY": keys["SecretAccessKey"],
+        "AWS_SESSION_TOKEN": keys["Token"],
+        MARKER: str(state.root),
+    }
+
+
+def _unpacked(state: StateDir, code_zip: bytes) -> Path:
+    """The asset's directory: one per digest, shared by all functions that use it."""
+    target = state.lambda_code / hashlib.sha256(code_zip).hexdigest()[:24]
+    with _unpack_lock:
+        if not target.exists():
+            partial = target.with_suffix(".new")
+            with zipfile.ZipFile(BytesIO(code_zip)) as archive:
+                archive.extractall(partial)  # noqa: S202 - the asset that the same user has just deployed
+            partial.rename(target)
+    return target
+
+
+def _runtime_packages(state: StateDir) -> Path:
+    """A directory with the packages that the real runtime brings along, and nothing else."""
+    target = state.lambda_code / "runtime"
+    target.mkdir(parents=True, exist_ok=True)
+    site = Path(boto3.__file__).parents[1]
+    for name in RUNTIME_PACKAGES:
+        link = target / name
+        if not link.exists():
+            link.symlink_to(site / name)
+    return target

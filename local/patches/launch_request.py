@@ -1,0 +1,155 @@
+"""RunInstances' parameters, merged with the launch template they name, checked against what exists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ministack.services import ec2
+
+from local.patches.images import ImageNotFound, image_id_for
+
+
+class LaunchRefused(Exception):
+    """RunInstances answers an error; `code` is the AWS error code."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class LaunchRequest:
+    """What one RunInstances call asks for, resolved."""
+
+    image_id: str
+    instance_type: str
+    least: int
+    most: int
+    subnet_id: str
+    zone: str
+    group_ids: list[str]
+    public: bool
+    profile: dict[str, str] | None
+    key_name: str
+    user_data: str
+    token: str
+    spot: bool
+    tags: dict[str, str]
+
+
+def read_request(params: dict[str, Any]) -> LaunchRequest:
+    """Merge and check. Raises LaunchRefused with AWS's code for whatever does not exist."""
+    template = _template(params)
+    own = ec2._parse_lt_data({f"R.{key}": value for key, value in params.items()}, prefix="R")
+    merged = {**template, **{key: value for key, value in own.items() if key != "TagSpecifications"}}
+    interface = (merged.get("NetworkInterfaces") or [{}])[0]
+    subnet_id = ec2._p(params, "SubnetId") or interface.get("SubnetId") or ec2._DEFAULT_SUBNET_ID
+    subnet = ec2._subnets.get(subnet_id)
+    if subnet is None:
+        raise LaunchRefused("InvalidSubnetID.NotFound", f"The subnet ID '{subnet_id}' does not exist")
+    if ec2._p(params, "NetworkInterface.1.DeviceIndex") and ec2._parse_member_list(params, "SecurityGroupId"):
+        raise LaunchRefused(
+            "InvalidParameterCombination",
+            "Network interfaces and an instance-level security groups may not be specified on the same request",
+        )
+    groups = interface.get("Groups") or merged.get("SecurityGroupIds") or []
+    public = interface.get("AssociatePublicIpAddress")
+    least, most = int(ec2._p(params, "MinCount") or 1), int(ec2._p(params, "MaxCount") or 1)
+    if not 1 <= least <= most:
+        raise LaunchRefused("InvalidParameterValue", f"MinCount {least} and MaxCount {most}: 1 ≤ MinCount ≤ MaxCount")
+    try:
+        image_id = image_id_for(str(merged.get("ImageId") or ""))
+    except ImageNotFound as error:
+        raise LaunchRefused("InvalidAMIID.NotFound", str(error)) from error
+    return LaunchRequest(
+        image_id=image_id,
+        instance_type=merged.get("InstanceType") or "m1.small",
+        least=least,
+        most=most,
+        subnet_id=subnet_id,
+        zone=subnet["AvailabilityZone"],
+        group_ids=_groups([str(group) for group in groups], subnet["VpcId"]),
+        public=bool(subnet.get("MapPublicIpOnLaunch")) if public is None else str(public).lower() == "true",
+        profile=_profile(merged.get("IamInstanceProfile")),
+        key_name=merged.get("KeyName") or "",
+        user_data=merged.get("UserData") or "",
+        token=ec2._p(params, "ClientToken") or "",
+        spot=_market(params, template) == "spot",
+        tags=_tags(template, own),
+    )
+
+
+def _template(params: dict[str, Any]) -> dict[str, Any]:
+    name = ec2._p(params, "LaunchTemplate.LaunchTemplateName")
+    template_id = ec2._p(params, "LaunchTemplate.LaunchTemplateId")
+    if not name and not template_id:
+        return {}
+    for template in ec2._launch_templates.values():
+        if template["LaunchTemplateName"] == name or template["LaunchTemplateId"] == template_id:
+            break
+    else:
+        if name:
+            raise LaunchRefused(
+                "InvalidLaunchTemplateName.NotFoundException",
+                f"At least one of the launch templates specified in the request does not exist: {name}",
+            )
+        raise LaunchRefused(
+            "InvalidLaunchTemplateId.NotFound", f"The specified launch template, with template ID {template_id}, does not exist."
+        )
+    wanted = ec2._p(params, "LaunchTemplate.Version") or "$Default"
+    number = {"$Default": template["DefaultVersionNumber"], "$Latest": template["LatestVersionNumber"]}.get(
+        wanted, wanted
+    )
+    for version in template["Versions"]:
+        if str(version["VersionNumber"]) == str(number):
+            return dict(version["LaunchTemplateData"])
+    raise LaunchRefused("InvalidLaunchTemplateId.VersionNotFound", f"Could not find launch template version {wanted}.")
+
+
+def _groups(groups: list[str], vpc_id: str) -> list[str]:
+    if not groups:
+        default = [
+            group_id
+            for group_id, group in ec2._security_groups.items()
+            if group["VpcId"] == vpc_id and group["GroupName"] == "default"
+        ]
+        return default or [ec2._DEFAULT_SG_ID]
+    for group_id in groups:
+        group = ec2._security_groups.get(group_id)
+        if group is None:
+            raise LaunchRefused("InvalidGroup.NotFound", f"The security group '{group_id}' does not exist")
+        if group["VpcId"] != vpc_id:
+            raise LaunchRefused(
+                "InvalidParameter", f"Security group {group_id} and the subnet belong to different networks."
+            )
+    return groups
+
+
+def _profile(wanted: dict[str, str] | None) -> dict[str, str] | None:
+    if not wanted:
+        return None
+    profile, error = ec2._resolve_iam_instance_profile(iam_arn=wanted.get("Arn", ""), iam_name=wanted.get("Name", ""))
+    if error:
+        name = wanted.get("Name") or wanted.get("Arn")
+        raise LaunchRefused(
+            "InvalidParameterValue", f"Value ({name}) for parameter iamInstanceProfile is invalid: no such profile"
+        )
+    return dict(profile)
+
+
+def _market(params: dict[str, Any], template: dict[str, Any]) -> str:
+    return str(
+        ec2._p(params, "InstanceMarketOptions.MarketType")
+        or (template.get("InstanceMarketOptions") or {}).get("MarketType")
+        or ""
+    )
+
+
+def _tags(template: dict[str, Any], own: dict[str, Any]) -> dict[str, str]:
+    tags: dict[str, str] = {}
+    for source in (template, own):
+        for specification in source.get("TagSpecifications") or []:
+            if specification["ResourceType"] == "instance":
+                tags.update({tag["Key"]: str(tag["Value"]) for tag in specification.get("Tags") or []})
+    return tags

@@ -1,0 +1,96 @@
+"""Security-group rules that count.
+
+AWS: rules decide which packets arrive; a rule that exists is refused with InvalidPermission.Duplicate, one that does not exist cannot be revoked
+(InvalidPermission.NotFound), and a group holds 60 rules each way.
+Emulator: keeps the rules as records, accepts duplicates and unknown ones. Here each change is compiled to the firewall of the instances that carry the group.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ministack.core.responses import get_account_id, get_region
+from ministack.services import ec2
+
+from local.instances.firewall import Rule, ruleset
+from local.instances.fleet import Fleet
+from local.instances.model import Instance
+
+RULES_PER_GROUP = 60
+ACTIONS = {
+    "AuthorizeSecurityGroupIngress": "IpPermissions",
+    "AuthorizeSecurityGroupEgress": "IpPermissionsEgress",
+    "RevokeSecurityGroupIngress": "IpPermissions",
+    "RevokeSecurityGroupEgress": "IpPermissionsEgress",
+}
+
+Params = dict[str, Any]
+Response = tuple[int, dict[str, str], bytes]
+
+
+def install(fleet: Fleet) -> None:
+    """Check and compile rules."""
+    for action, side in ACTIONS.items():
+        ec2._ACTION_MAP[action] = _wrap(action, side, ec2._ACTION_MAP[action], fleet)
+    fleet.before_running = lambda instance: apply(fleet, instance)
+
+
+def apply(fleet: Fleet, instance: Instance) -> None:
+    """Compile the groups of one instance to its firewall."""
+    fleet.backend.apply_rules(instance, ruleset(_rules(instance, "IpPermissions"), _rules(instance, "IpPermissionsEgress")))
+
+
+def _wrap(action: str, side: str, original: Any, fleet: Fleet) -> Any:
+    def handle(params: Params) -> Response:
+        group_id = ec2._p(params, "GroupId")
+        group = ec2._security_groups.get(group_id)
+        if group is not None and not ec2._parse_member_list(params, "SecurityGroupRuleId"):
+            for rule in ec2._parse_ip_permissions(params, "IpPermissions"):
+                known = any(ec2._rules_match(rule, other) for other in group[side])
+                if action.startswith("Authorize") and known:
+                    return _refuse("InvalidPermission.Duplicate", f"the specified rule already exists in {group_id}")
+                if action.startswith("Revoke") and not known:
+                    return _refuse("InvalidPermission.NotFound", f"the specified rule does not exist in {group_id}")
+            if action.startswith("Authorize") and len(group[side]) >= RULES_PER_GROUP:
+                return _refuse("RulesPerSecurityGroupLimitExceeded", f"{group_id} has {RULES_PER_GROUP} rules already")
+        answer: Response = original(params)
+        if answer[0] == 200:
+            # The rules hold before the call returns, as callers expect after a second or so on AWS.
+            for instance in fleet.live():
+                if (instance.account, instance.region) == (get_account_id(), get_region()):
+                    apply(fleet, instance)
+        return answer
+
+    return handle
+
+
+def _rules(instance: Instance, side: str) -> list[Rule]:
+    groups = ec2._security_groups._data
+    record = ec2._instances._data.get((instance.account, instance.region, instance.instance_id))
+    found = []
+    for entry in (record or {}).get("SecurityGroups", []):
+        group = groups.get((instance.account, instance.region, entry["GroupId"]))
+        for permission in (group or {}).get(side, []):
+            sources = [item["CidrIp"] for item in permission.get("IpRanges") or []]
+            for pair in permission.get("UserIdGroupPairs") or []:
+                sources += _members(instance, pair.get("GroupId", ""))
+            found += [
+                Rule(permission["IpProtocol"], permission.get("FromPort"), permission.get("ToPort"), source)
+                for source in sources
+            ]
+    return found
+
+
+def _members(instance: Instance, group_id: str) -> list[str]:
+    """Private addresses of the instances that carry a group: what a reference to it means."""
+    return [
+        f"{record['PrivateIpAddress']}/32"
+        for (account, region, _), record in ec2._instances._data.items()
+        if (account, region) == (instance.account, instance.region)
+        and record["PrivateIpAddress"]
+        and any(group["GroupId"] == group_id for group in record["SecurityGroups"])
+    ]
+
+
+def _refuse(code: str, message: str) -> Response:
+    return ec2._error(code, message, 400)  # type: ignore[no-any-return]

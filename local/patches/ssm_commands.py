@@ -1,0 +1,293 @@
+"""Run Command on real instances.
+
+AWS: a command goes to instances that are registered (`InvalidInstanceId` before), runs as root, is killed as a process group at its executionTimeout, keeps 24 000
+characters of each output, passes Pending → InProgress → Success | Failed | TimedOut, and puts an event on each change; GetCommandInvocation may not find a
+command it has just accepted.
+Emulator: takes every known instance as registered, ignores timeouts, keeps all output, puts no events, lists no invocations.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+from ministack.core.responses import AccountRegionScopedDict, error_response_json, get_account_id, get_region, json_response
+from ministack.services import ec2, ssm
+
+from local.instances.fleet import Fleet
+from local.instances.model import Instance
+from local.patches import events, ssm_documents
+from local.patches.ssm_documents import DocumentRefused, Script
+
+log = logging.getLogger("local.ssm")
+
+OUTPUT_CHARACTERS = 24_000
+LIST_CHARACTERS = 2_500
+MOST_INSTANCES = 50
+CODE_TIMED_OUT = 137  # what the agent reports for a command it killed
+
+Json = dict[str, Any]
+_handle_request = ssm.handle_request
+
+
+class RunCommand:
+    """The Run Command actions of SSM on top of a fleet."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._commands = AccountRegionScopedDict()
+        self.actions = {
+            "CreateDocument": lambda data: {"DocumentDescription": ssm_documents.create(data)},
+            "UpdateDocument": lambda data: {"DocumentDescription": ssm_documents.update(data)},
+            "DescribeDocument": lambda data: {"Document": ssm_documents.describe(data["Name"])},
+            "GetDocument": self._get_document,
+            "ListDocuments": self._list_documents,
+            "DeleteDocument": self._delete_document,
+            "SendCommand": self._send,
+            "GetCommandInvocation": self._get,
+            "ListCommandInvocations": self._list_invocations,
+            "ListCommands": self._list_commands,
+            "DescribeInstanceInformation": self._describe_instances,
+        }
+
+    async def handle(self, method: str, path: str, headers: Json, body: bytes, query: Json) -> Any:
+        """Answer the actions above, leave the others to the emulator."""
+        action = self.actions.get(headers.get("x-amz-target", "").rpartition(".")[2])
+        if action is None:
+            return await _handle_request(method, path, headers, body, query)
+        try:
+            return json_response(action(json.loads(body or b"{}")))
+        except DocumentRefused as error:
+            return error_response_json(error.code, str(error), 400)
+
+    def _send(self, data: Json) -> Json:
+        document = ssm_documents.find(data["DocumentName"])
+        script = ssm_documents.script_of(document["Content"], data.get("Parameters") or {})
+        ids = data.get("InstanceIds") or self._targets(data.get("Targets") or [])
+        if not 1 <= len(ids) <= MOST_INSTANCES:
+            raise DocumentRefused("ValidationException", f"InstanceIds: 1 to {MOST_INSTANCES} instances, not {len(ids)}")
+        instances = [self._online(instance_id) for instance_id in ids]
+        now = time.time()
+        command_id = str(uuid.uuid4())
+        command: Json = {
+            "CommandId": command_id,
+            "DocumentName": data["DocumentName"],
+            "DocumentVersion": "$DEFAULT",
+            "Comment": data.get("Comment", ""),
+            "Parameters": data.get("Parameters") or {},
+            "InstanceIds": ids,
+            "RequestedDateTime": now,
+            "ExpiresAfter": now + data.get("TimeoutSeconds", 3600) + script.timeout,
+            "Status": "Pending",
+            "StatusDetails": "Pending",
+            "TargetCount": len(ids),
+            "CompletedCount": 0,
+            "ErrorCount": 0,
+            "Invocations": {},
+            "Hidden": self._fleet.config.invocation_does_not_exist,
+        }
+        self._commands[command_id] = command
+        for instance in instances:
+            invocation: Json = {"Status": "Pending", "ResponseCode": -1, "stdout": "", "stderr": "", "start": ""}
+            command["Invocations"][instance.instance_id] = invocation
+            arguments = (command, instance, invocation, script)
+            threading.Thread(target=self._run, args=arguments, name=f"ssm-{command_id[:8]}", daemon=True).start()
+        return {"Command": _public(command)}
+
+    def _run(self, command: Json, instance: Instance, invocation: Json, script: Script) -> None:
+        self._advance(command, instance, invocation, "InProgress")
+        started = time.monotonic()
+        invocation["start"] = _iso()
+        environment = {
+            **script.environment,
+            "AWS_SSM_INSTANCE_ID": instance.instance_id,
+            "AWS_SSM_REGION_NAME": instance.region,
+        }
+        try:
+            result = self._fleet.backend.run(instance, script.text, environment, script.timeout)
+        except (OSError, KeyError) as error:  # the instance ended before its command began
+            log.warning("command %s on %s: %s", command["CommandId"], instance.instance_id, error)
+            self._advance(command, instance, invocation, "Failed")
+            return
+        invocation.update(
+            stdout=result.stdout[:OUTPUT_CHARACTERS],
+            stderr=result.stderr[:OUTPUT_CHARACTERS],
+            ResponseCode=CODE_TIMED_OUT if result.timed_out else result.code,
+            end=_iso(),
+            elapsed=f"PT{time.monotonic() - started:.3f}S",
+        )
+        if result.timed_out:
+            self._advance(command, instance, invocation, "TimedOut")
+        else:
+            self._advance(command, instance, invocation, "Success" if result.code == 0 else "Failed")
+
+    def _advance(self, command: Json, instance: Instance, invocation: Json, status: str) -> None:
+        invocation["Status"] = status
+        states = [item["Status"] for item in command["Invocations"].values()]
+        command["CompletedCount"] = sum(state not in ("Pending", "InProgress") for state in states)
+        command["ErrorCount"] = sum(state in ("Failed", "TimedOut") for state in states)
+        if command["CompletedCount"] < command["TargetCount"]:
+            command["Status"] = "InProgress"
+        else:
+            command["Status"] = next((state for state in ("Failed", "TimedOut") if state in states), "Success")
+        command["StatusDetails"] = command["Status"]
+        detail = {
+            "command-id": command["CommandId"],
+            "document-name": command["DocumentName"],
+            "instance-id": instance.instance_id,
+            "requested-date-time": datetime.fromtimestamp(command["RequestedDateTime"], UTC).isoformat(),
+            "status": status,
+        }
+        arn = f"arn:aws:ec2:{instance.region}:{instance.account}:instance/{instance.instance_id}"
+        kind = "EC2 Command Invocation Status-change Notification"
+        events.emit(instance.account, instance.region, "aws.ssm", kind, detail, [arn])
+
+    def _online(self, instance_id: str) -> Instance:
+        instance = self._fleet.get(instance_id)
+        if instance is None or not instance.online or instance.region != get_region():
+            raise DocumentRefused(
+                "InvalidInstanceId", f"Instances [[{instance_id}]] not in a valid state for account {get_account_id()}"
+            )
+        return instance
+
+    def _targets(self, targets: list[Json]) -> list[str]:
+        found = []
+        for instance in self._fleet.live():
+            if instance.region == get_region() and instance.online and all(_matches(instance, item) for item in targets):
+                found.append(instance.instance_id)
+        return found
+
+    def _get(self, data: Json) -> Json:
+        command = self._commands.get(data["CommandId"])
+        invocation = (command or {}).get("Invocations", {}).get(data["InstanceId"])
+        if command is None or invocation is None or command["Hidden"] > 0:
+            if command is not None:
+                command["Hidden"] -= 1
+            raise DocumentRefused("InvocationDoesNotExist", "")
+        return {
+            "CommandId": command["CommandId"],
+            "InstanceId": data["InstanceId"],
+            "Comment": command["Comment"],
+            "DocumentName": command["DocumentName"],
+            "DocumentVersion": command["DocumentVersion"],
+            "PluginName": "runShellScript",
+            "ResponseCode": invocation["ResponseCode"],
+            "ExecutionStartDateTime": invocation["start"],
+            "ExecutionElapsedTime": invocation.get("elapsed", ""),
+            "ExecutionEndDateTime": invocation.get("end", ""),
+            "Status": invocation["Status"],
+            "StatusDetails": _details(invocation["Status"]),
+            "StandardOutputContent": invocation["stdout"],
+            "StandardErrorContent": invocation["stderr"],
+        }
+
+    def _list_invocations(self, data: Json) -> Json:
+        found = []
+        for command in self._commands.values():
+            for instance_id, invocation in command["Invocations"].items():
+                if data.get("CommandId", command["CommandId"]) != command["CommandId"]:
+                    continue
+                if data.get("InstanceId", instance_id) != instance_id:
+                    continue
+                item = {
+                    "CommandId": command["CommandId"],
+                    "InstanceId": instance_id,
+                    "DocumentName": command["DocumentName"],
+                    "RequestedDateTime": command["RequestedDateTime"],
+                    "Status": invocation["Status"],
+                    "StatusDetails": _details(invocation["Status"]),
+                    "CommandPlugins": [],
+                }
+                if data.get("Details"):
+                    item["CommandPlugins"] = [
+                        {
+                            "Name": "runShellScript",
+                            "Status": invocation["Status"],
+                            "ResponseCode": invocation["ResponseCode"],
+                            "Output": invocation["stdout"][:LIST_CHARACTERS],
+                        }
+                    ]
+                found.append(item)
+        return {"CommandInvocations": found}
+
+    def _list_commands(self, data: Json) -> Json:
+        wanted = data.get("CommandId")
+        return {"Commands": [_public(item) for item in self._commands.values() if wanted in (None, item["CommandId"])]}
+
+    def _describe_instances(self, data: Json) -> Json:
+        wanted = {
+            item.get("Key") or item.get("key"): set(item.get("Values") or item.get("valueSet") or [])
+            for item in [*(data.get("Filters") or []), *(data.get("InstanceInformationFilterList") or [])]
+        }
+        ids = wanted.get("InstanceIds")
+        return {
+            "InstanceInformationList": [
+                {
+                    "InstanceId": instance.instance_id,
+                    "PingStatus": "Online",
+                    "LastPingDateTime": time.time(),
+                    "AgentVersion": "3.3.3050.0",
+                    "IsLatestVersion": True,
+                    "PlatformType": "Linux",
+                    "PlatformName": "Amazon Linux",
+                    "PlatformVersion": "2023",
+                    "ResourceType": "EC2Instance",
+                    "IPAddress": instance.private_address,
+                    "ComputerName": instance.instance_id,
+                }
+                for instance in self._fleet.live()
+                if instance.online and instance.region == get_region() and (ids is None or instance.instance_id in ids)
+            ]
+        }
+
+    def _get_document(self, data: Json) -> Json:
+        found = ssm_documents.find(data["Name"])
+        return {
+            "Name": data["Name"],
+            "Content": found["Text"] or json.dumps(found["Content"]),
+            "DocumentVersion": str(found["Version"]),
+            "DocumentType": found["DocumentType"],
+            "DocumentFormat": "JSON",
+            "Status": "Active",
+        }
+
+    def _list_documents(self, data: Json) -> Json:
+        return {"DocumentIdentifiers": [ssm_documents.describe(name) for name in ssm_documents.documents]}
+
+    def _delete_document(self, data: Json) -> Json:
+        ssm_documents.find(data["Name"])
+        ssm_documents.documents.pop(data["Name"], None)
+        return {}
+
+
+def install(fleet: Fleet) -> None:
+    """Put Run Command in front of the emulator's SSM."""
+    ssm.handle_request = RunCommand(fleet).handle
+
+
+def _matches(instance: Instance, target: Json) -> bool:
+    key, values = target["Key"], target["Values"]
+    if key == "InstanceIds":
+        return instance.instance_id in values
+    tags = {
+        tag["Key"]: tag["Value"]
+        for tag in ec2._tags._data.get((instance.account, instance.region, instance.instance_id), [])
+    }
+    return key.startswith("tag:") and tags.get(key[4:]) in values
+
+
+def _public(command: Json) -> Json:
+    return {key: value for key, value in command.items() if key not in ("Invocations", "Hidden")}
+
+
+def _details(status: str) -> str:
+    return "Execution Timed Out" if status == "TimedOut" else status
+
+
+def _iso() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"

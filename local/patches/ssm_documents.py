@@ -1,0 +1,193 @@
+"""Command documents of our own.
+
+AWS: CreateDocument takes schema 2.2 with parameters (allowedPattern, allowedValues, default, interpolationType) and plugins; SendCommand checks the values.
+Emulator: has no documents and runs AWS-RunShellScript only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from ministack.core.responses import AccountRegionScopedDict, get_account_id
+
+SHELL = "aws:runShellScript"
+DEFAULT_SECONDS = 3600  # AWS's default executionTimeout
+
+
+class DocumentRefused(Exception):
+    """A document or its parameters are not valid; `code` is the AWS error code."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Script:
+    """What an instance runs: the script, its variables, and its seconds."""
+
+    text: str
+    environment: dict[str, str]
+    timeout: float
+
+
+RUN_SHELL_SCRIPT = {
+    "schemaVersion": "2.2",
+    "parameters": {
+        "commands": {"type": "StringList"},
+        "workingDirectory": {"type": "String", "default": ""},
+        "executionTimeout": {"type": "String", "default": "3600"},
+    },
+    "mainSteps": [
+        {
+            "action": SHELL,
+            "name": "run",
+            "inputs": {"runCommand": "{{ commands }}", "timeoutSeconds": "{{ executionTimeout }}"},
+        }
+    ],
+}
+
+documents = AccountRegionScopedDict()
+
+
+def create(data: dict[str, Any]) -> dict[str, Any]:
+    """CreateDocument; raises DocumentRefused."""
+    name = data["Name"]
+    if name in documents:
+        raise DocumentRefused("DocumentAlreadyExists", f"Document with same name {name} already exists")
+    content = parse(data["Content"])
+    documents[name] = {
+        "Content": content,
+        "Text": data["Content"] if isinstance(data["Content"], str) else json.dumps(content),
+        "DocumentType": data.get("DocumentType", "Command"),
+        "CreatedDate": time.time(),
+        "Tags": data.get("Tags", []),
+        "Version": 1,
+    }
+    return describe(name)
+
+
+def update(data: dict[str, Any]) -> dict[str, Any]:
+    """UpdateDocument: the new content is the default at once (AWS: by UpdateDocumentDefaultVersion)."""
+    found = find(data["Name"])
+    found["Content"] = parse(data["Content"])
+    found["Text"] = data["Content"] if isinstance(data["Content"], str) else json.dumps(found["Content"])
+    found["Version"] += 1
+    return describe(data["Name"])
+
+
+def parse(content: Any) -> dict[str, Any]:
+    """Content of a document, checked; raises DocumentRefused."""
+    try:
+        parsed = json.loads(content) if isinstance(content, str) else content
+    except json.JSONDecodeError as error:
+        raise DocumentRefused("InvalidDocumentContent", f"JSON not well-formed: {error}") from error
+    if parsed.get("schemaVersion") != "2.2":
+        version = parsed.get("schemaVersion")
+        raise DocumentRefused("InvalidDocumentSchemaVersion", f"schemaVersion {version!r}: the local cloud runs 2.2")
+    for step in parsed.get("mainSteps") or []:
+        if step.get("action") != SHELL:
+            raise DocumentRefused("InvalidDocumentContent", f"action {step.get('action')!r}: only {SHELL} runs here")
+    if not parsed.get("mainSteps"):
+        raise DocumentRefused("InvalidDocumentContent", "mainSteps is empty")
+    return dict(parsed)
+
+
+def find(name: str) -> dict[str, Any]:
+    """The stored document; `name` may be an ARN. Raises DocumentRefused."""
+    name = name.rsplit("/", 1)[-1] if name.startswith("arn:") else name
+    if name == "AWS-RunShellScript":
+        return {"Content": RUN_SHELL_SCRIPT, "Version": 1, "DocumentType": "Command", "Text": "", "CreatedDate": 0}
+    found = documents.get(name)
+    if found is None:
+        raise DocumentRefused("InvalidDocument", f"Document with name {name} does not exist.")
+    return dict(found) if name == "AWS-RunShellScript" else found
+
+
+def describe(name: str) -> dict[str, Any]:
+    """The DocumentDescription of a document."""
+    found = find(name)
+    return {
+        "Name": name,
+        "Hash": hashlib.sha256(found["Text"].encode()).hexdigest(),
+        "HashType": "Sha256",
+        "DocumentVersion": str(found["Version"]),
+        "LatestVersion": str(found["Version"]),
+        "DefaultVersion": str(found["Version"]),
+        "DocumentType": found["DocumentType"],
+        "SchemaVersion": found["Content"]["schemaVersion"],
+        "DocumentFormat": "JSON",
+        "Status": "Active",
+        "Owner": get_account_id(),
+        "CreatedDate": found["CreatedDate"],
+        "PlatformTypes": ["Linux"],
+        "Tags": found.get("Tags", []),
+    }
+
+
+def script_of(content: dict[str, Any], given: dict[str, list[str]]) -> Script:
+    """The script that `content` means with these parameter values; raises DocumentRefused (InvalidParameters).
+
+    `{{ name }}` is replaced in the text; with interpolationType ENV_VAR the value arrives as variable SSM_name and its placeholder becomes
+    a reference to that, so that it cannot be read as shell code.
+    """
+    declared = content.get("parameters") or {}
+    for name in given:
+        if name not in declared:
+            raise DocumentRefused("InvalidParameters", f"Parameter {name} is not defined in the document")
+    values = {name: _value(name, declared[name], given.get(name)) for name in declared}
+    environment = {
+        f"SSM_{name}": _text(value) for name, value in values.items() if declared[name].get("interpolationType") == "ENV_VAR"
+    }
+    lines: list[str] = []
+    timeout: float = DEFAULT_SECONDS
+    for step in content["mainSteps"]:
+        inputs = step["inputs"]
+        command = inputs["runCommand"]
+        whole = re.fullmatch(r"\{\{\s*(\w+)\s*\}\}", command) if isinstance(command, str) else None
+        parts = values[whole.group(1)] if whole else command
+        for part in [parts] if isinstance(parts, str) else parts:
+            lines.append(part if whole else _substitute(part, values, environment))
+        seconds = inputs.get("timeoutSeconds")
+        if seconds is not None:
+            timeout = float(_substitute(str(seconds), values, {}))
+    return Script("\n".join(lines), environment, timeout)
+
+
+def _value(name: str, declared: dict[str, Any], given: Any) -> Any:
+    if given is None:
+        if "default" not in declared:
+            raise DocumentRefused("InvalidParameters", f"Parameter {name} is required and has no value")
+        given = declared["default"]
+    items = [str(item) for item in (given if isinstance(given, list) else [given])]
+    pattern = declared.get("allowedPattern")
+    for item in items:
+        if pattern and not re.search(pattern, item):
+            raise DocumentRefused(
+                "InvalidParameters", f"Parameter {name}: value {item[:200]!r} does not match the pattern {pattern}"
+            )
+        if declared.get("allowedValues") and item not in [str(value) for value in declared["allowedValues"]]:
+            raise DocumentRefused(
+                "InvalidParameters", f"Parameter {name}: value {item[:200]!r} is not one of {declared['allowedValues']}"
+            )
+    if declared.get("type") == "StringList":
+        return items
+    if len(items) != 1:
+        raise DocumentRefused("InvalidParameters", f"Parameter {name} takes one value, not {len(items)}")
+    return items[0]
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, list) else str(value)
+
+
+def _substitute(text: str, values: dict[str, Any], environment: dict[str, str]) -> str:
+    for name, value in values.items():
+        replacement = f"$SSM_{name}" if f"SSM_{name}" in environment else _text(value)
+        text = re.sub(r"\{\{\s*" + re.escape(name) + r"\s*\}\}", lambda _, new=replacement: new, text)
+    return text

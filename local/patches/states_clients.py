@@ -1,0 +1,44 @@
+"""How state machines call AWS: under the state machine's role, at the local endpoint. The engine would call an unauthenticated moto server."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from moto.stepfunctions.parser.asl.utils import boto_client
+
+from local.patches.credentials import role_session
+
+LAMBDA_SECONDS = 900  # the longest a Lambda may run; a task's own timeout is the engine's matter
+
+
+def install(endpoint: str) -> None:
+    """Replace the engine's client factory; before its importers take it by name."""
+    clients: dict[tuple[str, str, str | None], Any] = {}
+    lock = threading.Lock()
+
+    def client_for(region: str, service: str, state_credentials: Any = None) -> Any:
+        role = getattr(state_credentials, "role_arn", None)
+        key = (region, service, role)
+        with lock:
+            if key not in clients:
+                keys = role_session(role, "states-execution") if role else {}
+                clients[key] = boto3.client(
+                    service,
+                    region_name=region,
+                    endpoint_url=endpoint,
+                    aws_access_key_id=keys.get("AccessKeyId", "test"),
+                    aws_secret_access_key=keys.get("SecretAccessKey", "test"),
+                    aws_session_token=keys.get("Token"),
+                    config=Config(
+                        parameter_validation=False,
+                        retries={"total_max_attempts": 1},
+                        read_timeout=LAMBDA_SECONDS + 20,
+                        max_pool_connections=64,
+                    ),
+                )
+        return clients[key]
+
+    boto_client.boto_client_for = client_for

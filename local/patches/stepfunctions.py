@@ -1,0 +1,219 @@
+"""Step Functions with moto's ASL engine.
+
+AWS: heartbeats and timeouts of tasks fire, variables are assigned, a definition is parsed when the machine is created, the same name and input return the running
+execution, tokens end with their task, and inputs and outputs above 262 144 bytes are refused.
+Emulator: its own interpreter ignores heartbeats, execution timeouts and Assign, and accepts any definition. Its API, records and status events are kept;
+each execution runs in the engine under the state machine's role.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import types
+from datetime import UTC, datetime
+from typing import Any
+
+from ministack.core.responses import error_response_json, json_response, now_iso
+from ministack.services import stepfunctions
+
+log = logging.getLogger("local.states")
+
+PAYLOAD_BYTES = 262_144
+
+Json = dict[str, Any]
+_create = stepfunctions._create_state_machine
+_update = stepfunctions._update_state_machine
+_start = stepfunctions._start_execution
+_stop = stepfunctions._stop_execution
+_history = stepfunctions._get_execution_history
+_running: dict[str, Any] = {}
+
+
+def install(endpoint: str) -> None:
+    """Put the engine under the API. `endpoint`: where tasks call AWS."""
+    from local.patches import jsonata, states_clients
+
+    states_clients.install(endpoint)
+    jsonata.install()
+    stepfunctions._create_state_machine = create_state_machine
+    stepfunctions._update_state_machine = update_state_machine
+    stepfunctions._start_execution = start_execution
+    stepfunctions._stop_execution = stop_execution
+    stepfunctions._get_execution_history = get_execution_history
+    stepfunctions._run_execution = run_execution
+    stepfunctions._send_task_success = send_task_success
+    stepfunctions._send_task_failure = send_task_failure
+    stepfunctions._send_task_heartbeat = send_task_heartbeat
+
+
+def create_state_machine(data: Json) -> Any:
+    """CreateStateMachine: the definition must parse."""
+    return _refused(data) or _create(data)
+
+
+def update_state_machine(data: Json) -> Any:
+    """UpdateStateMachine: the definition must parse."""
+    return (_refused(data) if data.get("definition") else None) or _update(data)
+
+
+def _refused(data: Json) -> Any:
+    from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser, ASLParserException
+
+    definition = data.get("definition") or ""
+    try:
+        AmazonStateLanguageParser.parse(definition)
+        document = json.loads(definition)
+    except (ASLParserException, ValueError, RuntimeError) as error:
+        return error_response_json("InvalidDefinition", f"Invalid State Machine Definition: '{error}'", 400)
+    if document["StartAt"] not in document["States"]:
+        cause = f"MISSING_TRANSITION_TARGET: Missing 'Next' target: {document['StartAt']} at /StartAt"
+        return error_response_json("InvalidDefinition", f"Invalid State Machine Definition: '{cause}'", 400)
+    return None
+
+
+def start_execution(data: Json) -> Any:
+    """StartExecution: JSON input within the limit; the same name and input return the running execution."""
+    text = data.get("input", "{}")
+    if len(text.encode()) > PAYLOAD_BYTES:
+        message = f"input: at most {PAYLOAD_BYTES} bytes of UTF-8, not {len(text.encode())}"
+        return error_response_json("ValidationException", message, 400)
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return error_response_json("InvalidExecutionInput", f"Invalid State Machine Execution Input: '{error}'", 400)
+    name = data.get("name")
+    arn = stepfunctions._resolve_state_machine_arn(data.get("stateMachineArn", "")) if name else None
+    known = stepfunctions._executions.get(f"{arn.replace(':stateMachine:', ':execution:')}:{name}") if arn else None
+    if known and known["status"] == "RUNNING" and known["input"] == text:
+        return json_response({"executionArn": known["executionArn"], "startDate": known["startDate"]})
+    return _start(data)
+
+
+def run_execution(arn: str) -> None:
+    """Run one execution to its end, on the thread that the emulator made for it."""
+    from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
+    from moto.stepfunctions.parser.backend.execution import Execution
+
+    record = stepfunctions._executions[arn]
+    machine = stepfunctions._state_machines[record["stateMachineArn"]]
+    region, account = arn.split(":")[3:5]
+    execution = Execution(
+        name=record["name"],
+        sm_type=machine.get("type", "STANDARD"),
+        role_arn=machine["roleArn"],
+        exec_arn=arn,
+        account_id=account,
+        region_name=region,
+        state_machine=types.SimpleNamespace(
+            arn=machine["stateMachineArn"],
+            name=machine["name"],
+            definition=machine["definition"],
+            sm_type=machine.get("type", "STANDARD"),
+            revision_id=None,
+            logging_config=None,
+            create_date=None,
+        ),
+        start_date=record["startDate"],
+        cloud_watch_logging_session=None,
+        input_data=record["input"] or "{}",
+        activity_store={},
+    )
+    done = threading.Event()
+    reflect = execution._get_start_execution_worker_comm()
+
+    def terminated() -> None:
+        try:
+            reflect.terminated()
+        finally:
+            done.set()
+
+    execution._get_start_execution_worker_comm = lambda: types.SimpleNamespace(terminated=terminated)
+    _running[arn] = execution
+    try:
+        execution.start()
+        done.wait()
+    finally:
+        _running.pop(arn, None)
+    record["events"] = _events(execution)
+    if record["status"] != "RUNNING":  # stopped: the record says so already
+        return
+    record["stopDate"] = now_iso()
+    record["error"], record["cause"] = execution.error, execution.cause
+    record["status"] = execution.status
+    if execution.status == "SUCCEEDED":
+        record["output"] = to_json_str(execution.output, separators=(",", ":"))
+    stepfunctions._emit_execution_status_event(record)
+
+
+def stop_execution(data: Json) -> Any:
+    """StopExecution: the record is aborted at once, the engine follows; no Catch runs, no Lambda in flight is cancelled."""
+    answer = _stop(data)
+    execution = _running.get(data.get("executionArn", ""))
+    if execution is not None and execution.exec_worker.env is not None:
+        execution.stop(datetime.now(UTC), data.get("error"), data.get("cause"))
+    return answer
+
+
+def get_execution_history(data: Json) -> Any:
+    """GetExecutionHistory, also of a running execution."""
+    execution = _running.get(data.get("executionArn", ""))
+    record = stepfunctions._executions.get(data.get("executionArn"))
+    if execution is not None and record is not None and execution.exec_worker.env is not None:
+        record["events"] = _events(execution)
+    return _history(data)
+
+
+def _events(execution: Any) -> list[Json]:
+    return [
+        {key: _iso(value) for key, value in event.items()} for event in list(execution.to_history_output()["events"])
+    ]
+
+
+def _iso(value: Any) -> Any:
+    return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
+
+
+def send_task_success(data: Json) -> Any:
+    """SendTaskSuccess."""
+    from moto.stepfunctions.parser.asl.eval.callback.callback import CallbackOutcomeSuccess
+
+    output = data.get("output", "")
+    if len(output.encode()) > PAYLOAD_BYTES:
+        message = f"output: at most {PAYLOAD_BYTES} bytes of UTF-8, not {len(output.encode())}"
+        return error_response_json("ValidationException", message, 400)
+    try:
+        json.loads(output)
+    except json.JSONDecodeError as error:
+        return error_response_json("InvalidOutput", f"Invalid Output: '{error}'", 400)
+    token = data["taskToken"]
+    return _deliver(lambda pool: pool.notify(callback_id=token, outcome=CallbackOutcomeSuccess(token, output)))
+
+
+def send_task_failure(data: Json) -> Any:
+    """SendTaskFailure."""
+    from moto.stepfunctions.parser.asl.eval.callback.callback import CallbackOutcomeFailure
+
+    token = data["taskToken"]
+    outcome = CallbackOutcomeFailure(token, data.get("error"), data.get("cause"))
+    return _deliver(lambda pool: pool.notify(callback_id=token, outcome=outcome))
+
+
+def send_task_heartbeat(data: Json) -> Any:
+    """SendTaskHeartbeat."""
+    return _deliver(lambda pool: pool.heartbeat(callback_id=data["taskToken"]))
+
+
+def _deliver(act: Any) -> Any:
+    from moto.stepfunctions.parser.asl.eval.callback.callback import CallbackNotifyConsumerError
+
+    for execution in list(_running.values()):
+        environment = execution.exec_worker.env if execution.exec_worker else None
+        try:
+            if environment is not None and act(environment.callback_pool_manager):
+                return json_response({})
+        except CallbackNotifyConsumerError as error:
+            log.info("token refused: %r", error)
+            return error_response_json("TaskTimedOut", "Task Timed Out: 'Provided task does not exist anymore'", 400)
+    return error_response_json("TaskTimedOut", "Task Timed Out: 'Provided task does not exist anymore'", 400)
