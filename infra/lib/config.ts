@@ -166,11 +166,13 @@ function regionName(key: string, value: unknown): string {
 }
 
 function textList(key: string, value: unknown, pattern: RegExp, example: string): string[] {
-  const wrong = Array.isArray(value) ? value.find((item) => typeof item !== 'string' || !pattern.test(item)) : value;
-  if (!Array.isArray(value) || value.length === 0 || wrong !== undefined) {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [];
+  const texts = items.filter((item): item is string => typeof item === 'string' && pattern.test(item));
+  if (texts.length === 0 || texts.length !== items.length) {
+    const wrong = items.find((item) => typeof item !== 'string' || !pattern.test(item));
     throw new ConfigurationError(key, wrong ?? value, `write a list such as ${example}`);
   }
-  return value as string[];
+  return texts;
 }
 
 function wholeNumber(key: string, value: unknown, least: number, most: number): number {

@@ -8,16 +8,19 @@ import { DAEMON_PORT, DEPLOYMENT_TAG } from '../names';
 
 export class RelayNetwork extends Construct {
   public readonly vpc: ec2.IVpc;
+  public readonly subnetIds: readonly string[];
   public readonly endpointGroup: ec2.SecurityGroup;
   public readonly relayGroup: ec2.SecurityGroup;
 
   public constructor(scope: Construct, id: string, settings: Settings, { network }: RegionSettings) {
     super(scope, id);
-    this.vpc = network.kind === 'new' ? this.newVpc(settings, network.cidr) : ec2.Vpc.fromVpcAttributes(this, 'Vpc', {
-      vpcId: network.vpcId,
-      availabilityZones: [...network.availabilityZones],
-      publicSubnetIds: [...network.subnetIds],
-    });
+    if (network.kind === 'new') {
+      this.vpc = this.newVpc(settings, network.cidr);
+      this.subnetIds = this.vpc.publicSubnets.map(({ subnetId }) => subnetId);
+    } else {
+      this.vpc = ec2.Vpc.fromVpcAttributes(this, 'Vpc', { vpcId: network.vpcId, availabilityZones: [...network.availabilityZones] });
+      this.subnetIds = network.subnetIds;
+    }
     this.endpointGroup = this.group('EndpointGroup', `${settings.name}-endpoint`, 'Source and destination machines of CPT');
     this.relayGroup = this.group('RelayGroup', `${settings.name}-relay`, 'Relays of CPT');
     Tags.of(this).add(DEPLOYMENT_TAG, settings.name);

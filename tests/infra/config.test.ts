@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { ConfigurationError, readSettings } from '../../infra/lib/config';
+import { shippedContext, TWO_REGIONS } from './synthesis';
+
+const EXISTING = { vpcId: 'vpc-0123456789abcdef0', availabilityZones: ['us-west-2a'], subnetIds: ['subnet-0123456789abcdef0'] };
+
+describe('settings', () => {
+  it('are those of cdk.json where a user changes nothing', () => {
+    const settings = readSettings(shippedContext().cpt);
+    expect(settings).toMatchObject({ name: 'cpt', homeRegion: 'us-west-2', interRegionPath: 'internet', maxPairs: 16 });
+    expect(settings.regions.map(({ region }) => region)).toEqual(['us-west-2', 'eu-west-1']);
+  });
+
+  it('need only a home region and regions', () => {
+    expect(readSettings(TWO_REGIONS)).toEqual(readSettings(shippedContext().cpt));
+  });
+
+  it('may come as JSON text from the command line', () => {
+    expect(readSettings(JSON.stringify(TWO_REGIONS))).toEqual(readSettings(TWO_REGIONS));
+  });
+
+  it('give each region an address block of its own', () => {
+    const { regions } = readSettings({ ...TWO_REGIONS, regions: { 'us-west-2': {}, 'eu-west-1': {}, 'ap-south-1': { cidr: '10.99.0.0/16' } } });
+    expect(regions.map(({ network }) => network.kind === 'new' && network.cidr)).toEqual(['10.10.0.0/16', '10.11.0.0/16', '10.99.0.0/16']);
+  });
+
+  it('take an existing VPC', () => {
+    const { regions } = readSettings({ ...TWO_REGIONS, interRegionPath: 'peering', regions: { 'us-west-2': EXISTING } });
+    expect(regions[0]?.network).toEqual({ kind: 'existing', ...EXISTING });
+  });
+});
+
+describe('a bad setting is refused by key, value and remedy', () => {
+  const cases: [string, Record<string, unknown>, string, string][] = [
+    ['no home region', { homeRegion: undefined }, 'cpt.homeRegion', 'missing'],
+    ['a home region that is none', { homeRegion: 'oregon' }, 'cpt.homeRegion', '"oregon"'],
+    ['a region that is none', { regions: { 'us-wst': {} } }, 'cpt.regions', '"us-wst"'],
+    ['no region', { regions: {} }, 'cpt.regions', '{}'],
+    ['regions as a list', { regions: ['us-west-2'] }, 'cpt.regions', '["us-west-2"]'],
+    ['an unknown key', { pairs: 3 }, 'cpt.pairs', '3'],
+    ['an unknown key of a region', { regions: { 'us-west-2': { vpc: 'x' } } }, 'cpt.regions.us-west-2.vpc', '"x"'],
+    ['a VPC without subnets', { regions: { 'us-west-2': { vpcId: EXISTING.vpcId } } }, 'cpt.regions.us-west-2.subnetIds', 'missing'],
+    ['fewer zones than subnets', { regions: { 'us-west-2': { ...EXISTING, subnetIds: [...EXISTING.subnetIds, 'subnet-0123456789abcdef1'] } } },
+      'cpt.regions.us-west-2.availabilityZones', '["us-west-2a"]'],
+    ['a block twice', { regions: { 'us-west-2': { cidr: '10.11.0.0/16' }, 'eu-west-1': {} } }, 'cpt.regions.*.cidr', '"10.11.0.0/16"'],
+    ['a block of another size', { regions: { 'us-west-2': { cidr: '10.11.0.0/24' } } }, 'cpt.regions.us-west-2.cidr', '"10.11.0.0/24"'],
+    ['peering of VPCs that nobody peered', { interRegionPath: 'peering' }, 'cpt.interRegionPath', '"peering"'],
+    ['an unknown path', { interRegionPath: 'vpn' }, 'cpt.interRegionPath', '"vpn"'],
+    ['an Arm type', { instanceTypes: ['c6in.large', 'c7gn.large'] }, 'cpt.instanceTypes', '"c7gn.large"'],
+    ['a type that is none', { instanceTypes: ['large'] }, 'cpt.instanceTypes', '"large"'],
+    ['no type', { instanceTypes: [] }, 'cpt.instanceTypes', '[]'],
+    ['too many pairs', { maxPairs: 65 }, 'cpt.maxPairs', '65'],
+    ['half a second', { preTestSeconds: 0.5 }, 'cpt.preTestSeconds', '0.5'],
+    ['a number as text', { preTestSeconds: '10' }, 'cpt.preTestSeconds', '"10"'],
+    ['a name with capitals', { name: 'CPT' }, 'cpt.name', '"CPT"'],
+    ['a lifetime of a minute', { relayLifetimeMinutes: 1 }, 'cpt.relayLifetimeMinutes', '1'],
+  ];
+  it.each(cases)('%s', (_, change, key, value) => {
+    const read = (): unknown => readSettings({ ...TWO_REGIONS, ...change });
+    expect(read).toThrow(ConfigurationError);
+    expect(read).toThrow(`context key "${key}" is ${value}: `);
+  });
+
+  it('text that is not JSON', () => {
+    expect(() => readSettings('{name: cpt}')).toThrow('context key "cpt" is "{name: cpt}": write JSON');
+  });
+
+  it('more regions than a function’s environment holds', () => {
+    const names = ['us-east-1', ...Array.from({ length: 10 }, (_, index) => `eu-west-${index}`)];
+    const regions = Object.fromEntries(names.map((name) => [name, {}]));
+    expect(() => readSettings({ ...TWO_REGIONS, regions })).toThrow('context key "cpt.regions"');
+  });
+
+  it('x86-64 families with a g that is not Graviton’s are accepted', () => {
+    expect(readSettings({ ...TWO_REGIONS, instanceTypes: ['g4dn.xlarge', 'c6in.large'] }).instanceTypes).toContain('g4dn.xlarge');
+  });
+});

@@ -1,0 +1,237 @@
+import { Match } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+import { REACTIONS, STAGES } from '../../infra/lib/names';
+import { resources, statements, Statement, statementsOf, synthesize, text } from './synthesis';
+
+const { control, settings } = synthesize();
+const functions = Object.values(resources(control, 'AWS::Lambda::Function'));
+const rules = Object.values(resources(control, 'AWS::Events::Rule'));
+
+describe('tables', () => {
+  const keys: [string, string[], string | undefined][] = [
+    ['cpt-transfers', ['transferId', 'record'], 'expiresAt'],
+    ['cpt-chunks', ['rangeKey', 'itemKey'], 'expiresAt'],
+    ['cpt-nodes', ['transferId', 'nodeId'], 'expiresAt'],
+    ['cpt-profiles', ['instanceType', 'regionPair'], undefined],
+    ['cpt-control-tokens', ['transferId', 'task'], 'expiresAt'],
+    ['cpt-idempotency', ['id'], 'expiration'],
+  ];
+  it.each(keys)('%s', (name, attributes, expiry) => {
+    control.hasResourceProperties('AWS::DynamoDB::Table', {
+      TableName: name,
+      BillingMode: 'PAY_PER_REQUEST',
+      KeySchema: attributes.map((AttributeName, index) => ({ AttributeName, KeyType: index === 0 ? 'HASH' : 'RANGE' })),
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      SSESpecification: { SSEEnabled: true },
+      TimeToLiveSpecification: expiry === undefined ? Match.absent() : { AttributeName: expiry, Enabled: true },
+    });
+  });
+
+  it('have the indexes that find running transfers and a node by its instance', () => {
+    const indexes = Object.values(resources(control, 'AWS::DynamoDB::Table')).flatMap(({ TableName, GlobalSecondaryIndexes }) =>
+      ((GlobalSecondaryIndexes ?? []) as { IndexName: string; KeySchema: { AttributeName: string }[] }[]).map(
+        ({ IndexName, KeySchema }) => [TableName, IndexName, KeySchema.map(({ AttributeName }) => AttributeName)],
+      ),
+    );
+    expect(indexes).toEqual([['cpt-transfers', 'active', ['active', 'transferId']], ['cpt-nodes', 'by-instance', ['instanceId']]]);
+  });
+});
+
+it('the control bucket is private, refuses plain HTTP, tells EventBridge, and forgets transfers', () => {
+  control.hasResourceProperties('AWS::S3::Bucket', {
+    BucketName: { 'Fn::Join': ['', ['cpt-control-', { Ref: 'AWS::AccountId' }, '-us-west-2']] },
+    PublicAccessBlockConfiguration: { BlockPublicAcls: true, BlockPublicPolicy: true, IgnorePublicAcls: true, RestrictPublicBuckets: true },
+    NotificationConfiguration: { EventBridgeConfiguration: { EventBridgeEnabled: true } },
+    LifecycleConfiguration: { Rules: [Match.objectLike({ Prefix: 'transfers/', ExpirationInDays: 30, Status: 'Enabled' })] },
+  });
+  control.hasResourceProperties('AWS::S3::BucketPolicy', {
+    PolicyDocument: { Statement: Match.arrayWith([Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } })]) },
+  });
+});
+
+describe('functions', () => {
+  it('are one per stage and one per reaction', () => {
+    expect(functions.map(({ FunctionName }) => FunctionName).sort()).toEqual(
+      [...STAGES, ...REACTIONS].map((handler) => `cpt-${handler.replaceAll('_', '-')}`).sort(),
+    );
+  });
+
+  it('run on the Python and the architecture that the local cloud runs', () => {
+    for (const properties of functions) {
+      expect(properties).toMatchObject({ Runtime: 'python3.11', Architectures: ['x86_64'], TracingConfig: { Mode: 'Active' } });
+    }
+  });
+
+  it('share one asset', () => {
+    expect(new Set(functions.map(({ Code }) => JSON.stringify(Code))).size).toBe(1);
+  });
+
+  it('have a role and a log group with an end of their own', () => {
+    expect(new Set(functions.map(({ Role }) => text(Role))).size).toBe(functions.length);
+    const groups = resources(control, 'AWS::Logs::LogGroup');
+    const used = functions.map(({ LoggingConfig }) => text((LoggingConfig as { LogGroup: unknown }).LogGroup).slice(1, -1));
+    expect(new Set(used).size).toBe(functions.length);
+    for (const id of used) expect(groups[id]?.RetentionInDays).toBe(30);
+  });
+
+  it('are told all that lambdas/runtime reads, within the 4 KB that Lambda allows', () => {
+    for (const { Environment } of functions) {
+      const { Variables } = Environment as { Variables: Record<string, unknown> };
+      expect(Object.keys(Variables)).toEqual(expect.arrayContaining([
+        'TRANSFERS_TABLE', 'CHUNKS_TABLE', 'NODES_TABLE', 'PROFILES_TABLE', 'CONTROL_TOKENS_TABLE', 'IDEMPOTENCY_TABLE', 'CONTROL_BUCKET',
+        'EVENT_BUS', 'HOME_REGION', 'REGIONS', 'INSTANCE_TYPES', 'PRE_TEST_SECONDS', 'INTER_REGION_PATH', 'MAX_PAIRS', 'DEPLOYMENT_NAME',
+        'DAEMON_ASSETS', 'STATE_MACHINE_NAME', 'POWERTOOLS_SERVICE_NAME', 'POWERTOOLS_METRICS_NAMESPACE', 'LOG_LEVEL',
+      ]));
+      expect(environmentBytes(Variables)).toBeLessThan(4096);
+    }
+  });
+
+  it('find the daemon in each region’s own asset bucket', () => {
+    const { Variables } = functions[0]?.Environment as { Variables: Record<string, unknown> };
+    const daemons = JSON.parse(text(Variables.DAEMON_ASSETS)) as Record<string, { uri: string; sha256: string }>;
+    expect(Object.keys(daemons)).toEqual(['us-west-2', 'eu-west-1']);
+    for (const [region, { uri, sha256 }] of Object.entries(daemons)) {
+      expect(uri).toMatch(new RegExp(`^s3://cdk-hnb659fds-assets-<AWS::AccountId>-${region}/[0-9a-f]{64}`));
+      expect(sha256).toMatch(/^[0-9a-f]{64}$/);
+    }
+  });
+});
+
+describe('rules', () => {
+  const expected: [string, string, object][] = [
+    ['cpt-retry-chunk', 'cpt-retry-chunk', { 'detail-type': ['Chunk Failed'] }],
+    ['cpt-replace-relay', 'cpt-replace-relay', { source: ['cpt.agent', 'aws.ec2'] }],
+    ['cpt-finish-transfer', 'cpt-finish-transfer', { 'detail-type': ['Transfer Delivered', 'Transfer Failed'] }],
+    ['cpt-sweep-execution', 'cpt-sweep-execution', { detail: { status: ['FAILED', 'ABORTED', 'TIMED_OUT'] } }],
+  ];
+  it.each(expected)('%s invokes %s', (rule, target, pattern) => {
+    const found = rules.find(({ Name }) => Name === rule);
+    expect(found?.EventPattern).toMatchObject(pattern);
+    expect(targetsOf(found)).toEqual([target]);
+  });
+
+  it('a schedule reconciles every minute', () => {
+    const found = rules.find(({ Name }) => Name === 'cpt-reconcile');
+    expect(found?.ScheduleExpression).toBe('rate(1 minute)');
+    expect(targetsOf(found)).toEqual(['cpt-reconcile']);
+  });
+
+  it('listen where their events arrive: those of agents and relays on the bus, executions on the default bus', () => {
+    const onBus = rules.filter(({ EventBusName }) => EventBusName !== undefined).map(({ Name }) => Name);
+    expect(onBus.sort()).toEqual(['cpt-finish-transfer', 'cpt-replace-relay', 'cpt-retry-chunk']);
+  });
+
+  it('have a dead-letter queue at every target, and every function behind them too', () => {
+    const queues = resources(control, 'AWS::SQS::Queue');
+    for (const { Targets } of rules) {
+      for (const { DeadLetterConfig } of Targets as { DeadLetterConfig?: { Arn: unknown } }[]) {
+        expect(queues).toHaveProperty(text(DeadLetterConfig?.Arn).replace(/^<(.*)\.Arn>$/, '$1'));
+      }
+    }
+    expect(functions.filter(({ DeadLetterConfig }) => DeadLetterConfig !== undefined)).toHaveLength(REACTIONS.length);
+  });
+
+  it('may reach their functions', () => {
+    expect(Object.keys(resources(control, 'AWS::Lambda::Permission'))).toHaveLength(rules.length);
+  });
+});
+
+describe('least privilege', () => {
+  const all = [...resourcesWithPolicies()];
+
+  it('no role has a wildcard action', () => {
+    const wild = all.flatMap(([, { actions }]) => actions.filter((action) => action.includes('*')));
+    expect(wild).toEqual([]);
+  });
+
+  it('only actions that AWS evaluates without a resource are on *', () => {
+    const actions = all.filter(([, statement]) => statement.resources.includes('*')).flatMap(([, statement]) => statement.actions);
+    const free = /^(ec2:Describe|xray:|ssm:GetCommandInvocation|ssm:DescribeInstanceInformation|ssm:UpdateInstanceInformation|ssmmessages:|states:SendTask|logs:\w*(LogDelivery|LogDeliveries|ResourcePolic|LogGroups))/;
+    expect(actions.filter((action) => !free.test(action))).toEqual([]);
+  });
+
+  it('relays are launched only with our tag, types, profile and IMDSv2', () => {
+    const launch = statementsOf(control, 'cpt-spawn-relays').find(
+      ({ actions, resources: on }) => actions.includes('ec2:RunInstances') && on.some((arn) => arn.endsWith(':instance/*')),
+    );
+    expect(launch?.condition).toEqual({
+      StringEquals: {
+        'aws:RequestTag/cpt:deployment': 'cpt',
+        'ec2:InstanceType': settings.instanceTypes,
+        'ec2:MetadataHttpTokens': 'required',
+      },
+      ArnEquals: { 'ec2:InstanceProfile': [expect.anything(), expect.anything()] as unknown },
+    });
+  });
+
+  it('whoever may launch or command instances is named here', () => {
+    const who = (action: string): string[] =>
+      functions.map(({ FunctionName }) => FunctionName as string)
+        .filter((name) => statementsOf(control, name).some(({ actions }) => actions.includes(action))).sort();
+    expect(who('ec2:RunInstances')).toEqual(['cpt-replace-relay', 'cpt-spawn-relays']);
+    expect(who('iam:PassRole')).toEqual(['cpt-replace-relay', 'cpt-spawn-relays']);
+    expect(who('states:SendTaskHeartbeat')).toEqual(['cpt-reconcile']);
+  });
+
+  it('terminating needs the deployment’s tag everywhere', () => {
+    for (const [name, { actions, condition }] of all) {
+      if (!actions.includes('ec2:TerminateInstances')) continue;
+      expect(condition, name).toEqual({ StringEquals: { 'ec2:ResourceTag/cpt:deployment': 'cpt' } });
+    }
+  });
+
+  it('commands are our documents only', () => {
+    const targets = all.filter(([, { actions }]) => actions.includes('ssm:SendCommand')).flatMap(([, statement]) => statement.resources);
+    for (const arn of targets) expect(arn).toMatch(/:document\/cpt-(scan|receive|send|relay|probe|stop)$|:instance\/\*$/);
+  });
+
+  it('the ends read and update two tables, and reach no token', () => {
+    const [policy] = Object.values(resources(control, 'AWS::IAM::ManagedPolicy'));
+    const granted = statements(policy?.PolicyDocument);
+    const tables = granted.filter(({ actions }) => actions.some((action) => action.startsWith('dynamodb:')));
+    expect(tables.flatMap((statement) => statement.resources).map((arn) => arn.split('/').at(-1)).sort()).toEqual(['cpt-chunks', 'cpt-transfers']);
+    expect(tables.flatMap(({ actions }) => actions)).not.toContain('dynamodb:DeleteItem');
+    expect(granted.flatMap(({ actions }) => actions).filter((action) => /^(ec2|iam|states|ssm:Send|ssm:Get)/.test(action))).toEqual([]);
+  });
+
+  it('no inline policy outgrows IAM’s 10 240 characters, with ten regions either', () => {
+    const names = ['us-east-1', 'us-east-2', 'us-west-1', 'us-west-2', 'eu-west-1', 'eu-central-1', 'ap-northeast-1', 'ap-northeast-2', 'ap-southeast-1', 'ap-southeast-2'];
+    const wide = synthesize({ regions: Object.fromEntries(names.map((name) => [name, {}])) }).control;
+    for (const { PolicyName, PolicyDocument } of Object.values(resources(wide, 'AWS::IAM::Policy'))) {
+      expect(JSON.stringify(PolicyDocument, rendered).length, text(PolicyName)).toBeLessThan(10_240);
+    }
+    for (const { Environment } of Object.values(resources(wide, 'AWS::Lambda::Function'))) {
+      expect(environmentBytes((Environment as { Variables: Record<string, unknown> }).Variables)).toBeLessThan(4096);
+    }
+  });
+
+  function* resourcesWithPolicies(): Generator<[string, Statement]> {
+    for (const type of ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy']) {
+      for (const [name, { PolicyDocument }] of Object.entries(resources(control, type))) {
+        for (const statement of statements(PolicyDocument)) yield [name, statement];
+      }
+    }
+  }
+});
+
+it('outputs what an operator attaches and starts', () => {
+  for (const name of ['StateMachineArn', 'ControlBucketName', 'EventBusName', 'EndpointPolicyArn', 'TransfersTableName', 'ChunksTableName']) {
+    control.hasOutput(name, {});
+  }
+});
+
+function targetsOf(rule: Record<string, unknown> | undefined): unknown[] {
+  const byId = resources(control, 'AWS::Lambda::Function');
+  return ((rule?.Targets ?? []) as { Arn: unknown }[]).map(({ Arn }) => byId[text(Arn).replace(/^<(.*)\.Arn>$/, '$1')]?.FunctionName);
+}
+
+/** Replaces what CloudFormation fills in by text of its real length: 12 digits of an account, a partition, an ARN. */
+function rendered(_: string, value: unknown): unknown {
+  const intrinsic = typeof value === 'object' && value !== null && ['Ref', 'Fn::Join', 'Fn::GetAtt', 'Fn::Sub'].some((key) => key in value);
+  return intrinsic ? text(value).replaceAll('<AWS::AccountId>', '123456789012').replaceAll('<AWS::Partition>', 'aws-cn').replaceAll(/<[^>]+>/g, 'x'.repeat(90)) : value;
+}
+
+function environmentBytes(variables: Record<string, unknown>): number {
+  const values = JSON.parse(JSON.stringify(variables, rendered)) as Record<string, string>;
+  return Object.entries(values).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+}

@@ -1,0 +1,56 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import * as path from 'node:path';
+import { App, Stack } from 'aws-cdk-lib';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
+import { afterAll, describe, expect, it } from 'vitest';
+import { pythonCode, withoutRuntimePackages } from '../../infra/lib/constructs/python-code';
+import { ROOT } from './synthesis';
+
+const X86_64 = 62; // e_machine of ELF
+const LAMBDA_LIMIT = 250 * 1024 * 1024; // unzipped, layers included
+
+const scratch = path.join(ROOT, '.cache', 'synth');
+mkdirSync(scratch, { recursive: true });
+const outdir = mkdtempSync(path.join(scratch, 'asset-'));
+afterAll(() => { rmSync(outdir, { recursive: true, force: true }); });
+
+function bundle(): string {
+  const app = new App({ outdir, analyticsReporting: false });
+  new lambda.Function(new Stack(app, 'Stack'), 'Any', { runtime: lambda.Runtime.PYTHON_3_11, handler: 'any.any', code: pythonCode() });
+  app.synth();
+  const folder = readdirSync(outdir).find((name) => name.startsWith('asset.') && statSync(path.join(outdir, name)).isDirectory());
+  return path.join(outdir, folder ?? 'no asset folder');
+}
+
+describe('the asset of the Lambdas', () => {
+  const folder = bundle();
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => statSync(path.join(folder, file)).isFile());
+
+  it('has the sources, the contracts and the locked packages, and not what the runtime has', () => {
+    const top = new Set(readdirSync(folder));
+    for (const name of ['lambdas', 'contracts', 'pydantic', 'aws_lambda_powertools', 'aws_xray_sdk']) expect(top).toContain(name);
+    for (const name of ['boto3', 'botocore', 'urllib3']) expect(top).not.toContain(name);
+    expect(files).toContain(path.join('contracts', 'transfer-request.schema.json'));
+    expect(files.filter((file) => file.startsWith('lambdas') && !file.endsWith('.py') && !file.endsWith('requirements.txt'))).toEqual([]);
+  });
+
+  it('has native code for x86-64 only', () => {
+    const libraries = files.filter((file) => file.endsWith('.so'));
+    expect(libraries.length).toBeGreaterThan(0);
+    for (const file of libraries) {
+      const head = readFileSync(path.join(folder, file)).subarray(0, 20);
+      expect(head.subarray(1, 4).toString(), file).toBe('ELF');
+      expect(head.readUInt16LE(18), file).toBe(X86_64);
+      expect(file).toMatch(/cp(ython-)?311|abi3/);
+    }
+  });
+
+  it('fits into Lambda', () => {
+    expect(files.reduce((sum, file) => sum + statSync(path.join(folder, file)).size, 0)).toBeLessThan(LAMBDA_LIMIT);
+  });
+
+  it('keeps every requirement but those of the runtime, with its hashes', () => {
+    const text = 'attrs==1 \\\n    --hash=sha256:a\n    # via x\nbotocore==2 \\\n    --hash=sha256:b\nurllib3==2 ; python_version >= "3"\nwrapt==3 \\\n    --hash=sha256:c\n';
+    expect(withoutRuntimePackages(text)).toBe('attrs==1 \\\n    --hash=sha256:a\n    # via x\nwrapt==3 \\\n    --hash=sha256:c\n');
+  });
+});

@@ -1,0 +1,99 @@
+import { Match } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+import { DOCUMENTS } from '../../infra/lib/names';
+import { resources, statements, synthesize, text } from './synthesis';
+
+const EXISTING = { vpcId: 'vpc-0123456789abcdef0', availabilityZones: ['us-west-2a'], subnetIds: ['subnet-0123456789abcdef0'] };
+const shipped = synthesize();
+
+describe.each(['us-west-2', 'eu-west-1'])('region %s', (region) => {
+  const template = shipped.region(region);
+
+  it('has every document', () => {
+    const names = Object.values(resources(template, 'AWS::SSM::Document')).map(({ Name }) => Name);
+    expect(names.sort()).toEqual(DOCUMENTS.map((document) => `cpt-${document}`).sort());
+  });
+
+  it('launches relays with IMDSv2, an encrypted disk, an end of life, and no network', () => {
+    template.hasResourceProperties('AWS::EC2::LaunchTemplate', {
+      LaunchTemplateName: 'cpt-relay',
+      LaunchTemplateData: {
+        MetadataOptions: { HttpTokens: 'required', HttpPutResponseHopLimit: 1 },
+        BlockDeviceMappings: [{ Ebs: { Encrypted: true, VolumeType: 'gp3', DeleteOnTermination: true } }],
+        InstanceInitiatedShutdownBehavior: 'terminate',
+        UserData: { 'Fn::Base64': '#!/bin/bash\nshutdown -P +720\n' },
+        NetworkInterfaces: Match.absent(),
+        SecurityGroupIds: Match.absent(),
+        InstanceType: Match.absent(),
+      },
+    });
+  });
+
+  it('opens nothing to anybody, and lets out HTTPS and lanes only', () => {
+    const groups = Object.values(resources(template, 'AWS::EC2::SecurityGroup'));
+    expect(groups.map(({ GroupName }) => GroupName).sort()).toEqual(['cpt-endpoint', 'cpt-relay']);
+    for (const { SecurityGroupIngress, SecurityGroupEgress } of groups) {
+      expect(SecurityGroupIngress).toBeUndefined();
+      expect((SecurityGroupEgress as { FromPort: number }[]).map(({ FromPort }) => FromPort)).toEqual([443, 4600]);
+    }
+    expect(resources(template, 'AWS::EC2::SecurityGroupIngress')).toEqual({});
+  });
+
+  it('gives relays the SSM agent’s calls and their program, and nothing else', () => {
+    const role = Object.entries(resources(template, 'AWS::IAM::Role')).find(([, { RoleName }]) => RoleName === `cpt-relay-${region}`)?.[0];
+    const granted = Object.values(resources(template, 'AWS::IAM::Policy'))
+      .filter(({ Roles }) => (Roles as unknown[]).map(text).includes(`<${role ?? ''}>`))
+      .flatMap(({ PolicyDocument }) => statements(PolicyDocument));
+    expect(granted.flatMap(({ actions }) => actions).filter((action) => !/^(ssmmessages:|ssm:UpdateInstanceInformation$)/.test(action))).toEqual(['s3:GetObject']);
+    const [objects] = granted.filter(({ actions }) => actions.includes('s3:GetObject')).map((statement) => statement.resources);
+    expect(objects).toEqual([expect.stringMatching(new RegExp(`:s3:::cdk-hnb659fds-assets-<AWS::AccountId>-${region}/[0-9a-f]{64}`)) as unknown]);
+    template.hasResourceProperties('AWS::IAM::InstanceProfile', { InstanceProfileName: `cpt-relay-${region}` });
+  });
+
+  it('forwards EC2’s events to the home region, with a dead-letter queue of its own', () => {
+    const [rule] = Object.values(resources(template, 'AWS::Events::Rule'));
+    expect(rule).toMatchObject({ Name: 'cpt-forward-ec2', EventPattern: { source: ['aws.ec2'] } });
+    const [target] = rule?.Targets as { Arn: unknown; RoleArn: unknown; DeadLetterConfig: { Arn: unknown } }[];
+    expect(text(target?.Arn)).toBe('arn:<AWS::Partition>:events:us-west-2:<AWS::AccountId>:event-bus/cpt');
+    expect(resources(template, 'AWS::SQS::Queue')).toHaveProperty(text(target?.DeadLetterConfig.Arn).replace(/^<(.*)\.Arn>$/, '$1'));
+    expect(target?.RoleArn).toBeDefined();
+  });
+
+  it('has public subnets in two zones and no NAT gateway', () => {
+    expect(Object.values(resources(template, 'AWS::EC2::Subnet')).map(({ MapPublicIpOnLaunch }) => MapPublicIpOnLaunch)).toEqual([true, true]);
+    template.resourceCountIs('AWS::EC2::NatGateway', 0);
+  });
+
+  it('outputs what ends are attached to', () => {
+    for (const name of ['VpcId', 'SubnetIds', 'EndpointSecurityGroupId', 'RelaySecurityGroupId']) template.hasOutput(name, {});
+  });
+});
+
+it('regions are apart: distinct address blocks, no name of one in the other', () => {
+  const blocks = ['us-west-2', 'eu-west-1'].map((region) => Object.values(resources(shipped.region(region), 'AWS::EC2::VPC'))[0]?.CidrBlock);
+  expect(new Set(blocks).size).toBe(2);
+  expect(JSON.stringify(shipped.region('us-west-2').toJSON())).not.toContain('eu-west-1');
+});
+
+it('a third region comes from the context alone', () => {
+  const { region, control } = synthesize({ regions: { 'us-west-2': {}, 'eu-west-1': {}, 'ap-south-1': {} } });
+  region('ap-south-1').hasResourceProperties('AWS::EC2::LaunchTemplate', { LaunchTemplateName: 'cpt-relay' });
+  expect(Object.keys(resources(region('ap-south-1'), 'AWS::SSM::Document'))).toHaveLength(DOCUMENTS.length);
+  const [first] = Object.values(resources(control, 'AWS::Lambda::Function'));
+  expect((first?.Environment as { Variables: { REGIONS: string } }).Variables.REGIONS).toBe('["us-west-2","eu-west-1","ap-south-1"]');
+});
+
+it('an existing VPC gets the groups and nothing more', () => {
+  const { region, control } = synthesize({ regions: { 'us-west-2': EXISTING } });
+  const template = region('us-west-2');
+  for (const type of ['AWS::EC2::VPC', 'AWS::EC2::Subnet', 'AWS::EC2::Route']) template.resourceCountIs(type, 0);
+  for (const { VpcId } of Object.values(resources(template, 'AWS::EC2::SecurityGroup'))) expect(VpcId).toBe(EXISTING.vpcId);
+  expect(JSON.stringify(control.toJSON())).toContain(`subnet/${EXISTING.subnetIds[0] ?? ''}`);
+});
+
+it('another name renames everything', () => {
+  const { region, control } = synthesize({ name: 'blue' });
+  control.hasResourceProperties('AWS::DynamoDB::Table', { TableName: 'blue-transfers' });
+  region('eu-west-1').hasResourceProperties('AWS::SSM::Document', { Name: 'blue-scan' });
+  expect(JSON.stringify([control.toJSON(), region('eu-west-1').toJSON()])).not.toMatch(/"cpt-[a-z]/);
+});

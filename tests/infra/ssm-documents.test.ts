@@ -1,0 +1,166 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import * as path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { documentContent, documentScript } from '../../infra/lib/constructs/relay-commands';
+import { Document, DOCUMENTS } from '../../infra/lib/names';
+import { ROOT } from './synthesis';
+
+interface Content {
+  readonly schemaVersion: string;
+  readonly parameters: Record<string, { interpolationType: string; allowedPattern: string }>;
+  readonly mainSteps: readonly { inputs: { runCommand: string[]; timeoutSeconds: string } }[];
+}
+
+const contentOf = (document: Document): Content => documentContent(document) as unknown as Content;
+
+describe('documents', () => {
+  it.each(DOCUMENTS)('cpt-%s takes its parameters as variables, each with a pattern', (document) => {
+    const { schemaVersion, parameters } = contentOf(document);
+    expect(schemaVersion).toBe('2.2');
+    for (const parameter of Object.values(parameters)) {
+      expect(parameter.interpolationType).toBe('ENV_VAR');
+      expect(parameter.allowedPattern).toMatch(/^\^.*\$$/);
+    }
+  });
+
+  it.each(DOCUMENTS)('cpt-%s has no {{ }} that the agent would replace', (document) => {
+    expect(documentScript(document)).not.toMatch(/\{\{/);
+  });
+
+  it('only cpt-stop does without a command and a daemon', () => {
+    expect(Object.keys(contentOf('stop').parameters)).toEqual(['TransferId']);
+    for (const document of DOCUMENTS.filter((name) => name !== 'stop')) {
+      expect(Object.keys(contentOf(document).parameters)).toEqual(['TransferId', 'Command', 'DaemonUri', 'DaemonSha256', 'DaemonRegion']);
+    }
+  });
+
+  it.each([
+    ['TransferId', 'demo-1', '../etc'], ['TransferId', 'a', 'a;reboot'], ['Command', 'eyJhIjoxfQ', '$(reboot)'],
+    ['DaemonUri', 's3://bucket-1/a1', 'https://x/y'], ['DaemonSha256', 'a'.repeat(64), 'a'.repeat(63)], ['DaemonRegion', 'eu-west-1', 'eu-west-1 x'],
+  ])('%s accepts %s and refuses %s', (name, good, bad) => {
+    const pattern = new RegExp(contentOf('scan').parameters[name]?.allowedPattern ?? '');
+    expect([pattern.test(good), pattern.test(bad)]).toEqual([true, false]);
+  });
+
+  it('no file is longer than 40 lines', () => {
+    const folder = path.join(ROOT, 'infra', 'ssm-documents');
+    for (const file of readdirSync(folder)) expect(readFileSync(path.join(folder, file), 'utf8').split('\n').length, file).toBeLessThanOrEqual(41);
+  });
+});
+
+describe('scripts, run by sh', () => {
+  // Stands in for cpt-relay: records how it was called, becomes ready when its command says so.
+  const DAEMON = `#!/bin/sh
+if [ "$1" = await-ready ]; then [ -s "$2" ] && cat "$2" && exit 0; exit 1; fi
+if [ "$4" = --ready ] && grep -q ready "$3"; then echo '{"role":"'"$1"'"}' >"$5"; fi
+echo "called $1"; cat "$3"
+`;
+  const SHA = createHash('sha256').update(DAEMON).digest('hex');
+  let home: string;
+
+  beforeEach(() => {
+    mkdirSync(path.join(ROOT, '.cache'), { recursive: true });
+    home = mkdtempSync(path.join(ROOT, '.cache', 'with space '));
+    mkdirSync(path.join(home, 'bin'));
+    writeFileSync(path.join(home, 'daemon'), DAEMON);
+    tool('aws', 'echo "$@" >>"$CPT_HOME/aws.log"; for last in "$@"; do :; done; cp "$CPT_HOME/daemon" "$last"');
+    // Units of the stand-ins are files; they run in the foreground, so that a test never waits.
+    tool('systemctl', 'unit="$2"; [ "$1" = stop ] || unit="$3"; unit="$CPT_HOME/unit-${unit%.service}"; case "$1" in is-active) test -e "$unit" ;; stop) test -e "$unit" || exit 5; rm "$unit"; echo "$unit" >>"$CPT_HOME/stopped" ;; esac');
+    tool('systemd-run', 'for a in "$@"; do case "$a" in --unit=*) touch "$CPT_HOME/unit-${a#--unit=}";; esac; done; while [ "${1#--}" != "$1" ]; do shift; done; echo start >>"$CPT_HOME/started"; "$@"');
+    tool('journalctl', 'echo "the log says why"');
+  });
+  afterEach(() => { rmSync(home, { recursive: true, force: true }); });
+
+  function tool(name: string, body: string): void {
+    const file = path.join(home, 'bin', name);
+    writeFileSync(file, `#!/bin/sh\n${body}\n`);
+    chmodSync(file, 0o755);
+  }
+
+  function run(document: Document, command: string, variables: Record<string, string> = {}): { status: number | null; stdout: string; stderr: string } {
+    return spawnSync('sh', ['-c', documentScript(document)], {
+      encoding: 'utf8',
+      env: {
+        PATH: `${path.join(home, 'bin')}:${process.env.PATH ?? ''}`, CPT_HOME: home, SSM_TransferId: 'demo', SSM_DaemonUri: 's3://assets/key',
+        SSM_DaemonSha256: SHA, SSM_DaemonRegion: 'eu-west-1', SSM_Command: Buffer.from(command).toString('base64url'), ...variables,
+      },
+    });
+  }
+  const lines = (file: string): string[] => existsSync(path.join(home, file)) ? readFileSync(path.join(home, file), 'utf8').trim().split('\n') : [];
+
+  it('a foreground document runs the daemon with the decoded command and leaves no file of it', () => {
+    const { status, stdout } = run('scan', '{"paths":["/ä ?>"]}');
+    expect([status, stdout]).toEqual([0, 'called scan\n{"paths":["/ä ?>"]}']);
+    expect(readdirSync(path.join(home, 'run', 'demo'))).toEqual([]);
+  });
+
+  it('the daemon is fetched once, from its region, and kept under its digest', () => {
+    run('scan', '{}');
+    run('probe', '{}');
+    expect(lines('aws.log')).toHaveLength(1);
+    expect(lines('aws.log')[0]).toContain('--region eu-west-1 s3://assets/key');
+    expect(readdirSync(path.join(home, 'bin'))).toContain(`cpt-relay-${SHA}`);
+  });
+
+  it('a daemon with another digest is refused and not kept', () => {
+    const other = 'b'.repeat(64);
+    const { status, stderr } = run('scan', '{}', { SSM_DaemonSha256: other });
+    expect(status).not.toBe(0);
+    expect(stderr).toContain(`cpt: s3://assets/key does not hash to ${other}`);
+    expect(readdirSync(path.join(home, 'bin')).filter((file) => /download|cpt-relay/.test(file))).toEqual([]);
+  });
+
+  it('a daemon that cannot be read names the policy to attach', () => {
+    tool('aws', 'echo "An error occurred (403)" >&2; exit 1');
+    const { status, stderr } = run('scan', '{}');
+    expect(status).not.toBe(0);
+    expect(stderr).toContain('attach the managed policy cpt-endpoint');
+  });
+
+  it('an agent that does not pass parameters as variables is told to be too old', () => {
+    const { status, stderr } = run('scan', '{}', { SSM_TransferId: '' });
+    expect(status).not.toBe(0);
+    expect(stderr).toContain('SSM Agent 3.3.2746.0');
+  });
+
+  it.each(['receive', 'send', 'relay'] as const)('cpt-%s starts a unit and prints its ready file last', (role) => {
+    const { status, stdout } = run(role, '{"be":"ready"}');
+    expect([status, stdout]).toEqual([0, `{"role":"${role}"}\n`]);
+    expect(existsSync(path.join(home, `unit-cpt-${role}-demo`))).toBe(true);
+  });
+
+  it('the same command sent twice starts one daemon and answers twice', () => {
+    const answers = [run('send', '{"be":"ready"}'), run('send', '{"be":"ready"}')];
+    expect(answers.map(({ stdout }) => stdout)).toEqual(['{"role":"send"}\n', '{"role":"send"}\n']);
+    expect(lines('started')).toHaveLength(1);
+  });
+
+  it('another command replaces the daemon of an earlier attempt', () => {
+    run('send', '{"be":"ready","epoch":1}');
+    run('send', '{"be":"ready","epoch":2}');
+    expect(lines('started')).toHaveLength(2);
+    expect(lines('stopped')).toHaveLength(1);
+  });
+
+  it('a daemon that does not become ready fails with the last lines of its log', () => {
+    const { status, stderr } = run('receive', '{}');
+    expect(status).not.toBe(0);
+    expect(stderr).toContain('the log says why');
+    expect(stderr).toContain('cpt-receive-demo was not ready');
+  });
+
+  it('cpt-stop stops the units of its transfer only, and removes its run directory', () => {
+    run('send', '{"be":"ready"}');
+    run('send', '{"be":"ready"}', { SSM_TransferId: 'other-demo' });
+    const { status, stdout } = run('stop', '');
+    expect([status, stdout]).toEqual([0, '{"stopped":"demo"}\n']);
+    expect(existsSync(path.join(home, 'run', 'demo'))).toBe(false);
+    expect(existsSync(path.join(home, 'unit-cpt-send-other-demo'))).toBe(true);
+  });
+
+  it('cpt-stop is idempotent', () => {
+    expect([run('stop', '').status, run('stop', '').status]).toEqual([0, 0]);
+  });
+});

@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import * as path from 'node:path';
+import validateAsl from 'asl-validator';
+import { describe, expect, it } from 'vitest';
+import { functionPlaceholder, pascalCase, REACTIONS, STAGES } from '../../infra/lib/names';
+import { resources, ROOT, synthesize, text } from './synthesis';
+
+interface State {
+  readonly Type: string;
+  readonly Resource?: string;
+  readonly Arguments?: { readonly FunctionName?: string };
+  readonly Branches?: readonly StateMachine[];
+}
+interface StateMachine {
+  readonly States: Readonly<Record<string, State>>;
+}
+
+const ASL = readFileSync(path.join(ROOT, 'statemachine', 'transfer.asl.json'), 'utf8');
+const tasks = tasksOf(JSON.parse(ASL) as StateMachine);
+
+/** `[state name, placeholder of its function]` of each task, in branches too. */
+function tasksOf({ States }: StateMachine): [string, string][] {
+  return Object.entries(States).flatMap(([name, state]): [string, string][] => [
+    ...(state.Type === 'Task' ? [[name, /\$\{(\w+)\}/.exec(state.Arguments?.FunctionName ?? state.Resource ?? '')?.[1] ?? ''] as [string, string]] : []),
+    ...(state.Branches ?? []).flatMap(tasksOf),
+  ]);
+}
+
+describe('one thing has one name', () => {
+  it('in every task: state, placeholder of its function, handler', () => {
+    expect(tasks.map(([state]) => state.replaceAll(/[ -]/g, '_').toLowerCase()).sort()).toEqual([...STAGES].sort());
+    for (const [state, placeholder] of tasks) {
+      expect(placeholder).toBe(functionPlaceholder(STAGES.find((stage) => stage === state.replaceAll(/[ -]/g, '_').toLowerCase()) ?? STAGES[0]));
+    }
+  });
+
+  it('every placeholder of the definition is substituted, and nothing else is', () => {
+    const placeholders = new Set([...ASL.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name));
+    const [machine] = Object.values(resources(synthesize().control, 'AWS::StepFunctions::StateMachine'));
+    expect(new Set(Object.keys(machine?.DefinitionSubstitutions as object))).toEqual(placeholders);
+    expect(machine?.DefinitionString).toBe(ASL);
+  });
+
+  it('every substitution is the function of that name', () => {
+    const { control, settings } = synthesize();
+    const functions = resources(control, 'AWS::Lambda::Function');
+    const [machine] = Object.values(resources(control, 'AWS::StepFunctions::StateMachine'));
+    const substitutions = machine?.DefinitionSubstitutions as Record<string, unknown>;
+    for (const stage of STAGES) {
+      const id = text(substitutions[functionPlaceholder(stage)]).replace(/^<(.*)\.Arn>$/, '$1');
+      expect(functions[id]?.FunctionName).toBe(`${settings.name}-${stage.replaceAll('_', '-')}`);
+      expect(functions[id]?.Handler).toBe(`lambdas.handlers.${stage}.handler`);
+    }
+  });
+
+  it('every handler file has a function, and every function a handler file', () => {
+    const files = readdirSync(path.join(ROOT, 'lambdas', 'handlers')).filter((file) => /^[a-z]\w*\.py$/.test(file));
+    expect(files.map((file) => file.replace('.py', '')).sort()).toEqual([...STAGES, ...REACTIONS].sort());
+    expect(Object.keys(resources(synthesize().control, 'AWS::Lambda::Function'))).toHaveLength(files.length);
+  });
+
+  it('turns a handler into a construct’s name', () => {
+    expect(pascalCase('pre_test_relays')).toBe('PreTestRelays');
+  });
+});
+
+describe('the state machine', () => {
+  const [machine] = Object.values(resources(synthesize().control, 'AWS::StepFunctions::StateMachine'));
+
+  it('is valid Amazon States Language', () => {
+    const definition = JSON.parse(ASL.replaceAll(/\$\{\w+\}/g, 'arn:aws:lambda:us-west-2:123456789012:function:any')) as Record<string, unknown>;
+    const { isValid, errors } = validateAsl(definition);
+    expect(errors).toEqual([]);
+    expect(isValid).toBe(true);
+  });
+
+  it('logs everything but the data, and traces', () => {
+    expect(machine).toMatchObject({
+      StateMachineName: 'cpt-transfer',
+      LoggingConfiguration: { Level: 'ALL', IncludeExecutionData: false },
+      TracingConfiguration: { Enabled: true },
+    });
+  });
+
+  it('may invoke the functions of its tasks only', () => {
+    const { control } = synthesize();
+    const functions = resources(control, 'AWS::Lambda::Function');
+    const role = text(Object.values(resources(control, 'AWS::StepFunctions::StateMachine'))[0]?.RoleArn).replace(/^<(.*)\.Arn>$/, '$1');
+    const invoked = Object.values(resources(control, 'AWS::IAM::Policy'))
+      .filter(({ Roles }) => (Roles as unknown[]).map(text).includes(`<${role}>`))
+      .flatMap(({ PolicyDocument }) => (PolicyDocument as { Statement: { Action: unknown; Resource: unknown }[] }).Statement)
+      .filter(({ Action }) => [Action].flat().includes('lambda:InvokeFunction'))
+      .flatMap(({ Resource }) => [Resource].flat().map(text))
+      .map((arn) => functions[arn.replace(/^<(.*)\.Arn>$/, '$1')]?.FunctionName);
+    expect(invoked.sort()).toEqual(STAGES.map((stage) => `cpt-${stage.replaceAll('_', '-')}`).sort());
+  });
+});
