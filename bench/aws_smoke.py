@@ -2,7 +2,7 @@
 
 Needs credentials, a bootstrapped account (`npx cdk bootstrap`) and `ARGS='--yes --max-cost-usd 1'`.
 In this order, stopping at the first failure: permission simulation, a dry run of RunInstances in every region,
-`cdk deploy --all`, two small VMs, 1 GB through one relay pair, comparison by sha256sum on both VMs, termination of the VMs.
+`cdk deploy --all`, two small VMs, 1 GB through one relay pair, comparison by sha256sum, termination of the VMs.
 `--destroy` removes the stacks at the end.
 """
 
@@ -79,7 +79,7 @@ def _simulate_permissions() -> None:
         account, role = caller.split(":")[4], caller.split("/")[1]
         caller = f"arn:aws:iam::{account}:role/{role}"
     answer = boto3.client("iam").simulate_principal_policy(PolicySourceArn=caller, ActionNames=ACTIONS)
-    denied = [result["EvalActionName"] for result in answer["EvaluationResults"] if result["EvalDecision"] != "allowed"]
+    denied = [r["EvalActionName"] for r in answer["EvaluationResults"] if r["EvalDecision"] != "allowed"]
     if denied:
         raise SystemExit(f"aws-smoke: {caller} may not {', '.join(denied)}; use credentials that may")
 
@@ -131,7 +131,7 @@ def _launch(region: str) -> str:
         "InstanceInformationList"
     ]:
         if time.monotonic() > deadline:
-            raise SystemExit(f"aws-smoke: {instance} in {region} did not register with Systems Manager within 300 s")
+            raise SystemExit(f"aws-smoke: {instance} in {region}: no Systems Manager within 300 s")
         time.sleep(5)
     return instance
 
