@@ -36,7 +36,7 @@ export function launchRelays(settings: Settings): Access[] {
       ArnEquals: { 'ec2:InstanceProfile': roles.map((role) => arn('iam', '', `instance-profile/${role}`)) },
     }),
     run(ec2('volume/*'), 'a volume has no id before its launch; it must be encrypted', { Bool: { 'ec2:Encrypted': 'true' } }),
-    run(ec2('network-interface/*'), 'an interface has no id before its launch'),
+    run([...ec2('network-interface/*'), ...ec2('spot-instances-request/*')], 'interfaces and spot requests have no id before the launch'),
     run([...ec2('launch-template/*'), ...ec2('security-group/*'), ...ownSubnets(settings)],
       'the ids are made in other regions; the deployment’s tag is the condition', ours(settings)),
     ...existingSubnets(settings).map((resources) => ({ actions: ['ec2:RunInstances'], resources })),
@@ -66,27 +66,35 @@ export function terminateRelays(settings: Settings): Access {
   };
 }
 
-/** Rules for single addresses in the deployment's own groups, tagged with their transfer. */
+/** Ingress rules for single addresses in the deployment's own groups, tagged with their transfer. */
 export function openPaths(settings: Settings): Access[] {
-  const calls = ['AuthorizeSecurityGroupIngress', 'AuthorizeSecurityGroupEgress'];
+  const authorize = 'AuthorizeSecurityGroupIngress';
+  const tagged = { [`aws:RequestTag/${DEPLOYMENT_TAG}`]: settings.name };
+  const rules = { resources: everywhere(settings, 'security-group-rule/*'), why: 'a rule has no id before it is made; only then, only with our tag' };
   return [
-    changeRules(settings, calls),
+    changeGroups(settings, authorize),
+    { ...rules, actions: [`ec2:${authorize}`], conditions: { StringEquals: tagged } },
+    { ...rules, actions: ['ec2:CreateTags'], conditions: { StringEquals: { 'ec2:CreateAction': authorize, ...tagged } } },
+  ];
+}
+
+/** Revoking of the rules that carry our tag, in groups that carry it. */
+export function closePaths(settings: Settings): Access[] {
+  const revoke = 'RevokeSecurityGroupIngress';
+  return [
+    changeGroups(settings, revoke),
     {
-      actions: ['ec2:CreateTags'],
+      actions: [`ec2:${revoke}`],
       resources: everywhere(settings, 'security-group-rule/*'),
-      conditions: { StringEquals: { 'ec2:CreateAction': calls, [`aws:RequestTag/${DEPLOYMENT_TAG}`]: settings.name } },
-      why: 'a rule has no id before it is made; only then, only with our tag',
+      conditions: ours(settings),
+      why: 'rules come and go with transfers; only those with our tag can be revoked',
     },
   ];
 }
 
-export function closePaths(settings: Settings): Access {
-  return changeRules(settings, ['RevokeSecurityGroupIngress', 'RevokeSecurityGroupEgress']);
-}
-
-function changeRules(settings: Settings, calls: readonly string[]): Access {
+function changeGroups(settings: Settings, action: string): Access {
   return {
-    actions: calls.map((call) => `ec2:${call}`),
+    actions: [`ec2:${action}`],
     resources: everywhere(settings, 'security-group/*'),
     conditions: ours(settings),
     why: 'the ids of the groups are made in other regions; only groups with our tag can be changed',

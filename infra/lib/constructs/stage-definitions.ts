@@ -165,7 +165,7 @@ function tearDown(settings: Settings): Access[] {
     data.table(settings, 'control-tokens', 'GetItem', 'Query', 'UpdateItem', 'DeleteItem'),
     relays.describeNetwork(),
     relays.terminateRelays(settings),
-    relays.closePaths(settings),
+    ...relays.closePaths(settings),
     ...ssm.commandEnds(settings, 'stop'),
     ssm.readCommands(),
   ];
