@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from botocore.exceptions import WaiterError
+
 from local.assets import check_function
 
 Client = Callable[[str, str], Any]
@@ -79,7 +81,7 @@ def deploy(assembly: Path, client: Client, account: str, home_region: str) -> di
     for stack in stacks:
         check_assets(stack, assembly)
         publish(stack, assembly, client, account, bodies)
-    return {stack.name: create(stack, client("cloudformation", stack.region)) for stack in stacks}
+    return {stack.name: create(stack, client, account) for stack in stacks}
 
 
 def check_assets(stack: Stack, assembly: Path) -> None:
@@ -131,18 +133,22 @@ def zip_of(folder: Path) -> bytes:
     return buffer.getvalue()
 
 
-def create(stack: Stack, cloudformation: Any) -> dict[str, str]:
+def create(stack: Stack, client: Client, account: str) -> dict[str, str]:
     """Create one stack and wait for it; its outputs. Raises DeployError with every failed resource."""
-    body = json.dumps(stack.template)
+    cloudformation, s3 = client("cloudformation", stack.region), client("s3", stack.region)
+    # A template of more than 51 200 bytes goes by way of the bootstrap bucket, as the CDK's own deploy does it.
+    bucket = f"cdk-hnb659fds-assets-{account}-{stack.region}"
+    make_bucket(s3, bucket, stack.region)
+    s3.put_object(Bucket=bucket, Key=f"{stack.name}.template.json", Body=json.dumps(stack.template).encode())
     cloudformation.create_stack(
         StackName=stack.name,
-        TemplateBody=body,
+        TemplateURL=f"{s3.meta.endpoint_url}/{bucket}/{stack.name}.template.json",
         Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"],
     )
     waiter = cloudformation.get_waiter("stack_create_complete")
     try:
         waiter.wait(StackName=stack.name, WaiterConfig={"Delay": 0.1, "MaxAttempts": WAIT_SECONDS * 10})
-    except Exception as error:
+    except WaiterError as error:
         events = cloudformation.describe_stack_events(StackName=stack.name)["StackEvents"]
         reasons = [
             f"{event['LogicalResourceId']} ({event['ResourceType']}): {event.get('ResourceStatusReason')}"

@@ -132,6 +132,8 @@ def main() -> None:
     logging.basicConfig(
         level=os.environ.get("LOG_LEVEL", "WARNING"), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
+    # It prints each failing component with all its children, a page per failed state; the program's own line says enough.
+    logging.getLogger("moto.stepfunctions.parser.asl.component.eval_component").setLevel(logging.CRITICAL)
     try:
         listener = listen(config.port)
         block, lock = claim_block() if config.instances == "process" else (0, None)

@@ -11,8 +11,8 @@ from typing import Any
 Client = Callable[[str, str], Any]
 
 GROUP = "cpt-endpoint"
-POLICY = "cpt-endpoint"
-ROLE = "local-endpoint"
+PROFILE = "cpt-endpoint"
+ROLE = "local-vm"
 IMAGE = "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
 TRUST = {
     "Version": "2012-10-17",
@@ -47,15 +47,13 @@ def launch(client: Client, region: str, name: str, instance_type: str) -> str:
 
 
 def endpoint_profile(iam: Any) -> str:
-    """ARN of an instance profile whose role has the endpoint policy where it is deployed; made on first use."""
-    try:
-        return str(iam.get_instance_profile(InstanceProfileName=ROLE)["InstanceProfile"]["Arn"])
-    except iam.exceptions.NoSuchEntityException:
-        pass
+    """ARN of the deployment's instance profile for ends; without a deployment, of one without permissions."""
+    for name in (PROFILE, ROLE):
+        try:
+            return str(iam.get_instance_profile(InstanceProfileName=name)["InstanceProfile"]["Arn"])
+        except iam.exceptions.NoSuchEntityException:
+            continue
     iam.create_role(RoleName=ROLE, AssumeRolePolicyDocument=json.dumps(TRUST))
-    for policy in iam.list_policies(Scope="Local")["Policies"]:
-        if policy["PolicyName"] == POLICY:
-            iam.attach_role_policy(RoleName=ROLE, PolicyArn=policy["Arn"])
     arn = iam.create_instance_profile(InstanceProfileName=ROLE)["InstanceProfile"]["Arn"]
     iam.add_role_to_instance_profile(InstanceProfileName=ROLE, RoleName=ROLE)
     return str(arn)

@@ -20,15 +20,19 @@ from jsonata.utils import Utils
 from moto.stepfunctions.parser.asl.jsonata import jsonata as engine
 from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
 
+from local.patches.replace import replace_everywhere
+
 # JSON text holds no control characters, so these two cannot occur inside the values.
 _BINDINGS = re.compile("\x01([^\x01\x02]*)\x02")
 HASHES = {"MD5": "md5", "SHA-1": "sha1", "SHA-256": "sha256", "SHA-384": "sha384", "SHA-512": "sha512"}
 
 
 def install() -> None:
-    """Replace the engine's encoding and evaluation; before the engine's other modules import them by name."""
-    engine.encode_jsonata_variable_declarations = encode
-    engine.eval_jsonata_expression = evaluate
+    """Replace the engine's encoding and evaluation in all its modules."""
+    import moto.stepfunctions.parser.backend.execution  # noqa: F401 - loads every module that has them
+
+    replace_everywhere("moto.stepfunctions", engine.encode_jsonata_variable_declarations, encode)
+    replace_everywhere("moto.stepfunctions", engine.eval_jsonata_expression, evaluate)
     from moto.stepfunctions.parser.asl.component.intrinsic import jsonata as intrinsics
 
     for name in FUNCTIONS:  # the engine declares these as text that says "not supported"

@@ -10,12 +10,15 @@ from botocore.config import Config
 from moto.stepfunctions.parser.asl.utils import boto_client
 
 from local.patches.credentials import role_session
+from local.patches.replace import replace_everywhere
 
 LAMBDA_SECONDS = 900  # the longest a Lambda may run; a task's own timeout is the engine's matter
 
 
 def install(endpoint: str) -> None:
-    """Replace the engine's client factory; before its importers take it by name."""
+    """Replace the engine's client factory in all its modules."""
+    import moto.stepfunctions.parser.backend.execution  # noqa: F401 - loads every module that has it
+
     clients: dict[tuple[str, str, str | None], Any] = {}
     lock = threading.Lock()
 
@@ -41,4 +44,4 @@ def install(endpoint: str) -> None:
                 )
         return clients[key]
 
-    boto_client.boto_client_for = client_for
+    replace_everywhere("moto.stepfunctions", boto_client.boto_client_for, client_for)
