@@ -1,0 +1,1 @@
+"""Lambda functions of Cloud Parallel Transfer: one handler per state or event rule."""

@@ -1,0 +1,112 @@
+"""One DynamoDB table: items in, items out; a lost condition is an answer, not an error."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from lambdas.adapters.codec import decode_item, encode, encode_item
+from lambdas.core.errors import Throttled
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+_THROTTLES = frozenset({"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"})
+
+
+class Table:
+    """Thin wrapper that knows the codec; `key` maps are plain strings."""
+
+    def __init__(self, client: "DynamoDBClient", name: str) -> None:
+        self._client = client
+        self.name = name
+
+    def get(self, **key: str) -> dict[str, Any] | None:
+        """Consistent read."""
+        item = self._client.get_item(TableName=self.name, Key=encode_item(key), ConsistentRead=True).get("Item")
+        return decode_item(item) if item else None
+
+    def put(self, item: Mapping[str, object], condition: str | None = None, **values: object) -> bool:
+        """Write an item; False when the condition does not hold. Values `x` are `:x` in the condition."""
+        options: dict[str, Any] = {"TableName": self.name, "Item": encode_item(item)}
+        if condition:
+            options["ConditionExpression"] = condition
+        return self._conditional("put_item", options, values, {})
+
+    def update(
+        self,
+        key: Mapping[str, str],
+        expression: str,
+        condition: str | None = None,
+        names: Mapping[str, str] | None = None,
+        **values: object,
+    ) -> dict[str, Any] | None:
+        """Update an item and return it whole; None when the condition does not hold."""
+        options: dict[str, Any] = {
+            "TableName": self.name,
+            "Key": encode_item(key),
+            "UpdateExpression": expression,
+            "ReturnValues": "ALL_NEW",
+        }
+        if condition:
+            options["ConditionExpression"] = condition
+        found: dict[str, Any] = {}
+        held = self._conditional("update_item", options, values, dict(names or {}), found)
+        return decode_item(found.get("Attributes", {})) if held else None
+
+    def delete(self, **key: str) -> None:
+        """Remove an item; an absent one is fine."""
+        self._client.delete_item(TableName=self.name, Key=encode_item(key))
+
+    def query(
+        self, condition: str, *, index: str | None = None, names: Mapping[str, str] | None = None, **values: object
+    ) -> Iterator[dict[str, Any]]:
+        """All items of a key condition, page by page; consistent unless by index."""
+        options: dict[str, Any] = {
+            "TableName": self.name,
+            "KeyConditionExpression": condition,
+            "ExpressionAttributeValues": {f":{name}": encode(value) for name, value in values.items()},
+        }
+        if names:
+            options["ExpressionAttributeNames"] = dict(names)
+        if index:
+            options["IndexName"] = index
+        else:
+            options["ConsistentRead"] = True
+        for page in self._client.get_paginator("query").paginate(**options):
+            yield from map(decode_item, page["Items"])
+
+    def write_batch(self, items: Iterable[Mapping[str, object]]) -> list[dict[str, Any]]:
+        """Put up to 25 items without conditions; returns those that DynamoDB did not take, encoded."""
+        requests = [{"PutRequest": {"Item": encode_item(item)}} for item in items]
+        return self.write_requests(requests)
+
+    def write_requests(self, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """One BatchWriteItem; returns the unprocessed requests."""
+        answer = self._client.batch_write_item(RequestItems={self.name: requests})  # type: ignore[dict-item]
+        return [dict(request) for request in answer.get("UnprocessedItems", {}).get(self.name, [])]
+
+    def _conditional(
+        self,
+        operation: str,
+        options: dict[str, Any],
+        values: Mapping[str, object],
+        names: Mapping[str, str],
+        found: dict[str, Any] | None = None,
+    ) -> bool:
+        if values:
+            options["ExpressionAttributeValues"] = {f":{name}": encode(value) for name, value in values.items()}
+        if names:
+            options["ExpressionAttributeNames"] = dict(names)
+        try:
+            answer = getattr(self._client, operation)(**options)
+        except ClientError as error:
+            code = error.response["Error"]["Code"]
+            if code == "ConditionalCheckFailedException":
+                return False
+            if code in _THROTTLES:
+                raise Throttled(f"DynamoDB table {self.name}: {error}") from error
+            raise
+        if found is not None:
+            found.update(answer)
+        return True

@@ -1,0 +1,60 @@
+"""Membership, keys, progress and pre-test results: the records that ends and control plane share."""
+
+from lambdas.adapters.dynamodb import Table
+from lambdas.adapters.ports import ProbeResult, Side
+from lambdas.core.progress import Progress
+from lambdas.core.transfer import Membership
+
+
+class DynamoAgentRecords:
+    """AgentRecords over DynamoDB; documents are kept as JSON text, as the daemon reads and writes them."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def membership(self, transfer_id: str) -> Membership | None:
+        """See AgentRecords."""
+        item = self._table.get(transferId=transfer_id, record="membership")
+        return Membership.model_validate_json(item["document"], by_alias=True) if item else None
+
+    def write_membership(self, transfer_id: str, membership: Membership) -> bool:
+        """See AgentRecords."""
+        item = {
+            "transferId": transfer_id,
+            "record": "membership",
+            "version": membership.version,
+            "document": membership.to_json(),
+        }
+        if membership.version == 1:
+            return self._table.put(item, "attribute_not_exists(transferId) OR version = :one", one=1)
+        return self._table.put(item, "version = :before", before=membership.version - 1)
+
+    def progress(self, transfer_id: str, side: Side) -> Progress | None:
+        """See AgentRecords."""
+        item = self._table.get(transferId=transfer_id, record=f"progress#{side}")
+        return Progress.model_validate_json(item["document"], by_alias=True) if item else None
+
+    def route_key(self, transfer_id: str) -> str | None:
+        """See AgentRecords."""
+        item = self._table.get(transferId=transfer_id, record="key#sender")
+        return str(item["routePublicKey"]) if item else None
+
+    def probe_results(self, transfer_id: str) -> list[ProbeResult]:
+        """See AgentRecords."""
+        prefix = "probe#"
+        items = self._table.query(
+            "transferId = :id AND begins_with(#record, :prefix)",
+            names={"#record": "record"},
+            id=transfer_id,
+            prefix=prefix,
+        )
+        return [
+            ProbeResult(
+                path_id=item["record"].removeprefix(prefix),
+                generation=item["generation"],
+                inter_region=item.get("interRegionMBps", 0.0),
+                intra_region=item.get("intraRegionMBps", 0.0),
+                error=item.get("error"),
+            )
+            for item in items
+        ]

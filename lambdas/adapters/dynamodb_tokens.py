@@ -1,0 +1,51 @@
+"""The table of task tokens."""
+
+from lambdas.adapters.dynamodb import Table
+from lambdas.adapters.ports import ControlToken
+
+TASK = "start-transfer"
+
+
+class DynamoTokenStore:
+    """TokenStore over DynamoDB."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def get(self, transfer_id: str) -> ControlToken | None:
+        """See TokenStore."""
+        item = self._table.get(transferId=transfer_id, task=TASK)
+        if item is None:
+            return None
+        return ControlToken(
+            token=item["token"],
+            epoch=item["epoch"],
+            seen_sender=item.get("seenSender"),
+            seen_receiver=item.get("seenReceiver"),
+        )
+
+    def put(self, transfer_id: str, token: str, epoch: int) -> bool:
+        """See TokenStore."""
+        written = self._table.update(
+            {"transferId": transfer_id, "task": TASK},
+            "SET #token = :token, epoch = :epoch REMOVE seenSender, seenReceiver",
+            "attribute_not_exists(#token) OR #token <> :token",
+            {"#token": "token"},
+            token=token,
+            epoch=epoch,
+        )
+        return written is not None
+
+    def seen(self, transfer_id: str, sender: str, receiver: str) -> None:
+        """See TokenStore."""
+        self._table.update(
+            {"transferId": transfer_id, "task": TASK},
+            "SET seenSender = :sender, seenReceiver = :receiver",
+            "attribute_exists(transferId)",
+            sender=sender,
+            receiver=receiver,
+        )
+
+    def delete(self, transfer_id: str) -> None:
+        """See TokenStore."""
+        self._table.delete(transferId=transfer_id, task=TASK)

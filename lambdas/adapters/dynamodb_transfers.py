@@ -1,0 +1,145 @@
+"""Records `transfer` and the locks on destination paths, in the transfers table."""
+
+from typing import Any
+
+from lambdas.adapters.dynamodb import Table
+from lambdas.adapters.ports import Status, TransferRecord
+from lambdas.core import lock
+from lambdas.core.errors import WriteConflict
+from lambdas.core.estimate import Estimate
+from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
+
+ACTIVE_INDEX = "active"
+_RECORD = "transfer"
+_LOCK_ATTEMPTS = 8
+
+
+class DynamoTransferStore:
+    """TransferStore over DynamoDB."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def create(self, transfer: AcceptedTransfer) -> bool:
+        """See TransferStore."""
+        accepted = transfer.to_document()
+        item = {
+            **accepted,
+            "record": _RECORD,
+            "status": "ACTIVE",
+            "active": "yes",
+            "fenced": False,
+            "attempt": 0,
+            "stages": {},
+        }
+        if self._table.put(item, "attribute_not_exists(transferId)"):
+            return True
+        known = self._table.get(transferId=transfer.transfer_id, record=_RECORD)
+        return bool(known and known["executionArn"] == transfer.execution_arn and known["status"] == "ACTIVE")
+
+    def get(self, transfer_id: str) -> TransferRecord | None:
+        """See TransferStore."""
+        item = self._table.get(transferId=transfer_id, record=_RECORD)
+        return to_record(item) if item else None
+
+    def active(self) -> list[TransferRecord]:
+        """See TransferStore; each is read again, since the index is eventually consistent."""
+        found = self._table.query("active = :yes", index=ACTIVE_INDEX, yes="yes")
+        records = [self.get(item["transferId"]) for item in found]
+        return [record for record in records if record and record.status in ("ACTIVE", "DONE")]
+
+    def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
+        """See TransferStore."""
+        names = {f"#{name}": name for name in documents}
+        expression = "SET " + ", ".join(f"#{name} = :{name}" for name in documents)
+        self._update(transfer_id, expression, names=names, **documents)
+
+    def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> None:
+        """See TransferStore."""
+        self._update(transfer_id, "SET stages.#stage = :times", names={"#stage": stage}, times=times)
+
+    def next_attempt(self, transfer_id: str) -> int:
+        """See TransferStore."""
+        item = self._update(transfer_id, "ADD attempt :one", one=1)
+        return int(item["attempt"]) if item else 1
+
+    def finish(self, transfer_id: str, outcome: dict[str, Any]) -> bool:
+        """See TransferStore."""
+        return bool(
+            self._table.update(
+                _key(transfer_id),
+                "SET #status = :done, outcome = :outcome",
+                "#status = :active",
+                {"#status": "status"},
+                done="DONE",
+                active="ACTIVE",
+                outcome=outcome,
+            )
+        )
+
+    def fence(self, transfer_id: str) -> None:
+        """See TransferStore."""
+        self._update(transfer_id, "SET fenced = :yes", yes=True)
+
+    def close(self, transfer_id: str, status: Status) -> None:
+        """See TransferStore."""
+        self._update(transfer_id, "SET #status = :status REMOVE active", names={"#status": "status"}, status=status)
+
+    def _update(self, transfer_id: str, expression: str, names: dict[str, str] | None = None, **values: object) -> Any:
+        return self._table.update(_key(transfer_id), expression, "attribute_exists(transferId)", names, **values)
+
+
+def _key(transfer_id: str) -> dict[str, str]:
+    return {"transferId": transfer_id, "record": _RECORD}
+
+
+def to_record(item: dict[str, Any]) -> TransferRecord:
+    """The record of a decoded item."""
+    fields = ("transferId", "executionArn", "executionStartedAt", "request", "source", "destination")
+    return TransferRecord(
+        transfer=AcceptedTransfer.from_document({name: item[name] for name in fields}),
+        status=item["status"],
+        fenced=item["fenced"],
+        paths=ResolvedPaths.from_document(item["paths"]) if "paths" in item else None,
+        estimate=Estimate.from_document(item["estimate"]) if "estimate" in item else None,
+        plan=TransferPlan.from_document(item["plan"]) if "plan" in item else None,
+        outcome=item.get("outcome"),
+        stages=item.get("stages", {}),
+    )
+
+
+class DynamoPathLocks:
+    """PathLocks over DynamoDB: one item per machine, changed under its version."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def acquire(self, instance_id: str, path: str, transfer_id: str) -> str | None:
+        """See PathLocks."""
+        for _ in range(_LOCK_ATTEMPTS):
+            version, held = self._read(instance_id)
+            other = lock.holder(held, path, transfer_id)
+            if other:
+                return other
+            if held.get(transfer_id) == path or self._write(instance_id, version, {**held, transfer_id: path}):
+                return None
+        raise WriteConflict(f"the lock of {instance_id} changed {_LOCK_ATTEMPTS} times while it was taken")
+
+    def release(self, instance_id: str, transfer_id: str) -> None:
+        """See PathLocks."""
+        for _ in range(_LOCK_ATTEMPTS):
+            version, held = self._read(instance_id)
+            rest = {other: path for other, path in held.items() if other != transfer_id}
+            if rest == held or self._write(instance_id, version, rest):
+                return
+        raise WriteConflict(f"the lock of {instance_id} changed {_LOCK_ATTEMPTS} times while it was given back")
+
+    def _read(self, instance_id: str) -> tuple[int, dict[str, str]]:
+        item = self._table.get(transferId=f"lock#{instance_id}", record="paths") or {}
+        return item.get("version", 0), item.get("paths", {})
+
+    def _write(self, instance_id: str, version: int, held: dict[str, str]) -> bool:
+        item = {"transferId": f"lock#{instance_id}", "record": "paths", "version": version + 1, "paths": held}
+        if version == 0:
+            return self._table.put(item, "attribute_not_exists(transferId)")
+        return self._table.put(item, "version = :version", version=version)

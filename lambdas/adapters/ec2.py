@@ -1,0 +1,118 @@
+"""EC2 instances of one region."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from lambdas.adapters.ports import Instance, LaunchError, LaunchRequest
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+
+TRANSFER_TAG = "cpt:transfer"
+ROLE_TAG = "cpt:role"
+DEPLOYMENT_TAG = "cpt:deployment"
+_ALIVE = ["pending", "running", "stopping", "stopped"]
+# TerminateInstances takes 1 000 ids, a filter 200 values; one page of 100 keeps every call far below.
+_PAGE = 100
+
+
+class Ec2Compute:
+    """Compute over EC2."""
+
+    def __init__(self, client: "EC2Client", deployment: str) -> None:
+        self._client = client
+        self._deployment = deployment
+
+    def describe(self, instance_ids: Iterable[str]) -> list[Instance]:
+        """See Compute; by filter, since naming an id that EC2 does not show yet would fail the whole call."""
+        found: list[Instance] = []
+        for ids in _pages(instance_ids):
+            found += self._find([{"Name": "instance-id", "Values": ids}])
+        return found
+
+    def of_transfer(self, transfer_id: str) -> list[Instance]:
+        """See Compute."""
+        return self._find(
+            [
+                {"Name": f"tag:{TRANSFER_TAG}", "Values": [transfer_id]},
+                {"Name": f"tag:{DEPLOYMENT_TAG}", "Values": [self._deployment]},
+                {"Name": "instance-state-name", "Values": _ALIVE},
+            ]
+        )
+
+    def launch(self, request: LaunchRequest) -> list[Instance]:
+        """See Compute."""
+        try:
+            answer = self._client.run_instances(**self._run_arguments(request))
+        except ClientError as error:
+            raise LaunchError(error.response["Error"]["Code"], error.response["Error"]["Message"]) from error
+        return sorted((_instance(item) for item in answer["Instances"]), key=lambda instance: instance.instance_id)
+
+    def _run_arguments(self, request: LaunchRequest) -> dict[str, Any]:
+        interface: dict[str, Any] = {"DeviceIndex": 0, "SubnetId": request.subnet_id, "Groups": [request.group_id]}
+        if request.public_address:
+            interface["AssociatePublicIpAddress"] = True
+        tags = [
+            {"Key": DEPLOYMENT_TAG, "Value": self._deployment},
+            {"Key": TRANSFER_TAG, "Value": request.transfer_id},
+            {"Key": ROLE_TAG, "Value": request.role},
+            {"Key": "Name", "Value": f"{self._deployment} {request.transfer_id} {request.role} relay"},
+        ]
+        arguments: dict[str, Any] = {
+            # CloudFormation adds versions but never moves $Default.
+            "LaunchTemplate": {"LaunchTemplateName": f"{self._deployment}-relay", "Version": "$Latest"},
+            "InstanceType": request.instance_type,
+            "MinCount": 1,
+            "MaxCount": request.count,
+            "ClientToken": request.client_token,
+            "NetworkInterfaces": [interface],
+            "TagSpecifications": [{"ResourceType": kind, "Tags": tags} for kind in ("instance", "volume")],
+        }
+        if request.spot:
+            options = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
+            arguments["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": options}
+        return arguments
+
+    def terminate(self, instance_ids: Iterable[str]) -> None:
+        """See Compute."""
+        for ids in _pages(instance_ids):
+            self._terminate(ids)
+
+    def _terminate(self, ids: list[str]) -> None:
+        try:
+            self._client.terminate_instances(InstanceIds=ids)
+        except ClientError as error:
+            if error.response["Error"]["Code"] != "InvalidInstanceID.NotFound":
+                raise
+            if len(ids) > 1:  # one unknown id fails the call for all
+                for single in ids:
+                    self._terminate([single])
+
+    def _find(self, filters: list[dict[str, Any]]) -> list[Instance]:
+        pages = self._client.get_paginator("describe_instances").paginate(Filters=filters)  # type: ignore[arg-type]
+        return [_instance(item) for page in pages for group in page["Reservations"] for item in group["Instances"]]
+
+
+def _pages(ids: Iterable[str]) -> Iterator[list[str]]:
+    source = iter(ids)
+    while page := list(islice(source, _PAGE)):
+        yield page
+
+
+def _instance(item: Any) -> Instance:
+    options = item.get("CpuOptions") or {}
+    cores = options.get("CoreCount")
+    return Instance(
+        instance_id=item["InstanceId"],
+        state=item["State"]["Name"],
+        instance_type=item["InstanceType"],
+        availability_zone=(item.get("Placement") or {}).get("AvailabilityZone", ""),
+        vpc_id=item.get("VpcId", ""),
+        subnet_id=item.get("SubnetId", ""),
+        private_address=item.get("PrivateIpAddress", ""),
+        public_address=item.get("PublicIpAddress") or None,
+        vcpus=cores * options.get("ThreadsPerCore", 1) if cores else None,
+    )

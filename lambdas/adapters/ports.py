@@ -1,0 +1,334 @@
+"""What the handlers ask of AWS: one protocol per service, kept by the real adapter and by its in-memory twin."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from lambdas.core.chunk import Chunk
+from lambdas.core.commands import Command
+from lambdas.core.estimate import Estimate
+from lambdas.core.figures import Profile
+from lambdas.core.fleet import Node, NodeState
+from lambdas.core.progress import Progress
+from lambdas.core.rules import Rule
+from lambdas.core.transfer import AcceptedTransfer, Membership, ResolvedPaths, TransferPlan
+
+Side = Literal["sender", "receiver"]
+Status = Literal["ACTIVE", "DONE", "SUCCEEDED", "FAILED"]
+DocumentName = Literal["scan", "receive", "send", "relay", "probe", "stop"]
+
+
+@dataclass(frozen=True)
+class TransferRecord:
+    """Record `transfer` of the transfers table; times in Unix seconds."""
+
+    transfer: AcceptedTransfer
+    status: Status
+    fenced: bool
+    paths: ResolvedPaths | None = None
+    estimate: Estimate | None = None
+    plan: TransferPlan | None = None
+    outcome: dict[str, Any] | None = None
+    stages: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    @property
+    def running(self) -> bool:
+        """Whether relays may still be of use."""
+        return self.status == "ACTIVE" and not self.fenced
+
+
+class TransferStore(Protocol):
+    """Record `transfer` and the index of running transfers."""
+
+    def create(self, transfer: AcceptedTransfer) -> bool:
+        """Write the record; False when the id is taken by another execution."""
+
+    def get(self, transfer_id: str) -> TransferRecord | None:
+        """Consistent read."""
+
+    def active(self) -> list[TransferRecord]:
+        """Transfers that are not reported yet."""
+
+    def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
+        """Set `paths`, `estimate` or `plan`."""
+
+    def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> None:
+        """Set the times of a state; nothing happens where there is no record."""
+
+    def next_attempt(self, transfer_id: str) -> int:
+        """Count an attempt at moving the data: the epoch of both ends."""
+
+    def finish(self, transfer_id: str, outcome: dict[str, Any]) -> bool:
+        """ACTIVE → DONE with its outcome; False when it is not ACTIVE."""
+
+    def fence(self, transfer_id: str) -> None:
+        """Forbid every further start."""
+
+    def close(self, transfer_id: str, status: Status) -> None:
+        """The final status; no longer active."""
+
+
+class PathLocks(Protocol):
+    """Locks on destination paths, per machine."""
+
+    def acquire(self, instance_id: str, path: str, transfer_id: str) -> str | None:
+        """Take the lock; the id of the transfer in the way, if any. Taking it again is fine."""
+
+    def release(self, instance_id: str, transfer_id: str) -> None:
+        """Give it back; nothing happens where it is not held."""
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    """Record `probe#{pathId}`, MB/s."""
+
+    path_id: str
+    generation: int
+    inter_region: float
+    intra_region: float
+    error: str | None = None
+
+
+class AgentRecords(Protocol):
+    """Membership, which the sender follows, and what the ends write."""
+
+    def membership(self, transfer_id: str) -> Membership | None:
+        """Consistent read."""
+
+    def write_membership(self, transfer_id: str, membership: Membership) -> bool:
+        """Write version n over n-1 (version 1 over none or itself); False when another was faster."""
+
+    def progress(self, transfer_id: str, side: Side) -> Progress | None:
+        """The latest report of one end."""
+
+    def route_key(self, transfer_id: str) -> str | None:
+        """The sender's public key that signs routes, once it has published it."""
+
+    def probe_results(self, transfer_id: str) -> list[ProbeResult]:
+        """All pre-test results so far."""
+
+
+class ChunkStore(Protocol):
+    """The chunk table."""
+
+    def put_all(self, chunks: Iterable[Chunk]) -> None:
+        """Write items in batches."""
+
+    def get(self, transfer_id: str, chunk: int) -> Chunk | None:
+        """Consistent read of one item."""
+
+    def read(self, transfer_id: str, chunks: int) -> Iterator[Chunk]:
+        """All items of a plan of `chunks` chunks, range by range."""
+
+    def retry(self, transfer_id: str, chunk: int, attempt: int, not_before: float, reason: str) -> bool:
+        """PENDING(attempt) → PENDING(attempt+1); False when it is in another state or attempt."""
+
+    def fail(self, transfer_id: str, chunk: int, attempt: int, reason: str) -> bool:
+        """PENDING(attempt) → FAILED."""
+
+
+class NodeStore(Protocol):
+    """The node table."""
+
+    def put(self, node: Node) -> None:
+        """Write a new node; one that exists stays as it is."""
+
+    def of(self, transfer_id: str) -> list[Node]:
+        """All nodes of a transfer, consistent."""
+
+    def by_instance(self, instance_id: str) -> list[Node]:
+        """Nodes of an instance (index, eventually consistent)."""
+
+    def move(self, node: Node, state: NodeState, expected: Iterable[NodeState], **changes: object) -> Node | None:
+        """Change state and attributes if the state is one of `expected`; None otherwise."""
+
+
+class ProfileStore(Protocol):
+    """What instance types carry."""
+
+    def get(self, instance_type: str, region_pair: str) -> Profile | None:
+        """The profile of a type on a region pair."""
+
+
+@dataclass(frozen=True)
+class ControlToken:
+    """The task token of Start Transfer, and what the reconciler saw last."""
+
+    token: str
+    epoch: int
+    seen_sender: str | None = None
+    seen_receiver: str | None = None
+
+
+class TokenStore(Protocol):
+    """Task tokens; only the control plane reads them."""
+
+    def get(self, transfer_id: str) -> ControlToken | None:
+        """Consistent read."""
+
+    def put(self, transfer_id: str, token: str, epoch: int) -> bool:
+        """Store; False when this very token is stored already."""
+
+    def seen(self, transfer_id: str, sender: str, receiver: str) -> None:
+        """Remember what the reconciler saw."""
+
+    def delete(self, transfer_id: str) -> None:
+        """Forget it."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An EC2 instance."""
+
+    instance_id: str
+    state: str
+    instance_type: str
+    availability_zone: str
+    vpc_id: str
+    subnet_id: str
+    private_address: str
+    public_address: str | None = None
+    vcpus: int | None = None
+
+    @property
+    def gone(self) -> bool:
+        """Whether it is terminated or on the way there."""
+        return self.state in ("shutting-down", "terminated")
+
+
+@dataclass(frozen=True)
+class LaunchRequest:
+    """One RunInstances: up to `count` relays of one side and type."""
+
+    transfer_id: str
+    role: str
+    instance_type: str
+    count: int
+    subnet_id: str
+    group_id: str
+    public_address: bool
+    spot: bool
+    client_token: str
+
+
+class LaunchError(Exception):
+    """RunInstances refused; `code` is EC2's."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+
+
+class Compute(Protocol):
+    """EC2 instances of one region."""
+
+    def describe(self, instance_ids: Iterable[str]) -> list[Instance]:
+        """Those that exist; unknown ids are left out."""
+
+    def of_transfer(self, transfer_id: str) -> list[Instance]:
+        """All with the transfer's tag that are not gone."""
+
+    def launch(self, request: LaunchRequest) -> list[Instance]:
+        """1 to `count` instances; raises LaunchError."""
+
+    def terminate(self, instance_ids: Iterable[str]) -> None:
+        """Unknown ids are fine."""
+
+
+class SecurityGroups(Protocol):
+    """Security-group rules of one region."""
+
+    def find(self, name: str, vpc_id: str) -> str | None:
+        """The group's id."""
+
+    def admit(self, group_id: str, address: str, transfer_id: str) -> None:
+        """Let `address`/32 in on the daemons' port, tagged with the transfer; a rule that exists is fine."""
+
+    def rules(self) -> list[Rule]:
+        """All rules that transfers have asked for."""
+
+    def revoke(self, rules: Iterable[Rule]) -> None:
+        """Remove rules; absent ones are fine."""
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """A finished SSM command."""
+
+    succeeded: bool
+    status: str
+    output: str
+    error: str
+
+    def tail(self, characters: int = 800) -> str:
+        """The end of what it printed, errors last."""
+        return "\n".join(part.strip() for part in (self.output, self.error) if part.strip())[-characters:]
+
+
+class Commands(Protocol):
+    """SSM of one region."""
+
+    def online(self, instance_ids: Iterable[str]) -> set[str]:
+        """Those whose agent answers."""
+
+    def send(self, document: DocumentName, instance_id: str, transfer_id: str, command: Command | None) -> str:
+        """Start a document; the command's id. Raises NotManagedError."""
+
+    def result(self, command_id: str, instance_id: str) -> CommandResult | None:
+        """None while it runs."""
+
+
+class NotManagedError(Exception):
+    """SSM does not (yet) know the instance."""
+
+
+class Objects(Protocol):
+    """The control bucket."""
+
+    def put(self, key: str, body: bytes) -> None:
+        """Write an object."""
+
+    def lines(self, key: str) -> Iterator[bytes]:
+        """Lines of an object, streamed."""
+
+    def keys(self, prefix: str) -> list[str]:
+        """Keys under a prefix, in order."""
+
+    def delete(self, keys: Iterable[str]) -> None:
+        """Remove objects; absent ones are fine."""
+
+
+class Events(Protocol):
+    """The event bus."""
+
+    def put(self, kind: str, detail: dict[str, Any]) -> None:
+        """Put one event of our own; raises Throttled when the bus refuses it."""
+
+
+class Executions(Protocol):
+    """Step Functions."""
+
+    def succeed(self, token: str, output: dict[str, Any]) -> bool:
+        """Release a task; False when the token is no longer valid."""
+
+    def fail(self, token: str, error: str, cause: str) -> bool:
+        """Fail a task; False when the token is no longer valid."""
+
+    def heartbeat(self, token: str) -> bool:
+        """Keep a task alive; False when the token is no longer valid."""
+
+    def status(self, execution_arn: str) -> str | None:
+        """RUNNING, SUCCEEDED, FAILED, …; None when it is unknown."""
+
+
+class Clock(Protocol):
+    """Time, so that tests need none."""
+
+    def now(self) -> float:
+        """Unix time, seconds: for what is written down."""
+
+    def monotonic(self) -> float:
+        """Seconds that never jump: for waiting."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""

@@ -1,0 +1,87 @@
+"""SSM Run Command of one region: our own documents only."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import ClientError
+
+from lambdas.adapters.ports import CommandResult, DocumentName, NotManagedError
+from lambdas.core.commands import Command, encode
+from lambdas.core.errors import MissingPermission, Throttled
+from lambdas.runtime.env import DaemonAsset
+
+if TYPE_CHECKING:
+    from mypy_boto3_ssm import SSMClient
+
+# SSM's least: how long a command may wait for the agent to fetch it.
+DELIVERY_SECONDS = 30
+_RUNNING = frozenset({"Pending", "InProgress", "Delayed", "Cancelling"})
+# DescribeInstanceInformation takes at most 50 ids in its filter.
+_PAGE = 50
+
+
+class SsmCommands:
+    """Commands over SSM; `asset` is where this region finds the daemon."""
+
+    def __init__(self, client: "SSMClient", deployment: str, region: str, asset: DaemonAsset) -> None:
+        self._client = client
+        self._deployment = deployment
+        self._region = region
+        self._asset = asset
+
+    def online(self, instance_ids: Iterable[str]) -> set[str]:
+        """See Commands."""
+        ids = list(instance_ids)
+        online: set[str] = set()
+        for start in range(0, len(ids), _PAGE):
+            filters = [{"Key": "InstanceIds", "Values": ids[start : start + _PAGE]}]
+            pages = self._client.get_paginator("describe_instance_information").paginate(Filters=filters)  # type: ignore[arg-type]
+            for page in pages:
+                found = page["InstanceInformationList"]
+                online |= {item["InstanceId"] for item in found if item["PingStatus"] == "Online"}
+        return online
+
+    def send(self, document: DocumentName, instance_id: str, transfer_id: str, command: Command | None) -> str:
+        """See Commands."""
+        parameters = {"TransferId": [transfer_id]}
+        if command is not None:
+            parameters |= {
+                "Command": [encode(command)],
+                "DaemonUri": [self._asset.uri],
+                "DaemonSha256": [self._asset.sha256],
+                "DaemonRegion": [self._region],
+            }
+        try:
+            answer = self._client.send_command(
+                DocumentName=f"{self._deployment}-{document}",
+                InstanceIds=[instance_id],
+                Parameters=parameters,
+                TimeoutSeconds=DELIVERY_SECONDS,
+            )
+        except ClientError as error:
+            code = error.response["Error"]["Code"]
+            if code in ("InvalidInstanceId", "InvalidInstanceID.NotFound"):
+                raise NotManagedError(instance_id) from error
+            if code in ("AccessDeniedException", "AccessDenied"):
+                raise MissingPermission(f"ssm:SendCommand of {self._deployment}-{document}: {error}") from error
+            if code in ("ThrottlingException", "RateExceeded"):
+                raise Throttled(f"ssm:SendCommand: {error}") from error
+            raise
+        return answer["Command"]["CommandId"]
+
+    def result(self, command_id: str, instance_id: str) -> CommandResult | None:
+        """See Commands."""
+        try:
+            found = self._client.get_command_invocation(CommandId=command_id, InstanceId=instance_id)
+        except ClientError as error:
+            if error.response["Error"]["Code"] == "InvocationDoesNotExist":  # usual for a moment after sending
+                return None
+            raise
+        if found["Status"] in _RUNNING:
+            return None
+        return CommandResult(
+            succeeded=found["Status"] == "Success",
+            status=found.get("StatusDetails") or found["Status"],
+            output=found.get("StandardOutputContent", ""),
+            error=found.get("StandardErrorContent", ""),
+        )

@@ -1,0 +1,54 @@
+"""Task tokens and executions."""
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+if TYPE_CHECKING:
+    from mypy_boto3_stepfunctions import SFNClient
+
+_OVER = frozenset({"TaskTimedOut", "TaskDoesNotExist", "InvalidToken"})
+MAX_CAUSE = 32_768
+MAX_ERROR = 256
+
+
+class StepFunctions:
+    """Executions over Step Functions."""
+
+    def __init__(self, client: "SFNClient") -> None:
+        self._client = client
+
+    def succeed(self, token: str, output: dict[str, Any]) -> bool:
+        """See Executions."""
+        return self._answer(lambda: self._client.send_task_success(taskToken=token, output=json.dumps(output)))
+
+    def fail(self, token: str, error: str, cause: str) -> bool:
+        """See Executions."""
+        return self._answer(
+            lambda: self._client.send_task_failure(taskToken=token, error=error[:MAX_ERROR], cause=cause[:MAX_CAUSE])
+        )
+
+    def heartbeat(self, token: str) -> bool:
+        """See Executions."""
+        return self._answer(lambda: self._client.send_task_heartbeat(taskToken=token))
+
+    def status(self, execution_arn: str) -> str | None:
+        """See Executions."""
+        try:
+            return self._client.describe_execution(executionArn=execution_arn)["status"]
+        except ClientError as error:
+            if error.response["Error"]["Code"] == "ExecutionDoesNotExist":
+                return None
+            raise
+
+    @staticmethod
+    def _answer(call: Callable[[], object]) -> bool:
+        try:
+            call()
+        except ClientError as error:
+            if error.response["Error"]["Code"] in _OVER:
+                return False
+            raise
+        return True

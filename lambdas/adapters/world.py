@@ -1,0 +1,101 @@
+"""Everything outside that a handler may use, in one place: real on AWS, in memory in tests."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from lambdas.adapters import ports
+from lambdas.adapters.clock import SystemClock
+from lambdas.adapters.dynamodb import Table
+from lambdas.adapters.dynamodb_agents import DynamoAgentRecords
+from lambdas.adapters.dynamodb_chunks import DynamoChunkStore
+from lambdas.adapters.dynamodb_nodes import DynamoNodeStore
+from lambdas.adapters.dynamodb_profiles import DynamoProfileStore
+from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
+from lambdas.adapters.dynamodb_transfers import DynamoPathLocks, DynamoTransferStore
+from lambdas.adapters.ec2 import Ec2Compute
+from lambdas.adapters.events import EventBus
+from lambdas.adapters.s3 import S3Objects
+from lambdas.adapters.security_groups import Ec2SecurityGroups
+from lambdas.adapters.ssm import SsmCommands
+from lambdas.adapters.stepfunctions import StepFunctions
+from lambdas.core.commands import Control, transfer_prefix
+from lambdas.runtime import clients
+from lambdas.runtime.env import Environment, environment
+
+
+@dataclass(frozen=True)
+class World:
+    """Adapters; `compute`, `commands` and `groups` are per region."""
+
+    env: Environment
+    transfers: ports.TransferStore
+    locks: ports.PathLocks
+    agents: ports.AgentRecords
+    chunks: ports.ChunkStore
+    nodes: ports.NodeStore
+    profiles: ports.ProfileStore
+    tokens: ports.TokenStore
+    compute: Callable[[str], ports.Compute]
+    commands: Callable[[str], ports.Commands]
+    groups: Callable[[str], ports.SecurityGroups]
+    objects: ports.Objects
+    events: ports.Events
+    executions: ports.Executions
+    clock: ports.Clock
+
+    def control(self, transfer_id: str) -> Control:
+        """Where the ends of a transfer find the control plane."""
+        return Control(
+            region=self.env.home_region,
+            bucket=self.env.control_bucket,
+            prefix=transfer_prefix(transfer_id),
+            transfers_table=self.env.transfers_table,
+            chunks_table=self.env.chunks_table,
+            bus=self.env.event_bus,
+        )
+
+    def key(self, transfer_id: str, name: str) -> str:
+        """S3 key of a transfer's object."""
+        return f"{transfer_prefix(transfer_id)}{name}"
+
+
+@cache
+def world() -> World:
+    """The world of this Lambda; AWS clients are made when first used."""
+    env = environment()
+    home = env.home_region
+    clock = SystemClock()
+
+    def table(name: str) -> Table:
+        return Table(clients.dynamodb(home), name)
+
+    @cache
+    def compute(region: str) -> ports.Compute:
+        return Ec2Compute(clients.ec2(region), env.deployment)
+
+    @cache
+    def commands(region: str) -> ports.Commands:
+        return SsmCommands(clients.ssm(region), env.deployment, region, env.daemon_assets[region])
+
+    @cache
+    def groups(region: str) -> ports.SecurityGroups:
+        return Ec2SecurityGroups(clients.ec2(region), env.deployment)
+
+    return World(
+        env=env,
+        transfers=DynamoTransferStore(table(env.transfers_table)),
+        locks=DynamoPathLocks(table(env.transfers_table)),
+        agents=DynamoAgentRecords(table(env.transfers_table)),
+        chunks=DynamoChunkStore(table(env.chunks_table), clock),
+        nodes=DynamoNodeStore(table(env.nodes_table)),
+        profiles=DynamoProfileStore(table(env.profiles_table)),
+        tokens=DynamoTokenStore(table(env.control_tokens_table)),
+        compute=compute,
+        commands=commands,
+        groups=groups,
+        objects=S3Objects(clients.s3(home), env.control_bucket),
+        events=EventBus(clients.events(home), env.event_bus),
+        executions=StepFunctions(clients.stepfunctions(home)),
+        clock=clock,
+    )

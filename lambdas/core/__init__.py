@@ -1,0 +1,1 @@
+"""Pure rules: no AWS call, no environment, no clock of its own."""

@@ -1,0 +1,57 @@
+"""A chunk's life: its keys, its item and its transitions."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from lambdas.core.documents import Count, Document
+
+RANGE_SIZE = 128
+ChunkState = Literal["PENDING", "DELIVERED", "FAILED"]
+FailureReason = Literal[
+    "checksum-mismatch", "stream-lost", "source-changed", "source-unreadable", "destination-error", "lease-expired"
+]
+
+
+def range_key(transfer_id: str, range_number: int) -> str:
+    """Partition key of a range of 128 chunks; ranges spread a transfer over partitions."""
+    return f"{transfer_id}#{range_number:07d}"
+
+
+def item_key(chunk: int) -> str:
+    """Sort key within the range."""
+    return f"{chunk:09d}"
+
+
+def ranges(chunks: int, range_size: int = RANGE_SIZE) -> range:
+    """Numbers of the ranges that hold `chunks` chunks."""
+    return range((chunks + range_size - 1) // range_size)
+
+
+class Chunk(Document):
+    """Contract `chunk`; times in Unix seconds, sizes in bytes."""
+
+    range_key: str
+    item_key: str
+    chunk: Count
+    state: ChunkState
+    attempt: Annotated[int, Field(ge=1)]
+    phase: Annotated[int, Field(ge=0, le=1)]
+    manifest_key: str
+    manifest_start: Count
+    manifest_end: Count
+    bytes: Count
+    files: Count
+    not_before: float | None = None
+    reason: str | None = None
+    digest: str | None = None
+    path_id: str | None = None
+    lane: Count | None = None
+    started_at: float | None = None
+    delivered_at: float | None = None
+    failed_attempt: int | None = None
+
+    @property
+    def awaits_policy(self) -> bool:
+        """The sender saw this attempt fail and nobody has decided what follows."""
+        return self.state == "PENDING" and self.failed_attempt == self.attempt

@@ -1,0 +1,97 @@
+"""Relay commands (contract `relay-command`): what an SSM command tells cpt-relay."""
+
+import json
+from base64 import urlsafe_b64encode
+from typing import Any, Literal
+
+from lambdas.core.documents import SCHEMA_VERSION, Document
+from lambdas.core.transfer import PORT, AcceptedTransfer, EndMachine
+
+Command = dict[str, Any]
+
+
+class Control(Document):
+    """Where the ends find the control plane."""
+
+    region: str
+    bucket: str
+    prefix: str
+    transfers_table: str
+    chunks_table: str
+    bus: str
+
+
+def transfer_prefix(transfer_id: str) -> str:
+    """Key prefix of a transfer in the control bucket."""
+    return f"transfers/{transfer_id}/"
+
+
+def encode(command: Command) -> str:
+    """The document's parameter `Command`: JSON in base64url without padding."""
+    return urlsafe_b64encode(json.dumps(command, separators=(",", ":")).encode()).decode().rstrip("=")
+
+
+def _head(role: str, transfer_id: str) -> Command:
+    return {"schemaVersion": SCHEMA_VERSION, "role": role, "transferId": transfer_id}
+
+
+def listen_addresses(private: str, public: str | None) -> list[str]:
+    """Both addresses; the daemon skips one that is no interface's."""
+    return [f"{address}:{PORT}" for address in dict.fromkeys([private, public]) if address]
+
+
+def scan_source(transfer: AcceptedTransfer, control: Control) -> Command:
+    """List the source."""
+    return {
+        **_head("scan", transfer.transfer_id),
+        "side": "source",
+        "control": control.to_document(),
+        "paths": transfer.request.source.paths,
+    }
+
+
+def scan_destination(transfer: AcceptedTransfer) -> Command:
+    """Check the destination."""
+    return {**_head("scan", transfer.transfer_id), "side": "destination", "path": transfer.request.destination.path}
+
+
+def receive(transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: str) -> Command:
+    """Receive into the destination directory."""
+    end: EndMachine = transfer.destination
+    return {
+        **_head("receive", transfer.transfer_id),
+        "control": control.to_document(),
+        "epoch": epoch,
+        "listen": listen_addresses(end.private_address, end.public_address),
+        "destination": transfer.request.destination.path,
+        "plan": plan_key,
+    }
+
+
+def send(transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: str) -> Command:
+    """Send the chunks of the plan."""
+    command = {
+        **_head("send", transfer.transfer_id),
+        "control": control.to_document(),
+        "epoch": epoch,
+        "plan": plan_key,
+    }
+    limit = transfer.request.bandwidth_limit_mbps
+    return command if limit is None else {**command, "bandwidthLimitMbps": limit}
+
+
+def relay(transfer_id: str, node_id: str, listen: list[str], route_key: str, idle_seconds: int) -> Command:
+    """Pass streams on that are signed with `route_key`."""
+    return {
+        **_head("relay", transfer_id),
+        "nodeId": node_id,
+        "listen": listen,
+        "senderRouteKey": route_key,
+        "idleSeconds": idle_seconds,
+    }
+
+
+def probe(transfer_id: str, mode: Literal["listen", "connect"], target: list[str] | str, seconds: float) -> Command:
+    """Is an address reachable? `target`: addresses to listen on, or the one to connect to."""
+    key = "listen" if mode == "listen" else "address"
+    return {**_head("probe", transfer_id), "mode": mode, key: target, "seconds": seconds}

@@ -1,0 +1,54 @@
+"""Base of all documents that cross a border: camelCase in JSON, strict types, no unknown keys."""
+
+import json
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+SCHEMA_VERSION: Literal[1] = 1
+
+TRANSFER_ID = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$"
+INSTANCE_ID = r"^i-[0-9a-f]{8,17}$"
+REGION = r"^[a-z]{2}(-[a-z]+)+-[0-9]$"
+INSTANCE_TYPE = r"^[a-z0-9-]+\.[a-z0-9-]+$"
+
+
+def _whole(value: object) -> object:
+    """JSON Schema counts 4.0 as an integer; a strict model would not."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Integer = Annotated[int, BeforeValidator(_whole)]
+Count = Annotated[int, BeforeValidator(_whole), Field(ge=0)]
+TransferId = Annotated[str, Field(pattern=TRANSFER_ID)]
+InstanceId = Annotated[str, Field(pattern=INSTANCE_ID)]
+Region = Annotated[str, Field(pattern=REGION)]
+InstanceType = Annotated[str, Field(pattern=INSTANCE_TYPE)]
+
+
+class Document(BaseModel):
+    """Strict, immutable, camelCase outside."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="forbid", strict=True, frozen=True, allow_inf_nan=False
+    )
+
+    def to_document(self) -> dict[str, Any]:
+        """The JSON value, without absent optional fields."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    def to_json(self) -> str:
+        """Compact JSON text."""
+        return json.dumps(self.to_document(), separators=(",", ":"))
+
+    @classmethod
+    def from_document(cls, value: object) -> Self:
+        """Validate a JSON value; raises pydantic's ValidationError."""
+        return cls.model_validate(value, by_alias=True, by_name=False)
+
+
+class Handover(Document):
+    """Input of a handler: keys that later versions add are ignored."""
+
+    model_config = ConfigDict(extra="ignore")

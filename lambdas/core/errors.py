@@ -1,0 +1,102 @@
+"""Errors; the base class is the decision, the class name is what the state machine catches."""
+# ruff: noqa: N818  the names are those of the state machine's ErrorEquals
+
+
+class CptError(Exception):
+    """Base of all errors that this project raises on purpose."""
+
+
+class RetryLater(CptError):
+    """The same call may work in a while: the state machine retries."""
+
+
+class ReplaceNode(CptError):
+    """One relay is of no use; go on with another, or with one fewer."""
+
+
+class FailTransfer(CptError):
+    """The transfer cannot go on; tear down and report."""
+
+
+class AskPerson(FailTransfer):
+    """The request must be changed by whoever made it; the message says how."""
+
+
+class InvalidRequest(AskPerson):
+    """One line per problem: field, value, what would be right."""
+
+    def __init__(self, problems: list[str] | str) -> None:
+        self.problems = [problems] if isinstance(problems, str) else list(problems)
+        super().__init__("\n".join(self.problems))
+
+
+class DestinationBusy(AskPerson):
+    """Another running transfer writes to an overlapping destination path."""
+
+
+class PathUnreachable(AskPerson):
+    """The destination does not answer on the port of the data plane."""
+
+
+class SurveyProblem(AskPerson):
+    """A source path cannot be read, or the destination cannot be written."""
+
+
+class DestinationTooSmall(AskPerson):
+    """Fewer bytes or inodes free than the source needs."""
+
+
+class DeadlineUnreachable(AskPerson):
+    """No number of pairs meets `objective.deadlineSeconds`."""
+
+
+class BudgetTooSmall(AskPerson):
+    """Not even the direct path fits into `objective.maxCostUsd`."""
+
+
+class MissingPermission(AskPerson):
+    """An IAM permission is missing; the message names it."""
+
+
+class DaemonVersionSkew(FailTransfer):
+    """Both ends must run the same version of cpt-relay."""
+
+
+class CommandFailed(FailTransfer):
+    """An SSM command ended badly; the message holds the tail of its output."""
+
+
+class EndNotStarted(FailTransfer):
+    """Sender or receiver did not come up."""
+
+
+class VerificationFailed(FailTransfer):
+    """A chunk is not delivered or a file's digests differ."""
+
+
+class TransferFenced(FailTransfer):
+    """The transfer is being torn down: start nothing more."""
+
+
+class TeardownIncomplete(RetryLater):
+    """Instances of the transfer are still alive after the last look."""
+
+
+class Throttled(RetryLater):
+    """AWS asked to slow down for longer than the client's own retries last."""
+
+
+class WriteConflict(RetryLater):
+    """Another writer changed a record first, several times in a row."""
+
+
+class LaunchRefused(FailTransfer):
+    """EC2 refuses the launch for a reason that another type or a retry does not cure."""
+
+
+class NoCapacity(ReplaceNode):
+    """No allowed instance type can be launched."""
+
+
+class RelayUnusable(ReplaceNode):
+    """A relay died or did not start its daemon."""

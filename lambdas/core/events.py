@@ -1,0 +1,69 @@
+"""Events from the ends (contract `event`)."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from lambdas.core.chunk import FailureReason
+from lambdas.core.documents import Count, Document, TransferId
+
+Epoch = Annotated[int, Field(ge=1)]
+
+
+class ChunkFailed(Document):
+    """One attempt at one chunk failed."""
+
+    schema_version: Literal[1]
+    type: Literal["Chunk Failed"]
+    transfer_id: TransferId
+    chunk: Count
+    attempt: Epoch
+    path_id: str
+    reason: FailureReason
+    message: str
+
+
+class RelayLost(Document):
+    """The lanes of a path broke at a relay."""
+
+    schema_version: Literal[1]
+    type: Literal["Relay Lost"]
+    transfer_id: TransferId
+    path_id: str
+    node_id: str
+    message: str
+
+
+class TransferDelivered(Document):
+    """Every chunk is delivered, every file renamed."""
+
+    schema_version: Literal[1]
+    type: Literal["Transfer Delivered"]
+    transfer_id: TransferId
+    epoch: Epoch
+    bytes: Count
+    files: Count
+    chunks: Count
+    sent_bytes: Count
+
+    def outcome(self) -> dict[str, Any]:
+        """What the task token's output will be."""
+        names = ("bytes", "files", "chunks", "sentBytes", "epoch")
+        document = self.to_document()
+        return {"delivered": {name: document[name] for name in names}}
+
+
+class TransferFailed(Document):
+    """An end gave up."""
+
+    schema_version: Literal[1]
+    type: Literal["Transfer Failed"]
+    transfer_id: TransferId
+    side: Literal["sender", "receiver"]
+    epoch: Epoch
+    error: str
+    cause: str
+
+    def outcome(self) -> dict[str, Any]:
+        """Error and cause of the task."""
+        return {"error": self.error, "cause": f"{self.side}: {self.cause}"}

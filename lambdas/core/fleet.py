@@ -1,0 +1,173 @@
+"""Rules of the fleet: node items, pairing, ranking, and what an EC2 error means."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from lambdas.core.documents import Count, Document, InstanceId, Region, TransferId
+from lambdas.core.transfer import PORT, Hop, ResolvedPaths, TransferPath
+
+Role = Literal["source", "destination"]
+ROLES: tuple[Role, Role] = ("source", "destination")
+NodeState = Literal["SPAWNED", "READY", "JOINED", "REJECTED", "LOST", "TERMINATED"]
+LIVE_STATES: frozenset[NodeState] = frozenset({"SPAWNED", "READY", "JOINED"})
+# Three times the 81 to 95 s that starting a VM took in the dissertation's measurements.
+JOIN_TIMEOUT_SECONDS = 300.0
+# A relay without a stream for so long ends itself; longer than a pre-test of 64 pairs at 10 s (640 s) is not needed,
+# since probes are streams.
+RELAY_IDLE_SECONDS = 600
+
+
+class Node(Document):
+    """Contract `node`; times in Unix seconds, rates in MB/s."""
+
+    transfer_id: TransferId
+    node_id: str
+    role: Role
+    slot: Annotated[int, Field(ge=1)]
+    generation: Count
+    state: NodeState
+    instance_id: InstanceId
+    instance_type: str
+    region: Region
+    availability_zone: str
+    market: Literal["on-demand", "spot"]
+    private_address: str
+    public_address: str | None = None
+    port: Count | None = None
+    requested_at: float
+    running_at: float | None = None
+    online_at: float | None = None
+    ready_at: float | None = None
+    joined_at: float | None = None
+    ended_at: float | None = None
+    measured_inter_region: float | None = Field(default=None, alias="measuredInterRegionMBps")
+    measured_intra_region: float | None = Field(default=None, alias="measuredIntraRegionMBps")
+    reason: str | None = None
+
+
+def node_id(role: Role, slot: int, generation: int) -> str:
+    """E.g. `source-1-0`."""
+    return f"{role}-{slot}-{generation}"
+
+
+def path_id(slot: int) -> str:
+    """The pair's path."""
+    return f"pair-{slot}"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One relay on each side, of one slot."""
+
+    source: Node
+    destination: Node
+
+    @property
+    def slot(self) -> int:
+        """Number of the pair, from 1."""
+        return self.source.slot
+
+    @property
+    def generation(self) -> int:
+        """Grows when either relay is replaced."""
+        return self.source.generation + self.destination.generation
+
+    def path(self, paths: ResolvedPaths, lanes: int) -> TransferPath:
+        """Source → source relay (inside) → destination relay (between regions) → destination (inside)."""
+        outward = paths.outward(self.destination.private_address, self.destination.public_address)
+        return TransferPath(
+            path_id=path_id(self.slot),
+            generation=self.generation,
+            hops=[
+                Hop(node_id=self.source.node_id, address=f"{self.source.private_address}:{PORT}"),
+                Hop(node_id=self.destination.node_id, address=f"{outward}:{PORT}"),
+            ],
+            receiver=paths.receiver_inside_address,
+            lanes=lanes,
+        )
+
+
+def pairs(nodes: Iterable[Node], *states: NodeState) -> list[Pair]:
+    """Pairs of which both relays, the newest of their slot, are in one of `states`; by slot."""
+    newest: dict[tuple[Role, int], Node] = {}
+    for node in nodes:
+        known = newest.get((node.role, node.slot))
+        if known is None or node.generation > known.generation:
+            newest[node.role, node.slot] = node
+    found = []
+    for (role, slot), node in sorted(newest.items()):
+        partner = newest.get(("destination", slot))
+        if role == "source" and partner and node.state in states and partner.state in states:
+            found.append(Pair(node, partner))
+    return sorted(found, key=lambda pair: pair.slot)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A pre-test's result for one pair, MB/s."""
+
+    slot: int
+    inter_region: float
+    intra_region: float
+
+
+def rank(measurements: Iterable[Measurement]) -> list[Measurement]:
+    """4.3.2: first by inter-region throughput, then by the intra/inter ratio; best first."""
+
+    def order(m: Measurement) -> tuple[float, float, int]:
+        ratio = m.intra_region / m.inter_region if m.inter_region > 0 else 0.0
+        return (-m.inter_region, -ratio, m.slot)
+
+    return sorted(measurements, key=order)
+
+
+def lower_half(ranking: list[Measurement], keep: int) -> list[int]:
+    """Slots to terminate so that the best `keep` remain; one that could not be measured never outranks another."""
+    return [m.slot for m in ranking[keep:]]
+
+
+class LaunchDecision(Enum):
+    """What an EC2 error at launch means."""
+
+    NEXT_TYPE = "capacity"
+    FEWER_PAIRS = "quota"
+    MISSING_PERMISSION = "unauthorised"
+    RETRY_LATER = "throttled"
+    FAIL = "other"
+
+
+_DECISIONS = {
+    LaunchDecision.NEXT_TYPE: (
+        "InsufficientInstanceCapacity",
+        "InsufficientHostCapacity",
+        "InsufficientCapacity",
+        "Unsupported",
+        "InsufficientFreeAddressesInSubnet",
+        "SpotMaxPriceTooLow",
+    ),
+    LaunchDecision.FEWER_PAIRS: (
+        "InstanceLimitExceeded",
+        "VcpuLimitExceeded",
+        "MaxSpotInstanceCountExceeded",
+        "PrivateIpAddressLimitExceeded",
+    ),
+    LaunchDecision.MISSING_PERMISSION: ("UnauthorizedOperation", "AccessDenied", "AccessDeniedException"),
+    LaunchDecision.RETRY_LATER: (
+        "RequestLimitExceeded",
+        "Throttling",
+        "ThrottlingException",
+        "InternalError",
+        "Unavailable",
+        "ServiceUnavailable",
+    ),
+}
+LAUNCH_DECISIONS = {code: decision for decision, codes in _DECISIONS.items() for code in codes}
+
+
+def decide_launch(code: str) -> LaunchDecision:
+    """The decision for EC2's error code."""
+    return LAUNCH_DECISIONS.get(code, LaunchDecision.FAIL)

@@ -1,0 +1,155 @@
+"""From listing lines to chunks, lazily: an iterator in, an iterator out, memory bounded by one bundle.
+
+Only directories are held back to the end, since they must follow all they contain: mode and mtime are set last.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+MIB = 1 << 20
+MAX_BUNDLE_ENTRIES = 2_000
+# Lines of 2 000 entries with paths of 4 096 bytes, escaped to three times that, would make 50 MB.
+MAX_BUNDLE_LINES_BYTES = MIB
+CHUNKS_PER_LANE = 3
+SMALLEST_AUTO_MIB, LARGEST_AUTO_MIB = 1, 64
+DEFAULT_LANES_PER_PATH = 2
+
+
+class ListingEntry(TypedDict, total=False):
+    """One line of the survey's listing (contract `listing-entry`)."""
+
+    path: str
+    source: str
+    kind: str
+    size: int
+    mode: int
+    mtimeNs: int
+    inode: int
+    target: str
+
+
+@dataclass(frozen=True)
+class PlannedChunk:
+    """Manifest lines (newline-ended) that travel together; bytes of payload, entries completed."""
+
+    lines: bytes
+    bytes: int
+    files: int
+    phase: int
+
+
+def chunk_size(size_bytes: int, lanes: int, requested_mib: int | None) -> int:
+    """Bytes of a large file's parts: the request's, or the largest power of two that leaves 3 chunks per lane."""
+    if requested_mib is not None:
+        return requested_mib * MIB
+    fair = size_bytes // (CHUNKS_PER_LANE * max(lanes, 1)) // MIB
+    power = 1 << max(fair.bit_length() - 1, 0)
+    return min(max(power, SMALLEST_AUTO_MIB), LARGEST_AUTO_MIB) * MIB
+
+
+def segment_line(number: int, entry: ListingEntry, offset: int, length: int) -> bytes:
+    """One manifest line (contract `segment`)."""
+    segment = {"entry": number, **entry, "offset": offset, "length": length}
+    return json.dumps(segment, separators=(",", ":")).encode() + b"\n"
+
+
+@dataclass
+class _Bundle:
+    phase: int
+    lines: list[bytes] = field(default_factory=list)
+    payload: int = 0
+    held: int = 0
+
+    def add(self, line: bytes, size: int) -> None:
+        self.lines.append(line)
+        self.payload += size
+        self.held += len(line)
+
+    def full(self, size: int, limit: int) -> bool:
+        """Whether an entry of `size` bytes must go into the next bundle."""
+        return bool(self.lines) and (
+            self.payload + size > limit or len(self.lines) >= MAX_BUNDLE_ENTRIES or self.held >= MAX_BUNDLE_LINES_BYTES
+        )
+
+    def take(self) -> PlannedChunk:
+        chunk = PlannedChunk(b"".join(self.lines), self.payload, len(self.lines), self.phase)
+        self.lines, self.payload, self.held = [], 0, 0
+        return chunk
+
+
+def plan_chunks(entries: Iterable[ListingEntry], part_bytes: int) -> Iterator[PlannedChunk]:
+    """Bundles of small entries and aligned parts of large files first, directories last, deepest first."""
+    bundle = _Bundle(phase=0)
+    directories: list[tuple[int, int, bytes]] = []
+    for number, entry in enumerate(entries):
+        size = entry["size"] if entry["kind"] == "file" else 0
+        if entry["kind"] == "directory":
+            directories.append((-entry["path"].count("/"), number, segment_line(number, entry, 0, 0)))
+        elif size > part_bytes:
+            yield from _parts(number, entry, part_bytes)
+        else:
+            if bundle.full(size, part_bytes):
+                yield bundle.take()
+            bundle.add(segment_line(number, entry, 0, size), size)
+    if bundle.lines:
+        yield bundle.take()
+    yield from _last_phase(directories)
+
+
+def _parts(number: int, entry: ListingEntry, part_bytes: int) -> Iterator[PlannedChunk]:
+    """Parts start at multiples of `part_bytes`, so each is a subtree of the file's BLAKE3 tree."""
+    size = entry["size"]
+    for offset in range(0, size, part_bytes):
+        length = min(part_bytes, size - offset)
+        last = offset + length == size
+        yield PlannedChunk(segment_line(number, entry, offset, length), length, int(last), 0)
+
+
+def _last_phase(directories: list[tuple[int, int, bytes]]) -> Iterator[PlannedChunk]:
+    directories.sort()
+    bundle = _Bundle(phase=1)
+    for _, _, line in directories:
+        if bundle.full(0, 1):
+            yield bundle.take()
+        bundle.add(line, 0)
+    if bundle.lines:
+        yield bundle.take()
+
+
+@dataclass(frozen=True)
+class ManifestPart:
+    """One object to write."""
+
+    number: int
+    body: bytes
+
+
+@dataclass(frozen=True)
+class PlacedChunk:
+    """A chunk with its number and where its lines lie."""
+
+    chunk: int
+    part: int
+    start: int
+    end: int
+    bytes: int
+    files: int
+    phase: int
+
+
+def place(chunks: Iterable[PlannedChunk], part_bytes: int) -> Iterator[PlacedChunk | ManifestPart]:
+    """Number the chunks and cut the manifest into parts of about `part_bytes`; a part follows its chunks."""
+    buffer = bytearray()
+    part = 0
+    for number, chunk in enumerate(chunks):
+        if buffer and len(buffer) + len(chunk.lines) > part_bytes:
+            yield ManifestPart(part, bytes(buffer))
+            buffer.clear()
+            part += 1
+        start = len(buffer)
+        buffer += chunk.lines
+        yield PlacedChunk(number, part, start, len(buffer), chunk.bytes, chunk.files, chunk.phase)
+    if buffer:
+        yield ManifestPart(part, bytes(buffer))

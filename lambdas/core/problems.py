@@ -1,0 +1,44 @@
+"""What pydantic found wrong, in one line per problem: field, value, what would be right."""
+
+import json
+from typing import Any
+
+from pydantic import ValidationError
+
+_RIGHT = {
+    "missing": "is missing; it is required",
+    "extra_forbidden": "is not a known key; remove it or correct its spelling",
+}
+_UNION_BRANCHES = ("literal['auto']", "constrained-int", "bool", "int", "function-before[_whole(), int]")
+
+
+def describe(error: ValidationError) -> list[str]:
+    """One line per field; the branches of a choice (`"auto"` or a number) are joined with "or"."""
+    lines: dict[str, tuple[str, list[str]]] = {}
+    for problem in error.errors(include_url=False, include_context=True):
+        field = _path(problem["loc"])
+        if problem["type"] in _RIGHT:
+            lines[field] = (f"{field}: {_RIGHT[problem['type']]}", [])
+        else:
+            head = f"{field}: {_value(problem.get('input'))} is not valid"
+            lines.setdefault(field, (head, []))[1].append(_message(problem["msg"]))
+    return [head + (f"; {' or '.join(dict.fromkeys(why))}" if why else "") for head, why in lines.values()]
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    path = "$"
+    for step in location:
+        if isinstance(step, int):
+            path += f"[{step}]"
+        elif step not in _UNION_BRANCHES and "[" not in step:
+            path += f".{step}"
+    return path
+
+
+def _message(message: str) -> str:
+    return message[0].lower() + message[1:]
+
+
+def _value(value: Any) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,265 @@
+"""The report: what moved, how fast and at what cost, against the estimate."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import Field
+
+from lambdas.core import cost, prices
+from lambdas.core.chunk import Chunk
+from lambdas.core.documents import Count, Document
+from lambdas.core.estimate import Estimate
+from lambdas.core.fleet import Node
+from lambdas.core.transfer import AcceptedTransfer, Failure
+
+MAX_FAILED_CHUNKS = 100
+# Step Functions takes 262 144 bytes as a state's output; the rest of the document needs a few thousand.
+MAX_OUTPUT_BYTES = 200_000
+STAGE_ORDER = (
+    "Validate Request",
+    "Resolve Paths",
+    "Survey Ends",
+    "Estimate Transfer",
+    "Plan Chunks",
+    "Start Transfer",
+    "Spawn Relays",
+    "Await Relays",
+    "Pre-Test Relays",
+    "Join Relays",
+    "Verify Transfer",
+    "Tear Down",
+    "Write Report",
+)
+
+
+class FailedChunk(Document):
+    """A chunk that was given up."""
+
+    chunk: Count
+    attempt: Count
+    reason: str
+
+
+class Bin(Document):
+    """Bytes delivered on a path within one second, counted from the first byte."""
+
+    second: Count
+    path_id: str
+    bytes: Count
+
+
+class StageTime(Document):
+    """Wall time of one state, s."""
+
+    stage: str
+    seconds: float
+
+
+class Seconds(Document):
+    """Wall times and estimates, s."""
+
+    total: float
+    transfer: float
+    first_byte: float
+    direct_estimate: float
+    estimate: float
+
+
+class Dollars(Document):
+    """Costs."""
+
+    relays: float
+    egress: float
+    total: float
+    estimate: float
+
+
+class Report(Document):
+    """Contract `report`."""
+
+    schema_version: Literal[1] = 1
+    transfer_id: str
+    execution_arn: str
+    status: Literal["SUCCEEDED", "FAILED"]
+    error: str | None = None
+    cause: str | None = None
+    bytes: Count
+    files: Count
+    chunks: Count
+    retries: Count
+    failed_chunks: list[FailedChunk]
+    verified: bool
+    pairs: Count
+    seconds: Seconds
+    rate: float = Field(alias="rateMBps")
+    cost: Dollars
+    estimate: dict[str, Any] | None
+    nodes: list[dict[str, Any]]
+    timeline: list[Bin]
+    stages: list[StageTime]
+
+    def to_document(self) -> dict[str, Any]:
+        """As the contract wants it: `estimate` is null where it was not reached."""
+        return {**super().to_document(), "estimate": self.estimate}
+
+    def for_output(self) -> dict[str, Any]:
+        """The document, without its timeline where it would not pass as a state's output."""
+        whole = self.to_document()
+        size = len(self.to_json())
+        return whole if size <= MAX_OUTPUT_BYTES else {**whole, "timeline": []}
+
+
+@dataclass
+class Tally:
+    """What the chunk items say, gathered one by one: memory is one counter per second and path."""
+
+    bytes: int = 0
+    files: int = 0
+    chunks: int = 0
+    retries: int = 0
+    failed: list[FailedChunk] = field(default_factory=list)
+    first: float | None = None
+    last: float | None = None
+    per_second: Counter[tuple[int, str]] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, chunks: Iterable[Chunk]) -> "Tally":
+        """Count all of them."""
+        tally = cls()
+        for chunk in chunks:
+            tally.add(chunk)
+        return tally
+
+    def add(self, chunk: Chunk) -> None:
+        """Count one item."""
+        self.retries += chunk.attempt - 1
+        if chunk.state == "FAILED" and len(self.failed) < MAX_FAILED_CHUNKS:
+            self.failed.append(FailedChunk(chunk=chunk.chunk, attempt=chunk.attempt, reason=chunk.reason or "unknown"))
+        if chunk.state != "DELIVERED":
+            return
+        self.bytes += chunk.bytes
+        self.files += chunk.files
+        self.chunks += 1
+        if chunk.delivered_at is not None:
+            started = chunk.delivered_at if chunk.started_at is None else chunk.started_at
+            self.first = started if self.first is None else min(self.first, started)
+            self.last = chunk.delivered_at if self.last is None else max(self.last, chunk.delivered_at)
+            self.per_second[int(chunk.delivered_at), chunk.path_id or "direct"] += chunk.bytes
+
+    @property
+    def seconds(self) -> float:
+        """First to last payload byte."""
+        return 0.0 if self.first is None or self.last is None else self.last - self.first
+
+    def timeline(self) -> list[Bin]:
+        """Bins since the first byte, by second and path."""
+        start = int(self.first or 0)
+        return [
+            Bin(second=max(second - start, 0), path_id=path, bytes=count)
+            for (second, path), count in sorted(self.per_second.items())
+            if count
+        ]
+
+
+def relay_dollars(nodes: Iterable[Node], now: float) -> float:
+    """Each relay from its request to its end, Linux on demand, 60 s at least, with its public address."""
+    total = 0.0
+    for node in nodes:
+        hour = prices.instance_hour(node.instance_type, node.region)
+        hour += prices.PUBLIC_ADDRESS_HOUR if node.public_address else 0.0
+        total += cost.relays(1, (node.ended_at or now) - node.requested_at, hour)
+    return total
+
+
+def stage_times(stages: Mapping[str, Mapping[str, Any]]) -> list[StageTime]:
+    """Of `{name: {enteredAt, leftAt}}`, in the order of the state machine."""
+    order = {name: i for i, name in enumerate(STAGE_ORDER)}
+    return [
+        StageTime(stage=name, seconds=round(float(times["leftAt"]) - float(times["enteredAt"]), 3))
+        for name, times in sorted(stages.items(), key=lambda item: order.get(item[0], len(order)))
+        if "leftAt" in times and "enteredAt" in times
+    ]
+
+
+def build(
+    transfer: AcceptedTransfer,
+    *,
+    failure: Failure | None,
+    verified: bool,
+    tally: Tally,
+    nodes: list[Node],
+    estimate: Estimate | None,
+    sent_bytes: int,
+    stages: list[StageTime],
+    now: float,
+) -> Report:
+    """The report of an accepted transfer; `sent_bytes` includes what was sent again."""
+    relays = relay_dollars(nodes, now)
+    egress = cost.egress(max(sent_bytes, tally.bytes), prices.egress_gb(transfer.between_regions))
+    chosen = estimate.row(estimate.chosen_pairs) if estimate else None
+    started = transfer.execution_started_at
+    return Report(
+        transfer_id=transfer.transfer_id,
+        execution_arn=transfer.execution_arn,
+        status="FAILED" if failure else "SUCCEEDED",
+        error=failure.error if failure else None,
+        cause=failure.cause if failure else None,
+        bytes=tally.bytes,
+        files=tally.files,
+        chunks=tally.chunks,
+        retries=tally.retries,
+        failed_chunks=tally.failed,
+        verified=verified,
+        pairs=joined_pairs(nodes),
+        seconds=Seconds(
+            total=max(now - started, 0.0),
+            transfer=tally.seconds,
+            first_byte=max(tally.first - started, 0.0) if tally.first else 0.0,
+            direct_estimate=estimate.rows[0].seconds if estimate else 0.0,
+            estimate=chosen.seconds if chosen else 0.0,
+        ),
+        rate=tally.bytes / 1e6 / tally.seconds if tally.seconds > 0 else 0.0,
+        cost=Dollars(relays=relays, egress=egress, total=relays + egress, estimate=chosen.cost_usd if chosen else 0.0),
+        estimate=estimate.to_document() if estimate else None,
+        nodes=[node.to_document() for node in nodes],
+        timeline=tally.timeline(),
+        stages=stages,
+    )
+
+
+def of_refused(transfer_id: str, execution_arn: str, failure: Failure, total_seconds: float) -> Report:
+    """The report of a request that was never accepted: nothing ran, nothing was spent."""
+    nothing = Seconds(total=total_seconds, transfer=0.0, first_byte=0.0, direct_estimate=0.0, estimate=0.0)
+    return Report(
+        transfer_id=transfer_id,
+        execution_arn=execution_arn,
+        status="FAILED",
+        error=failure.error,
+        cause=failure.cause,
+        bytes=0,
+        files=0,
+        chunks=0,
+        retries=0,
+        failed_chunks=[],
+        verified=False,
+        pairs=0,
+        seconds=nothing,
+        rate=0.0,
+        cost=Dollars(relays=0.0, egress=0.0, total=0.0, estimate=0.0),
+        estimate=None,
+        nodes=[],
+        timeline=[],
+        stages=[],
+    )
+
+
+def joined_pairs(nodes: list[Node]) -> int:
+    """Slots of which both relays joined at some time."""
+    sides = {role: {n.slot for n in nodes if n.role == role and n.joined_at is not None} for role in _roles(nodes)}
+    return len(sides.get("source", set()) & sides.get("destination", set()))
+
+
+def _roles(nodes: list[Node]) -> set[str]:
+    return {node.role for node in nodes}

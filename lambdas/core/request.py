@@ -1,0 +1,159 @@
+"""The request: its schema as models, its defaults, and the rules that a schema cannot say."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from posixpath import basename
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationError
+
+from lambdas.core.documents import Document, InstanceId, InstanceType, Integer, Region, TransferId
+from lambdas.core.errors import InvalidRequest
+from lambdas.core.problems import describe
+
+Path = Annotated[str, Field(pattern=r"^/[^\x00]*$", max_length=4096)]
+MAX_REQUEST_PAIRS = 64
+ChunkSize = Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+
+
+def _whole(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+class SourceRequest(Document):
+    """The machine that has the data."""
+
+    instance_id: InstanceId
+    region: Region
+    paths: list[Path] = Field(min_length=1, max_length=100)
+
+
+class DestinationRequest(Document):
+    """The machine that gets the data."""
+
+    instance_id: InstanceId
+    region: Region
+    path: Path
+
+
+class RelaysRequest(Document):
+    """Which relays to use."""
+
+    pairs: Literal["auto"] | Annotated[Integer, Field(ge=0, le=MAX_REQUEST_PAIRS)] = "auto"
+    instance_types: list[InstanceType] | None = Field(default=None, min_length=1, max_length=20)
+    market: Literal["on-demand", "spot"] = "on-demand"
+    existing: list[InstanceId] = Field(default_factory=list, max_length=128)
+
+
+class Objective(Document):
+    """What the choice of p optimises; dollars and seconds."""
+
+    minimise: Literal["time", "cost", "balanced"] = "balanced"
+    max_cost_usd: float | None = Field(default=None, gt=0)
+    deadline_seconds: Integer | None = Field(default=None, gt=0)
+
+
+class TransferRequest(Document):
+    """Input of an execution."""
+
+    schema_version: Annotated[Literal[1], BeforeValidator(_whole)] = 1
+    name: TransferId | None = None
+    source: SourceRequest
+    destination: DestinationRequest
+    relays: RelaysRequest = Field(default_factory=RelaysRequest)
+    objective: Objective = Field(default_factory=Objective)
+    pre_test: Literal["auto"] | bool = "auto"
+    approval: Literal["none", "required"] = "none"
+    chunk_size_mib: Annotated[ChunkSize, BeforeValidator(_whole)] | None = Field(default=None, alias="chunkSizeMiB")
+    bandwidth_limit_mbps: Integer | None = Field(default=None, ge=1)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What this deployment allows."""
+
+    regions: Collection[str]
+    max_pairs: int
+    instance_types: Collection[str]
+
+
+def parse_request(raw: object, limits: Limits) -> TransferRequest:
+    """Validate `raw`; raises InvalidRequest with one line per problem."""
+    try:
+        request = TransferRequest.from_document(_without_null_free_defaults(raw))
+    except ValidationError as error:
+        raise InvalidRequest(describe(error)) from None
+    problems = list(_rules(request, limits))
+    if problems:
+        raise InvalidRequest(problems)
+    return request
+
+
+def _without_null_free_defaults(raw: object) -> Any:
+    """Refuse null where the schema has no null: an absent key is the way to take a default."""
+    nulls = list(_nulls(raw, "$"))
+    if nulls:
+        raise InvalidRequest([f"{path}: null is not allowed; leave the key out to take its default" for path in nulls])
+    return raw
+
+
+def _nulls(value: object, path: str) -> list[str]:
+    if value is None:
+        return [path]
+    if isinstance(value, dict):
+        return [found for key, inner in value.items() for found in _nulls(inner, f"{path}.{key}")]
+    if isinstance(value, list):
+        return [found for i, inner in enumerate(value) for found in _nulls(inner, f"{path}[{i}]")]
+    return []
+
+
+def _rules(request: TransferRequest, limits: Limits) -> list[str]:
+    problems: list[str] = []
+    enrolled = ", ".join(sorted(limits.regions))
+    for side, region in (("source", request.source.region), ("destination", request.destination.region)):
+        if region not in limits.regions:
+            problems.append(f"$.{side}.region: '{region}' is not enrolled; regions of this deployment: {enrolled}")
+    if request.source.instance_id == request.destination.instance_id:
+        problems.append(
+            f"$.destination.instanceId: '{request.destination.instance_id}' is the source as well; "
+            "name another instance (to copy within one machine use cp or rsync there)"
+        )
+    for i, path in enumerate(request.source.paths):
+        problems += _path_problem(f"$.source.paths[{i}]", path)
+    problems += _path_problem("$.destination.path", request.destination.path)
+    problems += _collisions(request.source.paths)
+    pairs = request.relays.pairs
+    if pairs != "auto" and pairs > limits.max_pairs:
+        problems.append(f"$.relays.pairs: {pairs} is more than this deployment's limit; give 0 to {limits.max_pairs}")
+    for i, instance_type in enumerate(request.relays.instance_types or ()):
+        if limits.instance_types and instance_type not in limits.instance_types:
+            allowed = ", ".join(limits.instance_types)
+            problems.append(f"$.relays.instanceTypes[{i}]: '{instance_type}' is not allowed here; allowed: {allowed}")
+    if request.approval == "required":
+        problems.append("$.approval: 'required' is not supported yet; give 'none' or leave it out")
+    if request.relays.existing:
+        problems.append("$.relays.existing: existing instances are not supported yet; leave it out to spawn relays")
+    return problems
+
+
+def _path_problem(where: str, path: str) -> list[str]:
+    if ".." in path.split("/"):
+        return [f"{where}: '{path}' contains '..'; give the path without it"]
+    return []
+
+
+def _collisions(paths: list[str]) -> list[str]:
+    """Two paths of one base name would land on each other (a trailing slash moves the contents instead)."""
+    seen: dict[str, int] = {}
+    problems = []
+    for i, path in enumerate(paths):
+        if path.endswith("/"):
+            continue
+        name = basename(path)
+        if name in seen:
+            problems.append(
+                f"$.source.paths[{i}]: '{path}' and '{paths[seen[name]]}' both land as '{name}'; "
+                "move them in two transfers to two destinations"
+            )
+        seen.setdefault(name, i)
+    return problems

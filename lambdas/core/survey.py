@@ -1,0 +1,67 @@
+"""Whether the two ends, as surveyed, can take part in the transfer."""
+
+from urllib.parse import unquote
+
+from lambdas.core.errors import CptError, DaemonVersionSkew, DestinationTooSmall, SurveyProblem
+from lambdas.core.transfer import AcceptedTransfer, DestinationSurvey, SourceSurvey, SurveyProblemEntry
+
+_REMEDIES = (
+    ("no such file", "correct the path or make it"),
+    ("not found", "correct the path or make it"),
+    ("permission", "let root read (source) or write (destination) it"),
+    ("read-only", "mount the file system for writing or choose another destination"),
+    ("not a directory", "name a directory, or remove the file that is in the way"),
+    ("no space", "free some space or choose another destination"),
+)
+_OTHER_REMEDY = "repair it on the machine, or leave this path out"
+
+
+def check(transfer: AcceptedTransfer, source: SourceSurvey, destination: DestinationSurvey) -> None:
+    """Raise SurveyProblem, DaemonVersionSkew or DestinationTooSmall; return when all is well."""
+    error = _problems(transfer, source, destination) or _skew(source, destination)
+    error = error or _room(transfer, source, destination)
+    if error:
+        raise error
+
+
+def _problems(transfer: AcceptedTransfer, source: SourceSurvey, destination: DestinationSurvey) -> CptError | None:
+    sides = (
+        (source, "$.source.paths", transfer.source.instance_id),
+        (destination, "$.destination.path", transfer.destination.instance_id),
+    )
+    lines = []
+    for survey, where, instance in sides:
+        lines += [_line(where, instance, problem) for problem in survey.problems]
+        if survey.problem_count > len(survey.problems):
+            lines.append(f"{where}: and {survey.problem_count - len(survey.problems)} more on {instance}")
+    return SurveyProblem("\n".join(lines)) if lines else None
+
+
+def _line(where: str, instance: str, problem: SurveyProblemEntry) -> str:
+    reason = problem.reason.strip().rstrip(".")
+    remedy = next((text for key, text in _REMEDIES if key in reason.lower()), _OTHER_REMEDY)
+    return f"{where}: '{unquote(problem.path, errors='backslashreplace')}' on {instance}: {reason}; {remedy}"
+
+
+def _skew(source: SourceSurvey, destination: DestinationSurvey) -> CptError | None:
+    if source.daemon_version == destination.daemon_version:
+        return None
+    return DaemonVersionSkew(
+        f"cpt-relay is {source.daemon_version} on the source and {destination.daemon_version} on the destination; "
+        "deploy all region stacks from one version"
+    )
+
+
+def _room(transfer: AcceptedTransfer, source: SourceSurvey, destination: DestinationSurvey) -> CptError | None:
+    where = f"$.destination.path: '{transfer.request.destination.path}' on {transfer.destination.instance_id}"
+    if source.bytes > destination.free_bytes:
+        return DestinationTooSmall(
+            f"{where} has {destination.free_bytes} bytes free and needs {source.bytes}; "
+            "free some space, grow the disk or choose another destination"
+        )
+    if source.entries > destination.free_inodes:
+        return DestinationTooSmall(
+            f"{where} has {destination.free_inodes} inodes free and needs {source.entries}; "
+            "choose a file system with more inodes"
+        )
+    return None

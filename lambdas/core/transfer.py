@@ -1,0 +1,207 @@
+"""The accepted transfer and the small documents that the states hand on."""
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from lambdas.core.documents import Count, Document, Handover, InstanceId, Region, TransferId
+from lambdas.core.request import TransferRequest
+
+PORT = 4600
+
+
+class EndMachine(Document):
+    """An instance at one end, as EC2 describes it; addresses are IPv4."""
+
+    instance_id: InstanceId
+    region: Region
+    availability_zone: str
+    instance_type: str
+    vcpus: Count | None = None
+    vpc_id: str
+    subnet_id: str
+    private_address: str
+    public_address: str | None = None
+
+
+class AcceptedTransfer(Document):
+    """What Validate Request returns; `request` has its defaults filled in."""
+
+    transfer_id: TransferId
+    execution_arn: str
+    execution_started_at: float
+    request: TransferRequest
+    source: EndMachine
+    destination: EndMachine
+
+    @property
+    def region_pair(self) -> str:
+        """As profiles are keyed, e.g. `us-west-2>eu-west-1`."""
+        return f"{self.source.region}>{self.destination.region}"
+
+    @property
+    def between_regions(self) -> bool:
+        """Whether the data leaves its region."""
+        return self.source.region != self.destination.region
+
+    def end(self, role: str) -> EndMachine:
+        """The end machine on the side of `role` (source or destination)."""
+        return self.source if role == "source" else self.destination
+
+
+class ResolvedPaths(Handover):
+    """Addresses per kind of hop: between regions private (peering) or public; inside a region always private."""
+
+    direct_reachable: bool
+    inter_region: Literal["private", "public"]
+    source_address: str
+    receiver_address: str
+    receiver_inside_address: str
+
+    def outward(self, private: str, public: str | None) -> str:
+        """The address that the other region sees; raises LookupError when a public one is needed and absent."""
+        if self.inter_region == "private":
+            return private
+        if public is None:
+            raise LookupError(private)
+        return public
+
+
+class SurveyPart(Document):
+    """One object of the listing."""
+
+    key: str
+    entries: Count
+    bytes: Count
+
+
+class SurveyProblemEntry(Document):
+    """A path that stands in the way; percent-encoded."""
+
+    path: str
+    reason: str
+
+
+class SourceSurvey(Document):
+    """What `cpt-relay scan` prints about the source; bytes."""
+
+    schema_version: Literal[1]
+    side: Literal["source"]
+    daemon_version: str
+    files: Count
+    directories: Count
+    symlinks: Count
+    skipped: Count
+    bytes: Count
+    largest_file_bytes: Count
+    parts: list[SurveyPart]
+    problems: list[SurveyProblemEntry]
+    problem_count: Count
+
+    @property
+    def entries(self) -> int:
+        """Everything that will be made at the destination."""
+        return self.files + self.directories + self.symlinks
+
+
+class DestinationSurvey(Document):
+    """What `cpt-relay scan` prints about the destination; bytes and inodes."""
+
+    schema_version: Literal[1]
+    side: Literal["destination"]
+    daemon_version: str
+    free_bytes: Count
+    free_inodes: Count
+    problems: list[SurveyProblemEntry]
+    problem_count: Count
+
+
+class Survey(Handover):
+    """Both sides."""
+
+    source: SourceSurvey
+    destination: DestinationSurvey
+
+
+class TransferPlan(Document):
+    """Contract `transfer-plan`."""
+
+    schema_version: Literal[1] = 1
+    transfer_id: TransferId
+    chunk_size_bytes: Count
+    chunks: Count
+    range_size: Count
+    last_phase_chunks: Count
+    bytes: Count
+    files: Count
+    manifest_parts: list[str]
+    lanes_per_path: Annotated[int, Field(ge=1)]
+
+
+class Hop(Document):
+    """A relay to go through."""
+
+    node_id: str
+    address: str
+
+
+class TransferPath(Document):
+    """One way from sender to receiver."""
+
+    path_id: Annotated[str, Field(pattern=r"^(direct|pair-[0-9]+)$")]
+    generation: Count
+    hops: list[Hop] = Field(max_length=2)
+    receiver: str
+    lanes: Annotated[int, Field(ge=1)]
+
+
+class Probe(Document):
+    """One pre-test, `seconds` per hop."""
+
+    path: TransferPath
+    seconds: float
+
+
+class Membership(Document):
+    """Contract `membership`."""
+
+    schema_version: Literal[1] = 1
+    version: Count
+    paths: list[TransferPath]
+    probes: list[Probe] = Field(default_factory=list)
+
+    def changed(self, *, paths: list[TransferPath] | None = None, probes: list[Probe] | None = None) -> "Membership":
+        """The next version."""
+        return Membership(
+            version=self.version + 1,
+            paths=self.paths if paths is None else paths,
+            probes=self.probes if probes is None else probes,
+        )
+
+
+class Failure(Handover):
+    """How a state failed: as Step Functions catches it, or as a branch returns it."""
+
+    error: str
+    cause: str = ""
+
+    @classmethod
+    def from_any(cls, value: Any) -> "Failure | None":
+        """Accept {Error, Cause} and {error, cause}; None when there is no failure."""
+        if not isinstance(value, dict):
+            return None
+        error = value.get("error", value.get("Error"))
+        if isinstance(error, dict):
+            return cls.from_any(error)
+        cause = value.get("cause", value.get("Cause"))
+        return None if error is None else cls(error=str(error), cause=_sentence(cause))
+
+
+def _sentence(cause: object) -> str:
+    """The message inside a Lambda's cause, which is JSON with `errorMessage`; else the cause itself."""
+    try:
+        inner = json.loads(str(cause or ""))
+    except ValueError:
+        return str(cause or "")
+    return str(inner["errorMessage"]) if isinstance(inner, dict) and "errorMessage" in inner else str(cause)

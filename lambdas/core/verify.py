@@ -1,0 +1,48 @@
+"""Comparison of the two ends' digests, in memory bounded by how far their orders differ."""
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import NamedTuple
+
+
+class Digest(NamedTuple):
+    """A whole file's BLAKE3, lower-case hex."""
+
+    entry: int
+    digest: str
+
+
+class Comparison(NamedTuple):
+    """Files that agree, entries that differ, entries that only one end has; at most 20 of the latter two are named."""
+
+    equal: int
+    different: list[int]
+    sender_only: list[int]
+    receiver_only: list[int]
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing differs or is missing."""
+        return not (self.different or self.sender_only or self.receiver_only)
+
+
+NAMED = 20
+
+
+def compare(sender: Iterator[Digest], receiver: Iterator[Digest]) -> Comparison:
+    """Pair the two streams by entry; an entry that repeats with the same digest counts once."""
+    waiting: tuple[dict[int, str], dict[int, str]] = ({}, {})
+    equal = 0
+    different: list[int] = []
+    for both in zip_longest(sender, receiver):
+        for side, line in enumerate(both):
+            if line is None:
+                continue
+            other = waiting[1 - side].pop(line.entry, None)
+            if other is None:
+                waiting[side][line.entry] = line.digest
+            elif other == line.digest:
+                equal += 1
+            else:
+                different.append(line.entry)
+    return Comparison(equal, different[:NAMED], sorted(waiting[0])[:NAMED], sorted(waiting[1])[:NAMED])

@@ -1,0 +1,1 @@
+"""One file per state of the state machine or event rule."""

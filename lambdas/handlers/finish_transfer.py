@@ -1,0 +1,30 @@
+"""Transfer Delivered or Transfer Failed: write the outcome first, then release the task token."""
+
+from typing import Any
+
+from lambdas.adapters.world import World
+from lambdas.core.events import TransferDelivered, TransferFailed
+from lambdas.operations.token import release
+from lambdas.runtime.handler import BusEvent, event_rule
+
+
+def finish_transfer(event: BusEvent, world: World) -> dict[str, Any]:
+    """Whoever registers a token reads the outcome after it, so that neither order of the two loses the wake-up."""
+    detail = _parse(event)
+    token = world.tokens.get(detail.transfer_id)
+    if token is not None and token.epoch != detail.epoch:
+        return {"ignored": f"epoch {detail.epoch}, the present one is {token.epoch}"}
+    world.transfers.finish(detail.transfer_id, detail.outcome())
+    record = world.transfers.get(detail.transfer_id)
+    if token is None or record is None or record.outcome is None:
+        return {"released": False}
+    return {"released": release(world, token, record.outcome)}
+
+
+def _parse(event: BusEvent) -> TransferDelivered | TransferFailed:
+    if event.detail_type == "Transfer Delivered":
+        return TransferDelivered.from_document(event.detail)
+    return TransferFailed.from_document(event.detail)
+
+
+handler = event_rule(finish_transfer)

@@ -1,0 +1,74 @@
+"""Start Transfer: keep the task token, start receiver and sender. The task ends when the ends have reported."""
+
+from typing import Any
+
+from lambdas.adapters.world import World
+from lambdas.core import commands
+from lambdas.core.documents import Handover
+from lambdas.core.errors import EndNotStarted, TransferFenced
+from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
+from lambdas.operations.commands import Order, run_all
+from lambdas.operations.token import release
+from lambdas.runtime.handler import task_state
+from lambdas.runtime.idempotency import once
+
+# The documents' own limit is 90 s: fetching the daemon, then 20 s for it to be ready.
+COMMAND_SECONDS = 100.0
+
+
+class StartInput(Handover):
+    """Input of the state; the token is new with each attempt of the task."""
+
+    transfer: AcceptedTransfer
+    plan: TransferPlan
+    paths: ResolvedPaths
+    task_token: str
+
+
+def start_transfer(event: StartInput, world: World) -> dict[str, Any]:
+    """Store the token, then look whether the transfer is over already (no lost wake-up), then start both ends."""
+    transfer_id = event.transfer.transfer_id
+    epoch = _epoch(world, transfer_id, event.task_token)
+    record = world.transfers.get(transfer_id)
+    if record is None or record.fenced:
+        raise TransferFenced(f"{transfer_id} is being torn down")
+    token = world.tokens.get(transfer_id)
+    if record.outcome is not None and token is not None:
+        release(world, token, record.outcome)
+        return {"epoch": epoch, "started": False}
+    _start_ends(world, event.transfer, epoch)
+    return {"epoch": epoch, "started": True}
+
+
+def _epoch(world: World, transfer_id: str, token: str) -> int:
+    """One epoch per task attempt: the same token, stored again, keeps its epoch."""
+    known = world.tokens.get(transfer_id)
+    if known is None or known.token != token:
+        world.tokens.put(transfer_id, token, world.transfers.next_attempt(transfer_id))
+        known = world.tokens.get(transfer_id)
+    return known.epoch if known else 1
+
+
+def _start_ends(world: World, transfer: AcceptedTransfer, epoch: int) -> None:
+    control = world.control(transfer.transfer_id)
+    plan_key = world.key(transfer.transfer_id, "plan.json")
+    orders = [
+        Order.on(transfer.destination, "receive", commands.receive(transfer, control, epoch, plan_key)),
+        Order.on(transfer.source, "send", commands.send(transfer, control, epoch, plan_key)),
+    ]
+    results = run_all(world, transfer.transfer_id, orders, COMMAND_SECONDS)
+    broken = [
+        f"{order.document} on {order.instance_id} ({order.region}) ended with {result.status}: {result.tail()}"
+        for order, result in zip(orders, results, strict=True)
+        if not result.succeeded
+    ]
+    if broken:
+        raise EndNotStarted("\n".join(broken))
+
+
+def _once(event: StartInput, world: World) -> dict[str, Any]:
+    key = {"transferId": event.transfer.transfer_id, "taskToken": event.task_token}
+    return once("start-transfer", key, lambda: start_transfer(event, world))
+
+
+handler = task_state("Start Transfer", StartInput, _once)

@@ -1,0 +1,23 @@
+"""An execution that was stopped, failed or timed out: tear down what it left, and report."""
+
+from typing import Any
+
+from lambdas.adapters.world import World
+from lambdas.core.transfer import Failure
+from lambdas.operations import reporting, teardown
+from lambdas.runtime.handler import BusEvent, event_rule
+
+
+def sweep_execution(event: BusEvent, world: World) -> dict[str, Any]:
+    """Nothing to do where the execution's own teardown and report have run."""
+    arn, status = str(event.detail["executionArn"]), str(event.detail["status"])
+    record = teardown.find(world, None, arn)
+    if record is None:
+        return {"swept": False}
+    result = teardown.tear_down(world, record)
+    failure = Failure(error=f"Execution{status.title().replace('_', '')}", cause=f"the execution ended as {status}")
+    reporting.write(world, world.transfers.get(record.transfer.transfer_id) or record, failure, verified=False)
+    return {"swept": True, **result}
+
+
+handler = event_rule(sweep_execution)

@@ -1,0 +1,65 @@
+"""Verify Transfer: every chunk delivered, every file's digest the same at both ends."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from lambdas.adapters.ports import Side
+from lambdas.adapters.world import World
+from lambdas.core.documents import Handover
+from lambdas.core.errors import VerificationFailed
+from lambdas.core.transfer import AcceptedTransfer, TransferPlan
+from lambdas.core.verify import NAMED, Digest, compare
+from lambdas.runtime.handler import task_state
+
+# The receiver checkpoints in batches; its last one may come just after the sender has announced the end.
+CHECKPOINT_SECONDS = 10.0
+
+
+class VerifyInput(Handover):
+    """Input of the state."""
+
+    transfer: AcceptedTransfer
+    plan: TransferPlan
+
+
+def verify_transfer(event: VerifyInput, world: World) -> dict[str, Any]:
+    """`{"verified": true, "files": n}`; raises VerificationFailed."""
+    transfer_id, plan = event.transfer.transfer_id, event.plan
+    _await_delivered(world, transfer_id, plan.chunks)
+    found = compare(_digests(world, transfer_id, "sender"), _digests(world, transfer_id, "receiver"))
+    if not found.clean:
+        raise VerificationFailed(
+            f"entries whose digests differ: {found.different}; with a digest at the sender only: {found.sender_only}; "
+            f"at the receiver only: {found.receiver_only} (at most {NAMED} of each); run the transfer again"
+        )
+    if found.equal != plan.files:
+        raise VerificationFailed(f"{found.equal} files have digests at both ends, the plan has {plan.files}")
+    return {"verified": True, "files": found.equal}
+
+
+def _await_delivered(world: World, transfer_id: str, chunks: int) -> None:
+    deadline = world.clock.monotonic() + CHECKPOINT_SECONDS
+    while True:
+        items = 0
+        missing: list[str] = []
+        for chunk in world.chunks.read(transfer_id, chunks):
+            items += 1
+            if chunk.state != "DELIVERED" and len(missing) < NAMED:
+                missing.append(f"{chunk.chunk} ({chunk.state}, attempt {chunk.attempt})")
+        if items == chunks and not missing:
+            return
+        if world.clock.monotonic() >= deadline:
+            raise VerificationFailed(f"{items} of {chunks} chunks have items; not delivered: {', '.join(missing)}")
+        world.clock.sleep(world.env.poll_seconds)
+
+
+def _digests(world: World, transfer_id: str, side: Side) -> Iterator[Digest]:
+    for key in world.objects.keys(world.key(transfer_id, f"digests/{side}/")):
+        for line in world.objects.lines(key):
+            if line.strip():
+                digest = json.loads(line)
+                yield Digest(digest["entry"], digest["digest"])
+
+
+handler = task_state("Verify Transfer", VerifyInput, verify_transfer)

@@ -1,0 +1,161 @@
+"""Launch of relays: capacity, quota and permission each have their decision; the fence is checked before and after."""
+
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+
+from lambdas.adapters.ports import Instance, LaunchError, LaunchRequest, TransferRecord
+from lambdas.adapters.world import World
+from lambdas.core.errors import LaunchRefused, MissingPermission, NoCapacity, Throttled, TransferFenced
+from lambdas.core.fleet import ROLES, LaunchDecision, Node, Role, decide_launch, node_id
+from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
+
+
+def relay_group(world: World, transfer: AcceptedTransfer, role: Role) -> str:
+    """The relays' security group in the VPC of the end machine on this side."""
+    return _group(world, transfer, role, "relay")
+
+
+def endpoint_group(world: World, transfer: AcceptedTransfer, role: Role) -> str:
+    """The end machines' security group in that VPC."""
+    return _group(world, transfer, role, "endpoint")
+
+
+def _group(world: World, transfer: AcceptedTransfer, role: Role, kind: str) -> str:
+    end, name = transfer.end(role), f"{world.env.deployment}-{kind}"
+    group = world.groups(end.region).find(name, end.vpc_id)
+    if group is None:
+        raise LaunchRefused(
+            f"security group '{name}' is not in {end.vpc_id} ({end.region}), the VPC of {end.instance_id}: enrol it "
+            "in the deployment's configuration, or choose a machine in an enrolled one"
+        )
+    return group
+
+
+def launch_pairs(
+    world: World, record: TransferRecord, paths: ResolvedPaths, count: int, types: list[str]
+) -> list[Node]:
+    """Up to `count` new pairs, slots from 1; relays without a partner are terminated at once."""
+    slots = list(range(1, count + 1))
+    with ThreadPoolExecutor(len(ROLES)) as pool:
+        sides = [pool.submit(launch_side, world, record, paths, role, slots, 0, types) for role in ROLES]
+    failures = [error for error in (side.exception() for side in sides) if error]
+    launched = [side.result() for side in sides if side.exception() is None]
+    if failures:
+        if all(isinstance(error, Throttled) for error in failures):
+            raise failures[0]  # the retried call gets the same instances by its client token
+        for side in launched:
+            discard(world, side, f"the other side could not be launched: {failures[0]}")
+        raise failures[0]
+    most = min(len(side) for side in launched)
+    for side in launched:
+        discard(world, side[most:], f"no partner: the other side has capacity for {most}")
+    return [node for side in launched for node in side[:most]]
+
+
+def launch_side(
+    world: World,
+    record: TransferRecord,
+    paths: ResolvedPaths,
+    role: Role,
+    slots: list[int],
+    generation: int,
+    types: list[str],
+) -> list[Node]:
+    """One node per slot, in order, as far as capacity and quota allow; raises NoCapacity when there is none."""
+    transfer = record.transfer
+    _check_fence(world, transfer)
+    nodes: list[Node] = []
+    refusals = []
+    for instance_type in types:
+        left = slots[len(nodes) :]
+        if not left:
+            break
+        request = LaunchRequest(
+            transfer_id=transfer.transfer_id,
+            role=role,
+            instance_type=instance_type,
+            count=len(left),
+            subnet_id=transfer.end(role).subnet_id,
+            group_id=relay_group(world, transfer, role),
+            public_address=paths.inter_region == "public",
+            spot=transfer.request.relays.market == "spot",
+            client_token=_client_token(transfer, role, left[0], generation, instance_type),
+        )
+        requested_at = world.clock.now()
+        try:
+            instances = world.compute(transfer.end(role).region).launch(request)
+        except LaunchError as error:
+            refusals.append(str(error))
+            if _goes_on(error):
+                continue
+            break
+        for slot, instance in zip(left, instances, strict=False):
+            nodes.append(_node(transfer, role, slot, generation, instance, requested_at))
+            world.nodes.put(nodes[-1])
+    try:
+        _check_fence(world, transfer)
+    except TransferFenced:
+        discard(world, nodes, "the transfer is being torn down")
+        raise
+    if not nodes:
+        raise NoCapacity(f"no {role} relay in {transfer.end(role).region}: {'; '.join(refusals)}")
+    return nodes
+
+
+def _goes_on(error: LaunchError) -> bool:
+    """Whether another type may do; False: take what there is. Raises what the launch cannot survive."""
+    match decide_launch(error.code):
+        case LaunchDecision.NEXT_TYPE:
+            return True
+        case LaunchDecision.FEWER_PAIRS:
+            return False
+        case LaunchDecision.MISSING_PERMISSION:
+            raise MissingPermission(f"ec2:RunInstances: {error}") from error
+        case LaunchDecision.RETRY_LATER:
+            raise Throttled(f"ec2:RunInstances: {error}") from error
+        case LaunchDecision.FAIL:
+            raise LaunchRefused(f"ec2:RunInstances: {error}") from error
+
+
+def _check_fence(world: World, transfer: AcceptedTransfer) -> None:
+    record = world.transfers.get(transfer.transfer_id)
+    if record is None or record.fenced:
+        raise TransferFenced(f"{transfer.transfer_id} is being torn down")
+
+
+def _client_token(transfer: AcceptedTransfer, role: Role, slot: int, generation: int, instance_type: str) -> str:
+    """The same launch, retried, is the same launch; EC2 takes 64 characters."""
+    parts = (transfer.execution_arn, transfer.transfer_id, role, str(slot), str(generation), instance_type)
+    return sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _node(
+    transfer: AcceptedTransfer, role: Role, slot: int, generation: int, instance: Instance, requested_at: float
+) -> Node:
+    end = transfer.end(role)
+    return Node(
+        transfer_id=transfer.transfer_id,
+        node_id=node_id(role, slot, generation),
+        role=role,
+        slot=slot,
+        generation=generation,
+        state="SPAWNED",
+        instance_id=instance.instance_id,
+        instance_type=instance.instance_type,
+        region=end.region,
+        availability_zone=instance.availability_zone or end.availability_zone,
+        market=transfer.request.relays.market,
+        private_address=instance.private_address,
+        requested_at=requested_at,
+    )
+
+
+def discard(world: World, nodes: list[Node], reason: str) -> None:
+    """Terminate nodes that will not be used."""
+    for node in nodes:
+        world.nodes.move(node, "LOST", ["SPAWNED", "READY"], reason=reason[:1000], ended_at=world.clock.now())
+    by_region: dict[str, list[str]] = {}
+    for node in nodes:
+        by_region.setdefault(node.region, []).append(node.instance_id)
+    for region, ids in by_region.items():
+        world.compute(region).terminate(ids)

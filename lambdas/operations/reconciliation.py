@@ -1,0 +1,69 @@
+"""One look at one active transfer: what the minute's schedule finds when events were lost."""
+
+from typing import Any
+
+from lambdas.adapters.ports import TransferRecord
+from lambdas.adapters.world import World
+from lambdas.core.fleet import LIVE_STATES
+from lambdas.core.progress import Look, Progress
+from lambdas.core.transfer import Failure
+from lambdas.operations import relays, reporting, retry, teardown
+from lambdas.operations.token import release
+
+
+def look_at(world: World, record: TransferRecord) -> dict[str, Any]:
+    """Sweep what has no execution; else repeat a lost release, retry, drop dead relays, send a heartbeat."""
+    transfer = record.transfer
+    status = world.executions.status(transfer.execution_arn)
+    if status != "RUNNING":
+        return _sweep(world, record, status)
+    token = world.tokens.get(transfer.transfer_id)
+    if token is None:
+        return {"waiting": "no task token"}
+    if record.outcome is not None:
+        return {"released": release(world, token, record.outcome)}
+    sender = world.agents.progress(transfer.transfer_id, "sender")
+    receiver = world.agents.progress(transfer.transfer_id, "receiver")
+    found = {"retried": _retry_noted(world, record, sender), "lost": _drop_dead_relays(world, record)}
+    if sender is None or receiver is None:
+        return {**found, "heartbeat": False}
+    looks = (Look(sender.epoch, sender.sequence).encoded(), Look(receiver.epoch, receiver.sequence).encoded())
+    if token.seen_sender == looks[0] or token.seen_receiver == looks[1]:
+        return {**found, "heartbeat": False}
+    world.tokens.seen(transfer.transfer_id, *looks)
+    return {**found, "heartbeat": world.executions.heartbeat(token.token)}
+
+
+def _sweep(world: World, record: TransferRecord, status: str | None) -> dict[str, Any]:
+    teardown.tear_down(world, record)
+    failure = Failure(error="ExecutionGone", cause=f"the execution is {status or 'unknown'}; taken down")
+    current = world.transfers.get(record.transfer.transfer_id) or record
+    reporting.write(world, current, failure, verified=False)
+    return {"swept": status}
+
+
+def _retry_noted(world: World, record: TransferRecord, sender: Progress | None) -> int:
+    """Failures that the sender noted in the items and nobody decided; read only where it counts any."""
+    if sender is None or record.plan is None or sender.failed_chunks == 0:
+        return 0
+    items = world.chunks.read(record.transfer.transfer_id, record.plan.chunks)
+    noted = [chunk for chunk in items if chunk.awaits_policy]
+    decided = [
+        retry.decide(world, record.transfer.transfer_id, chunk.chunk, chunk.attempt, chunk.reason or "stream-lost")
+        for chunk in noted
+    ]
+    return sum(decision != "known" for decision in decided)
+
+
+def _drop_dead_relays(world: World, record: TransferRecord) -> int:
+    """Relays whose instance is gone: taken out here; a successor is the matter of Relay Lost, which the sender puts."""
+    live = [node for node in world.nodes.of(record.transfer.transfer_id) if node.state in LIVE_STATES]
+    lost = 0
+    for region in sorted({node.region for node in live}):
+        mine = [node for node in live if node.region == region]
+        alive = {i.instance_id for i in world.compute(region).describe(n.instance_id for n in mine) if not i.gone}
+        settled = [n for n in mine if world.clock.now() - n.requested_at > relays.UNSEEN_SECONDS]
+        for node in settled:
+            if node.instance_id not in alive:
+                lost += relays.lose(world, node, "EC2 does not list its instance any more")
+    return lost

@@ -1,0 +1,182 @@
+"""From launched to joined: rules opened, daemons started, pairs put into the membership; and out of it again."""
+
+from lambdas.adapters.ports import CommandResult, Instance, NotManagedError, TransferRecord
+from lambdas.adapters.world import World
+from lambdas.core import commands, fleet
+from lambdas.core.fleet import LIVE_STATES, Node, Pair, Role
+from lambdas.core.plan import DEFAULT_LANES_PER_PATH
+from lambdas.core.transfer import PORT, ResolvedPaths
+from lambdas.operations import membership
+from lambdas.operations.launch import discard, endpoint_group, relay_group
+
+# EC2 may not show an instance for some seconds after RunInstances has named it.
+UNSEEN_SECONDS = 60.0
+
+
+class RelayStarter:
+    """Brings SPAWNED nodes to READY, one look at a time; after a lost Lambda it may start over."""
+
+    def __init__(self, world: World, record: TransferRecord, paths: ResolvedPaths) -> None:
+        self._world = world
+        self._transfer = record.transfer
+        self._paths = paths
+        self._sent: dict[str, str] = {}
+        self._admitted: set[tuple[Role, str, str]] = set()
+
+    def look(self, nodes: list[Node]) -> None:
+        """One look at every SPAWNED node."""
+        for role in fleet.ROLES:
+            waiting = [node for node in nodes if node.role == role and node.state == "SPAWNED"]
+            if waiting:
+                self._look_at_side(role, waiting)
+
+    def _look_at_side(self, role: Role, waiting: list[Node]) -> None:
+        region = self._transfer.end(role).region
+        running = [node for node in waiting if node.running_at is not None]
+        if booting := [node for node in waiting if node.running_at is None]:
+            found = {i.instance_id: i for i in self._world.compute(region).describe(n.instance_id for n in booting)}
+            running += [now for node in booting if (now := self._booted(node, found.get(node.instance_id)))]
+        unsent = [node for node in running if node.node_id not in self._sent]
+        if unsent:
+            online = self._world.commands(region).online(node.instance_id for node in unsent)
+            for node in unsent:
+                if node.instance_id in online:
+                    self._start(node)
+        for node in running:
+            if command_id := self._sent.get(node.node_id):
+                self._finish(node, self._world.commands(region).result(command_id, node.instance_id))
+
+    def _booted(self, node: Node, instance: Instance | None) -> Node | None:
+        """The node with its addresses once its instance runs."""
+        now = self._world.clock.now()
+        if instance is None:
+            if now - node.requested_at > UNSEEN_SECONDS:
+                lose(self._world, node, f"EC2 does not know {node.instance_id}")
+            return None
+        if instance.gone or instance.state in ("stopping", "stopped"):
+            lose(self._world, node, f"the instance is {instance.state}")
+            return None
+        if instance.state != "running" or (self._paths.inter_region == "public" and not instance.public_address):
+            return None
+        moved = self._world.nodes.move(
+            node,
+            "SPAWNED",
+            ["SPAWNED"],
+            running_at=now,
+            public_address=instance.public_address,
+            private_address=instance.private_address,
+        )
+        if moved:
+            self._admit(moved)
+        return moved
+
+    def _admit(self, node: Node) -> None:
+        """Open the hops of this node: to itself from inside, and to the next machine from it."""
+        if node.role == "source":
+            self._open("source", "relay", self._transfer.source.private_address)
+            self._open("destination", "relay", self._paths.outward(node.private_address, node.public_address))
+        else:
+            self._open("destination", "endpoint", node.private_address)
+
+    def _open(self, role: Role, kind: str, address: str) -> None:
+        if (role, kind, address) in self._admitted:
+            return
+        find = relay_group if kind == "relay" else endpoint_group
+        group = find(self._world, self._transfer, role)
+        self._world.groups(self._transfer.end(role).region).admit(group, address, self._transfer.transfer_id)
+        self._admitted.add((role, kind, address))
+
+    def _start(self, node: Node) -> None:
+        key = self._world.agents.route_key(node.transfer_id)
+        if key is None:
+            return  # the sender has not published it yet
+        listen = commands.listen_addresses(node.private_address, node.public_address)
+        command = commands.relay(node.transfer_id, node.node_id, listen, key, fleet.RELAY_IDLE_SECONDS)
+        try:
+            sent = self._world.commands(node.region).send("relay", node.instance_id, node.transfer_id, command)
+        except NotManagedError:
+            return
+        self._sent[node.node_id] = sent
+        if node.online_at is None:
+            self._world.nodes.move(node, "SPAWNED", ["SPAWNED"], online_at=self._world.clock.now())
+
+    def _finish(self, node: Node, result: CommandResult | None) -> None:
+        if result is None:
+            return
+        del self._sent[node.node_id]
+        if result.succeeded:
+            self._world.nodes.move(node, "READY", ["SPAWNED"], ready_at=self._world.clock.now(), port=PORT)
+        else:
+            lose(self._world, node, f"cpt-relay did not start ({result.status}): {result.tail()}")
+
+
+def await_ready(
+    world: World, record: TransferRecord, paths: ResolvedPaths, *, join_at_once: bool, seconds: float
+) -> list[Node]:
+    """Look until no node is SPAWNED, the time is up or the transfer is over; the nodes as they are then."""
+    transfer_id = record.transfer.transfer_id
+    starter = RelayStarter(world, record, paths)
+    deadline = world.clock.monotonic() + seconds
+    while True:
+        starter.look(world.nodes.of(transfer_id))
+        nodes = world.nodes.of(transfer_id)
+        if join_at_once and any(node.state == "READY" for node in nodes):
+            join_ready(world, record, paths)
+            nodes = world.nodes.of(transfer_id)
+        now = world.transfers.get(transfer_id)
+        if now is None or not now.running or not any(node.state == "SPAWNED" for node in nodes):
+            return nodes
+        if world.clock.monotonic() >= deadline:
+            for node in nodes:
+                if node.state == "SPAWNED":
+                    lose(world, node, f"not ready within {seconds:.0f} s: {_where_it_hangs(node)}")
+            return world.nodes.of(transfer_id)
+        world.clock.sleep(world.env.poll_seconds)
+
+
+def _where_it_hangs(node: Node) -> str:
+    if node.running_at is None:
+        return "the instance does not run, or has no public address (does its subnet give one?)"
+    if node.online_at is None:
+        return "its SSM agent does not answer, or the sender has not published its key"
+    return "its daemon did not say that it listens"
+
+
+def release_singles(world: World, nodes: list[Node]) -> None:
+    """Terminate relays whose partner will not come."""
+    paired = {node.node_id for pair in fleet.pairs(nodes, *LIVE_STATES) for node in (pair.source, pair.destination)}
+    singles = [node for node in nodes if node.state in ("SPAWNED", "READY") and node.node_id not in paired]
+    discard(world, singles, "its partner was lost")
+
+
+def join_ready(world: World, record: TransferRecord, paths: ResolvedPaths) -> int:
+    """Put every pair of which both relays are ready, or one is ready and one has joined, into the membership."""
+    transfer_id = record.transfer.transfer_id
+    current = world.transfers.get(transfer_id)
+    if current is None or not current.running:
+        return 0
+    found = [pair for pair in fleet.pairs(world.nodes.of(transfer_id), "READY", "JOINED") if _has_ready(pair)]
+    if not found:
+        return 0
+    lanes = current.plan.lanes_per_path if current.plan else DEFAULT_LANES_PER_PATH
+    membership.join(world, transfer_id, [pair.path(paths, lanes) for pair in found])
+    for pair in found:
+        for node in (pair.source, pair.destination):
+            joined = world.nodes.move(node, "JOINED", ["READY"], joined_at=world.clock.now())
+            if joined is None and node.state == "READY":  # lost in between
+                membership.leave(world, transfer_id, fleet.path_id(pair.slot))
+    return len(found)
+
+
+def _has_ready(pair: Pair) -> bool:
+    return "READY" in (pair.source.state, pair.destination.state)
+
+
+def lose(world: World, node: Node, reason: str) -> bool:
+    """Mark a relay LOST, take its path out and terminate what remains; False when somebody else was first."""
+    moved = world.nodes.move(node, "LOST", sorted(LIVE_STATES), reason=reason[:1000], ended_at=world.clock.now())
+    if moved is None:
+        return False
+    membership.leave(world, node.transfer_id, fleet.path_id(node.slot))
+    world.compute(node.region).terminate([node.instance_id])
+    return True

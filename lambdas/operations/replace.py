@@ -1,0 +1,54 @@
+"""Replacement of a lost relay, if the rest of the transfer lasts longer than a new one needs."""
+
+from lambdas.adapters.ports import TransferRecord
+from lambdas.adapters.world import World
+from lambdas.core.errors import CptError
+from lambdas.core.figures import SPAWN_SECONDS
+from lambdas.core.fleet import JOIN_TIMEOUT_SECONDS, Node, node_id
+from lambdas.core.policy import worth_replacing
+from lambdas.operations import relays
+from lambdas.operations.launch import launch_side
+
+
+def replace(world: World, node: Node, reason: str) -> str:
+    """Take the relay out, bring in its successor; what was done, in a word."""
+    had_joined = node.state == "JOINED"
+    if not relays.lose(world, node, reason):
+        return "known"
+    record = world.transfers.get(node.transfer_id)
+    if record is None or not record.running or not had_joined or not _worth_it(world, record, node):
+        _release_partner(world, node)
+        return "removed"
+    try:
+        return _bring_successor(world, record, node)
+    except CptError:
+        _release_partner(world, node)
+        raise
+
+
+def _worth_it(world: World, record: TransferRecord, node: Node) -> bool:
+    progress = world.agents.progress(node.transfer_id, "sender")
+    total = record.plan.bytes if record.plan else 0
+    remaining = total - (progress.bytes if progress else 0)
+    spawn = record.estimate.figures.spawn_seconds if record.estimate else SPAWN_SECONDS
+    return worth_replacing(remaining, progress.rate if progress else 0.0, spawn, node.generation)
+
+
+def _bring_successor(world: World, record: TransferRecord, node: Node) -> str:
+    if record.paths is None:
+        return "removed"
+    types = [node.instance_type, *(record.transfer.request.relays.instance_types or world.env.instance_types)]
+    launch_side(world, record, record.paths, node.role, [node.slot], node.generation + 1, list(dict.fromkeys(types)))
+    nodes = relays.await_ready(world, record, record.paths, join_at_once=True, seconds=JOIN_TIMEOUT_SECONDS)
+    wanted = node_id(node.role, node.slot, node.generation + 1)
+    if not any(node.node_id == wanted and node.state == "JOINED" for node in nodes):
+        _release_partner(world, node)
+        return "removed"
+    return "replaced"
+
+
+def _release_partner(world: World, node: Node) -> None:
+    """A relay whose partner will not come carries nothing and costs money."""
+    for other in world.nodes.of(node.transfer_id):
+        if other.slot == node.slot and other.role != node.role and other.state in ("READY", "JOINED"):
+            relays.lose(world, other, f"its partner {node.node_id} was lost")

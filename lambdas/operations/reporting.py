@@ -1,0 +1,38 @@
+"""The report of a transfer: gathered, written, announced; afterwards the transfer is no longer active."""
+
+import json
+from typing import Any
+
+from lambdas.adapters.ports import TransferRecord
+from lambdas.adapters.world import World
+from lambdas.core import report
+from lambdas.core.report import Report, Tally
+from lambdas.core.transfer import Failure
+
+
+def write(world: World, record: TransferRecord, failure: Failure | None, *, verified: bool) -> Report:
+    """Write `report.json`, close the transfer, put `Transfer Finished`."""
+    transfer = record.transfer
+    transfer_id = transfer.transfer_id
+    chunks = world.chunks.read(transfer_id, record.plan.chunks) if record.plan else iter(())
+    document = report.build(
+        transfer,
+        failure=failure,
+        verified=verified,
+        tally=Tally.of(chunks),
+        nodes=world.nodes.of(transfer_id),
+        estimate=record.estimate,
+        sent_bytes=_sent(record.outcome),
+        stages=report.stage_times(record.stages),
+        now=world.clock.now(),
+    )
+    key = world.key(transfer_id, "report.json")
+    world.objects.put(key, json.dumps(document.to_document()).encode())
+    world.transfers.close(transfer_id, document.status)
+    world.events.put("Transfer Finished", {"transferId": transfer_id, "status": document.status, "reportKey": key})
+    return document
+
+
+def _sent(outcome: dict[str, Any] | None) -> int:
+    """Payload bytes that the sender sent, resent ones included; 0 where it never said."""
+    return int((outcome or {}).get("delivered", {}).get("sentBytes", 0))

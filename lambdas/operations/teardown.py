@@ -1,0 +1,94 @@
+"""Teardown, on every path and any number of times: fence first, then daemons, relays, rules, lock, token, objects."""
+
+from lambdas.adapters.ports import TransferRecord
+from lambdas.adapters.world import World
+from lambdas.core import rules
+from lambdas.core.errors import MissingPermission, TeardownIncomplete, Throttled
+from lambdas.core.fleet import LIVE_STATES
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.operations.commands import Order, run_all
+
+STOP_SECONDS = 60.0
+# Instances shut down within 60 s as a rule; twice that before the state machine's own retry takes over.
+TERMINATE_SECONDS = 120.0
+# An instance launched a moment ago may not be listed yet: nothing must be found in two looks, one second apart.
+CLEAN_LOOKS = 2
+TEMPORARY = ("listing/", "manifest/", "digests/", "plan.json")
+
+
+def tear_down(world: World, record: TransferRecord) -> dict[str, int]:
+    """Leave nothing running; raises TeardownIncomplete when instances are left."""
+    transfer = record.transfer
+    world.transfers.fence(transfer.transfer_id)
+    stopped = _stop_daemons(world, transfer)
+    terminated = _terminate(world, transfer)
+    _end_nodes(world, transfer)
+    revoked = _revoke(world, transfer)
+    world.locks.release(transfer.destination.instance_id, transfer.transfer_id)
+    world.tokens.delete(transfer.transfer_id)
+    prefix = world.key(transfer.transfer_id, "")
+    temporary = [key for key in world.objects.keys(prefix) if key.removeprefix(prefix).startswith(TEMPORARY)]
+    world.objects.delete(temporary)
+    return {"stopped": stopped, "terminated": terminated, "revokedRules": revoked, "deletedObjects": len(temporary)}
+
+
+def find(world: World, transfer_id: str | None, execution_arn: str) -> TransferRecord | None:
+    """The transfer's record; by its execution where the id is unknown (validation failed half-way)."""
+    if transfer_id is not None:
+        return world.transfers.get(transfer_id)
+    return next((r for r in world.transfers.active() if r.transfer.execution_arn == execution_arn), None)
+
+
+def _stop_daemons(world: World, transfer: AcceptedTransfer) -> int:
+    """A machine that is gone or has lost its agent cannot be told; its daemon sees the fence by itself."""
+    try:
+        orders = [Order.on(transfer.source, "stop"), Order.on(transfer.destination, "stop")]
+        results = run_all(world, transfer.transfer_id, orders, STOP_SECONDS)
+    except (Throttled, MissingPermission):
+        return 0
+    return sum(result.succeeded for result in results)
+
+
+def _terminate(world: World, transfer: AcceptedTransfer) -> int:
+    regions = sorted({transfer.source.region, transfer.destination.region})
+    terminated: set[str] = set()
+    clean = 0
+    deadline = world.clock.monotonic() + TERMINATE_SECONDS
+    while True:
+        alive = {region: _alive(world, region, transfer.transfer_id) for region in regions}
+        for region, ids in alive.items():
+            if ids:
+                world.compute(region).terminate(ids)
+                terminated.update(ids)
+        clean = 0 if any(alive.values()) else clean + 1
+        if clean >= CLEAN_LOOKS:
+            return len(terminated)
+        if world.clock.monotonic() >= deadline:
+            left = ", ".join(id_ for ids in alive.values() for id_ in ids)
+            raise TeardownIncomplete(f"still alive {TERMINATE_SECONDS:.0f} s after TerminateInstances: {left}")
+        world.clock.sleep(world.env.poll_seconds)
+
+
+def _alive(world: World, region: str, transfer_id: str) -> list[str]:
+    """By tag and by the node table: a new instance's tags may be shown later than the instance."""
+    tagged = {i.instance_id for i in world.compute(region).of_transfer(transfer_id)}
+    known = [n.instance_id for n in world.nodes.of(transfer_id) if n.region == region and n.state in LIVE_STATES]
+    listed = {i.instance_id for i in world.compute(region).describe(known) if not i.gone} if known else set()
+    return sorted(tagged | listed)
+
+
+def _end_nodes(world: World, transfer: AcceptedTransfer) -> None:
+    for node in world.nodes.of(transfer.transfer_id):
+        if node.state in LIVE_STATES:
+            world.nodes.move(node, "TERMINATED", sorted(LIVE_STATES), ended_at=world.clock.now())
+
+
+def _revoke(world: World, transfer: AcceptedTransfer) -> int:
+    others = [r.transfer for r in world.transfers.active() if r.transfer.transfer_id != transfer.transfer_id]
+    count = 0
+    for region in sorted({transfer.source.region, transfer.destination.region}):
+        groups = world.groups(region)
+        doomed = rules.to_revoke(groups.rules(), others)
+        groups.revoke(doomed)
+        count += len(doomed)
+    return count

@@ -1,0 +1,1 @@
+"""Environment, AWS clients, logging, tracing and metrics."""

@@ -1,0 +1,65 @@
+"""boto3 clients, made when first needed, one per service and region."""
+
+from functools import cache
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.config import Config
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_ssm import SSMClient
+    from mypy_boto3_stepfunctions import SFNClient
+
+# Adaptive mode slows the client down before AWS throttles it; eight attempts are about 30 s of back-off at most.
+_CONFIG = Config(
+    retries={"mode": "adaptive", "max_attempts": 8}, connect_timeout=5, read_timeout=60, max_pool_connections=32
+)
+_making = Lock()
+
+
+@cache
+def _client(service: str, region: str) -> Any:
+    # The default session is not safe to make clients from in several threads.
+    with _making:
+        return boto3.client(service, region_name=region, config=_CONFIG)  # type: ignore[call-overload]
+
+
+def dynamodb(region: str) -> "DynamoDBClient":
+    """DynamoDB."""
+    client: DynamoDBClient = _client("dynamodb", region)
+    return client
+
+
+def ec2(region: str) -> "EC2Client":
+    """EC2."""
+    client: EC2Client = _client("ec2", region)
+    return client
+
+
+def ssm(region: str) -> "SSMClient":
+    """Systems Manager."""
+    client: SSMClient = _client("ssm", region)
+    return client
+
+
+def s3(region: str) -> "S3Client":
+    """S3."""
+    client: S3Client = _client("s3", region)
+    return client
+
+
+def events(region: str) -> "EventBridgeClient":
+    """EventBridge."""
+    client: EventBridgeClient = _client("events", region)
+    return client
+
+
+def stepfunctions(region: str) -> "SFNClient":
+    """Step Functions."""
+    client: SFNClient = _client("stepfunctions", region)
+    return client

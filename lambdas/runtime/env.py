@@ -1,0 +1,104 @@
+"""The Lambda's environment, read once and typed."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, cast
+
+
+class MissingVariableError(Exception):
+    """A variable of the environment is absent or of the wrong form; the message names it."""
+
+
+@dataclass(frozen=True)
+class DaemonAsset:
+    """Where a region finds cpt-relay."""
+
+    uri: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Names and settings of the deployment; seconds where times are meant."""
+
+    deployment: str
+    home_region: str
+    regions: tuple[str, ...]
+    instance_types: tuple[str, ...]
+    max_pairs: int
+    pre_test_seconds: float
+    inter_region_path: Literal["internet", "peering"]
+    transfers_table: str
+    chunks_table: str
+    nodes_table: str
+    profiles_table: str
+    control_tokens_table: str
+    idempotency_table: str
+    control_bucket: str
+    event_bus: str
+    state_machine: str
+    daemon_assets: Mapping[str, DaemonAsset]
+    poll_seconds: float
+
+    @classmethod
+    def from_env(cls, variables: Mapping[str, str] | None = None) -> "Environment":
+        """Read `variables` (default: the process's); raises MissingVariableError."""
+        read = _Reader(os.environ if variables is None else variables)
+        path = read.text("INTER_REGION_PATH")
+        if path not in ("internet", "peering"):
+            raise MissingVariableError(f"INTER_REGION_PATH is '{path}'; give internet or peering")
+        assets = cast(dict[str, dict[str, str]], read.json("DAEMON_ASSETS"))
+        return cls(
+            deployment=read.text("DEPLOYMENT_NAME"),
+            home_region=read.text("HOME_REGION"),
+            regions=tuple(cast(list[str], read.json("REGIONS"))),
+            instance_types=tuple(cast(list[str], read.json("INSTANCE_TYPES"))),
+            max_pairs=int(read.number("MAX_PAIRS")),
+            pre_test_seconds=read.number("PRE_TEST_SECONDS"),
+            inter_region_path=cast(Literal["internet", "peering"], path),
+            transfers_table=read.text("TRANSFERS_TABLE"),
+            chunks_table=read.text("CHUNKS_TABLE"),
+            nodes_table=read.text("NODES_TABLE"),
+            profiles_table=read.text("PROFILES_TABLE"),
+            control_tokens_table=read.text("CONTROL_TOKENS_TABLE"),
+            idempotency_table=read.text("IDEMPOTENCY_TABLE"),
+            control_bucket=read.text("CONTROL_BUCKET"),
+            event_bus=read.text("EVENT_BUS"),
+            state_machine=read.text("STATE_MACHINE_NAME"),
+            daemon_assets={region: DaemonAsset(asset["uri"], asset["sha256"]) for region, asset in assets.items()},
+            poll_seconds=read.number("POLL_SECONDS", "1"),
+        )
+
+
+class _Reader:
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+
+    def text(self, name: str, default: str | None = None) -> str:
+        value = self._variables.get(name) or default
+        if value is None:
+            raise MissingVariableError(f"environment variable {name} is missing; the control stack sets it")
+        return value
+
+    def json(self, name: str) -> object:
+        value = self.text(name)
+        try:
+            return json.loads(value)
+        except ValueError:
+            raise MissingVariableError(f"environment variable {name} is '{value}'; give JSON") from None
+
+    def number(self, name: str, default: str | None = None) -> float:
+        value = self.text(name, default)
+        try:
+            return float(value)
+        except ValueError:
+            raise MissingVariableError(f"environment variable {name} is '{value}'; give a number") from None
+
+
+@cache
+def environment() -> Environment:
+    """The process's environment."""
+    return Environment.from_env()

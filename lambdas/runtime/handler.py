@@ -1,0 +1,95 @@
+"""What every handler has around it: parsed input, logs, traces, metrics, and the times of its state.
+
+Powertools' Logger, Tracer, Metrics and parser are put together here once; a handler's file is only its decision.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from aws_lambda_powertools import Logger, Metrics, Tracer
+from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools.utilities.parser import parse
+from aws_lambda_powertools.utilities.typing import LambdaContext
+from botocore.exceptions import BotoCoreError, ClientError
+from pydantic import BaseModel, Field
+
+from lambdas.adapters.world import World, world
+from lambdas.core.documents import Document, Handover
+from lambdas.core.errors import CptError
+
+logger = Logger()
+tracer = Tracer(patch_modules=("botocore",))
+metrics = Metrics()
+
+Input = TypeVar("Input", bound=BaseModel)
+Result = Document | dict[str, Any] | None
+Handler = Callable[[dict[str, Any], LambdaContext], Any]
+
+
+class BusEvent(Handover):
+    """An event as a rule hands it to a Lambda."""
+
+    detail_type: str = Field(alias="detail-type", default="Scheduled Event")
+    detail: dict[str, Any] = Field(default_factory=dict)
+
+
+def task_state(stage: str, model: type[Input], run: Callable[[Input, World], Result]) -> Handler:
+    """The Lambda of a state of the state machine; `stage` is the state's name."""
+
+    def staged(event: Input, here: World) -> Result:
+        entered = here.clock.now()
+        _note(here, _transfer_id(event), stage, {"enteredAt": entered})
+        result: Result = None
+        try:
+            result = run(event, here)
+        finally:
+            left = {"enteredAt": entered, "leftAt": here.clock.now()}
+            _note(here, _transfer_id(event) or _transfer_id(result), stage, left)
+        return result
+
+    return _observed(model, staged)
+
+
+def event_rule(run: Callable[[BusEvent, World], Result]) -> Handler:
+    """The Lambda of an event rule."""
+    return _observed(BusEvent, run)
+
+
+def _observed(model: type[Input], run: Callable[[Input, World], Result]) -> Handler:
+    @logger.inject_lambda_context(clear_state=True)
+    @tracer.capture_lambda_handler(capture_response=False)
+    @metrics.log_metrics(capture_cold_start_metric=True)
+    def handler(event: dict[str, Any], _context: LambdaContext) -> Any:
+        parsed = parse(event, model)
+        logger.append_keys(transfer_id=_transfer_id(parsed))
+        try:
+            result = run(parsed, world())
+        except CptError as error:
+            metrics.add_metric(name="Failed", unit=MetricUnit.Count, value=1)
+            logger.warning("failed", extra={"error": type(error).__name__, "decision": type(error).__mro__[1].__name__})
+            raise
+        metrics.add_metric(name="Completed", unit=MetricUnit.Count, value=1)
+        return result.to_document() if isinstance(result, Document) else result
+
+    wrapped: Handler = handler
+    return wrapped
+
+
+def _transfer_id(value: object) -> str | None:
+    """The id in a handler's input, an event's detail, or an accepted transfer."""
+    if isinstance(value, BusEvent):
+        found = value.detail.get("transferId")
+        return found if isinstance(found, str) else None
+    inner = getattr(value, "transfer", value)
+    found = getattr(inner, "transfer_id", None)
+    return found if isinstance(found, str) else None
+
+
+def _note(here: World, transfer_id: str | None, stage: str, times: dict[str, float]) -> None:
+    if transfer_id is None:
+        return
+    try:
+        here.transfers.note_stage(transfer_id, stage, times)
+    except (CptError, ClientError, BotoCoreError):
+        # The times are for the report; a state must not fail for them.
+        logger.warning("the times of a state were not noted", extra={"stage": stage}, exc_info=True)
