@@ -187,7 +187,7 @@ def _spawn(state: StateDir) -> str:
         "PYTHONPATH": str(CHECKOUT),
         "PYTHONUNBUFFERED": "1",
     }
-    with state.log_file.open("ab") as log:
+    with state.log_file.open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "local.emulator", str(state.root)],
             stdin=subprocess.DEVNULL,

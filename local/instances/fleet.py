@@ -13,6 +13,8 @@ from local.instances.model import AddressPlan, Backend, Instance, NoAddressLeft
 
 log = logging.getLogger("local.fleet")
 
+USER_DATA_SECONDS = 60  # cloud-init has no limit; a script that takes longer than this is a mistake here
+
 State = Literal["pending", "running", "shutting-down", "terminated"]
 
 
@@ -140,12 +142,17 @@ class Fleet:
         self.backend.launch(instance)
         self.before_running(instance)
         self.on_state(instance, "running")
-        self.clock.after(
-            self.config.boot_seconds + self.config.ssm_registration_seconds, lambda: self._register(instance)
-        )
+        self.clock.after(self.config.boot_seconds, lambda: self._booted(instance))
         for warning in self.config.spot_warnings:
             if (warning.region, warning.launch) == (instance.region, instance.launch_number):
                 self.clock.after(warning.after_seconds, lambda: self.interrupt(instance.instance_id) and None)
+
+    def _booted(self, instance: Instance) -> None:
+        self.clock.after(self.config.ssm_registration_seconds, lambda: self._register(instance))
+        if instance.user_data.startswith("#!") and self._alive(instance):
+            result = self.backend.run(instance, instance.user_data, {}, USER_DATA_SECONDS)
+            if result.code != 0:
+                log.error("user data of %s: code %d: %s", instance.instance_id, result.code, result.stderr[-500:])
 
     def _register(self, instance: Instance) -> None:
         with self._lock:

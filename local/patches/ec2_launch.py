@@ -7,6 +7,7 @@ Emulator: ignores launch templates, tokens, network interfaces and market option
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import logging
@@ -138,6 +139,7 @@ class Launcher:
                 caps=self._fleet.caps_for(request.instance_type, region, request.tags),
                 home=self._state.instances / instance_id,
                 launch_number=self._fleet.launch_number(region),
+                user_data=base64.b64decode(request.user_data).decode("utf-8", "replace"),
                 tags=request.tags,
             )
         )
