@@ -19,15 +19,16 @@ class DynamoAgentRecords:
 
     def write_membership(self, transfer_id: str, membership: Membership) -> bool:
         """See AgentRecords."""
-        item = {
-            "transferId": transfer_id,
-            "record": "membership",
-            "version": membership.version,
-            "document": membership.to_json(),
-        }
-        if membership.version == 1:
-            return self._table.put(item, "attribute_not_exists(transferId) OR version = :one", one=1)
-        return self._table.put(item, "version = :before", before=membership.version - 1)
+        first = membership.version == 1
+        written = self._table.update(
+            {"transferId": transfer_id, "record": "membership"},
+            "SET version = :version, document = :document",
+            "attribute_not_exists(version) OR version = :before" if first else "version = :before",
+            version=membership.version,
+            document=membership.to_json(),
+            before=1 if first else membership.version - 1,
+        )
+        return written is not None
 
     def progress(self, transfer_id: str, side: Side) -> Progress | None:
         """See AgentRecords."""

@@ -1,0 +1,228 @@
+"""In-memory twins of the stores: the same answers as DynamoDB's, under the same test suite."""
+
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+from lambdas.adapters.ports import ControlToken, ProbeResult, Side, Status, TransferRecord
+from lambdas.core import lock
+from lambdas.core.chunk import Chunk
+from lambdas.core.documents import Document
+from lambdas.core.estimate import Estimate
+from lambdas.core.figures import Profile
+from lambdas.core.fleet import Node, NodeState
+from lambdas.core.progress import Progress
+from lambdas.core.transfer import AcceptedTransfer, Membership, ResolvedPaths, TransferPlan
+
+
+class MemoryTransferStore:
+    """TransferStore."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, TransferRecord] = {}
+        self._attempts: dict[str, int] = {}
+
+    def create(self, transfer: AcceptedTransfer) -> bool:
+        """See TransferStore."""
+        known = self._records.setdefault(transfer.transfer_id, TransferRecord(transfer, "ACTIVE", fenced=False))
+        return known.transfer.execution_arn == transfer.execution_arn and known.status == "ACTIVE"
+
+    def get(self, transfer_id: str) -> TransferRecord | None:
+        """See TransferStore."""
+        return deepcopy(self._records.get(transfer_id))
+
+    def active(self) -> list[TransferRecord]:
+        """See TransferStore."""
+        return [deepcopy(record) for record in self._records.values() if record.status in ("ACTIVE", "DONE")]
+
+    def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
+        """See TransferStore."""
+        models: dict[str, type[Document]] = {"paths": ResolvedPaths, "estimate": Estimate, "plan": TransferPlan}
+        self._change(transfer_id, **{name: models[name].from_document(value) for name, value in documents.items()})
+
+    def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> None:
+        """See TransferStore."""
+        if record := self._records.get(transfer_id):
+            self._change(transfer_id, stages={**record.stages, stage: times})
+
+    def next_attempt(self, transfer_id: str) -> int:
+        """See TransferStore."""
+        self._attempts[transfer_id] = self._attempts.get(transfer_id, 0) + 1
+        return self._attempts[transfer_id]
+
+    def finish(self, transfer_id: str, outcome: dict[str, Any]) -> bool:
+        """See TransferStore."""
+        record = self._records.get(transfer_id)
+        if record is None or record.status != "ACTIVE":
+            return False
+        self._change(transfer_id, status="DONE", outcome=outcome)
+        return True
+
+    def fence(self, transfer_id: str) -> None:
+        """See TransferStore."""
+        self._change(transfer_id, fenced=True)
+
+    def close(self, transfer_id: str, status: Status) -> None:
+        """See TransferStore."""
+        self._change(transfer_id, status=status)
+
+    def _change(self, transfer_id: str, **changes: Any) -> None:
+        if record := self._records.get(transfer_id):
+            self._records[transfer_id] = replace(record, **changes)
+
+
+class MemoryPathLocks:
+    """PathLocks."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, dict[str, str]] = {}
+
+    def acquire(self, instance_id: str, path: str, transfer_id: str) -> str | None:
+        """See PathLocks."""
+        held = self._held.setdefault(instance_id, {})
+        other = lock.holder(held, path, transfer_id)
+        if other is None:
+            held[transfer_id] = path
+        return other
+
+    def release(self, instance_id: str, transfer_id: str) -> None:
+        """See PathLocks."""
+        self._held.get(instance_id, {}).pop(transfer_id, None)
+
+
+class MemoryAgentRecords:
+    """AgentRecords; `progresses`, `route_keys` and `results` are what ends would write."""
+
+    def __init__(self) -> None:
+        self._memberships: dict[str, Membership] = {}
+        self.progresses: dict[tuple[str, Side], Progress] = {}
+        self.route_keys: dict[str, str] = {}
+        self.results: dict[str, list[ProbeResult]] = {}
+
+    def membership(self, transfer_id: str) -> Membership | None:
+        """See AgentRecords."""
+        return self._memberships.get(transfer_id)
+
+    def write_membership(self, transfer_id: str, membership: Membership) -> bool:
+        """See AgentRecords."""
+        known = self._memberships.get(transfer_id)
+        before = known.version if known else None
+        held = before in (None, 1) if membership.version == 1 else before == membership.version - 1
+        if held:
+            self._memberships[transfer_id] = membership
+        return held
+
+    def progress(self, transfer_id: str, side: Side) -> Progress | None:
+        """See AgentRecords."""
+        return self.progresses.get((transfer_id, side))
+
+    def route_key(self, transfer_id: str) -> str | None:
+        """See AgentRecords."""
+        return self.route_keys.get(transfer_id)
+
+    def probe_results(self, transfer_id: str) -> list[ProbeResult]:
+        """See AgentRecords."""
+        return list(self.results.get(transfer_id, []))
+
+
+class MemoryChunkStore:
+    """ChunkStore."""
+
+    def __init__(self) -> None:
+        self._chunks: dict[tuple[str, int], Chunk] = {}
+
+    def put_all(self, chunks: Iterable[Chunk]) -> None:
+        """See ChunkStore."""
+        for chunk in chunks:
+            self._chunks[chunk.range_key.split("#")[0], chunk.chunk] = chunk
+
+    def get(self, transfer_id: str, chunk: int) -> Chunk | None:
+        """See ChunkStore."""
+        return self._chunks.get((transfer_id, chunk))
+
+    def read(self, transfer_id: str, chunks: int) -> Iterator[Chunk]:
+        """See ChunkStore."""
+        yield from (found for number in range(chunks) if (found := self._chunks.get((transfer_id, number))))
+
+    def retry(self, transfer_id: str, chunk: int, attempt: int, not_before: float, reason: str) -> bool:
+        """See ChunkStore."""
+        return self._change(transfer_id, chunk, attempt, attempt=attempt + 1, not_before=not_before, reason=reason)
+
+    def fail(self, transfer_id: str, chunk: int, attempt: int, reason: str) -> bool:
+        """See ChunkStore."""
+        return self._change(transfer_id, chunk, attempt, state="FAILED", reason=reason)
+
+    def _change(self, transfer_id: str, chunk: int, expected: int, **changes: Any) -> bool:
+        known = self._chunks.get((transfer_id, chunk))
+        if known is None or known.state != "PENDING" or known.attempt != expected:
+            return False
+        self._chunks[transfer_id, chunk] = known.model_copy(update=changes)
+        return True
+
+
+class MemoryNodeStore:
+    """NodeStore."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[tuple[str, str], Node] = {}
+
+    def put(self, node: Node) -> None:
+        """See NodeStore."""
+        self._nodes.setdefault((node.transfer_id, node.node_id), node)
+
+    def of(self, transfer_id: str) -> list[Node]:
+        """See NodeStore."""
+        return [node for (owner, _), node in sorted(self._nodes.items()) if owner == transfer_id]
+
+    def by_instance(self, instance_id: str) -> list[Node]:
+        """See NodeStore."""
+        return [node for node in self._nodes.values() if node.instance_id == instance_id]
+
+    def move(self, node: Node, state: NodeState, expected: Iterable[NodeState], **changes: object) -> Node | None:
+        """See NodeStore."""
+        key = (node.transfer_id, node.node_id)
+        known = self._nodes.get(key)
+        if known is None or known.state not in set(expected):
+            return None
+        self._nodes[key] = known.model_copy(update={"state": state, **changes})
+        return self._nodes[key]
+
+
+class MemoryProfileStore:
+    """ProfileStore."""
+
+    def __init__(self) -> None:
+        self.profiles: dict[tuple[str, str], Profile] = {}
+
+    def get(self, instance_type: str, region_pair: str) -> Profile | None:
+        """See ProfileStore."""
+        return self.profiles.get((instance_type, region_pair))
+
+
+class MemoryTokenStore:
+    """TokenStore."""
+
+    def __init__(self) -> None:
+        self._tokens: dict[str, ControlToken] = {}
+
+    def get(self, transfer_id: str) -> ControlToken | None:
+        """See TokenStore."""
+        return self._tokens.get(transfer_id)
+
+    def put(self, transfer_id: str, token: str, epoch: int) -> bool:
+        """See TokenStore."""
+        known = self._tokens.get(transfer_id)
+        if known is not None and known.token == token:
+            return False
+        self._tokens[transfer_id] = ControlToken(token, epoch)
+        return True
+
+    def seen(self, transfer_id: str, sender: str, receiver: str) -> None:
+        """See TokenStore."""
+        if known := self._tokens.get(transfer_id):
+            self._tokens[transfer_id] = replace(known, seen_sender=sender, seen_receiver=receiver)
+
+    def delete(self, transfer_id: str) -> None:
+        """See TokenStore."""
+        self._tokens.pop(transfer_id, None)
