@@ -5,8 +5,7 @@ import { arn, controlBucketName, stateMachineName, TableName, tableName, TRANSFE
 import { Settings } from '../config';
 import { Access } from './access';
 
-type ItemAction =
-  | 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'BatchWriteItem' | 'ConditionCheckItem';
+type ItemAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'BatchWriteItem';
 
 /** Named item actions on one table. */
 export function table(settings: Settings, name: TableName, ...actions: readonly ItemAction[]): Access {
@@ -32,7 +31,7 @@ export function idempotency(settings: Settings): Access {
 /** Object actions under `transfers/`. */
 export function transferObjects(
   settings: Settings,
-  ...actions: readonly ('GetObject' | 'PutObject' | 'DeleteObject' | 'AbortMultipartUpload')[]
+  ...actions: readonly ('GetObject' | 'PutObject' | 'DeleteObject')[]
 ): Access {
   return {
     actions: actions.map((action) => `s3:${action}`),

@@ -5,18 +5,9 @@ import { arn, DEPLOYMENT_TAG, relayRoleName } from '../names';
 import { Settings } from '../config';
 import { Access } from './access';
 
-/** Read-only calls that EC2 authorises without a resource. */
-export function describeInstances(...also: readonly string[]): Access {
-  return {
-    actions: ['DescribeInstances', ...also].map((action) => `ec2:${action}`),
-    resources: ['*'],
-    why: 'EC2 evaluates its Describe actions without a resource',
-  };
-}
-
-/** Calls that find the end machine's subnet and the groups of the deployment in its VPC. */
-export function describeNetwork(): Access {
-  return describeInstances('DescribeSubnets', 'DescribeSecurityGroups', 'DescribeSecurityGroupRules', 'DescribeVpcs');
+/** Read-only calls, which EC2 authorises without a resource. */
+export function describe(...what: readonly ('Instances' | 'SecurityGroups' | 'SecurityGroupRules')[]): Access {
+  return { actions: what.map((name) => `ec2:Describe${name}`), resources: ['*'], why: 'EC2 evaluates its Describe actions without a resource' };
 }
 
 /** RunInstances of relays only: our launch template, role, types, tag, encrypted disks and IMDSv2; and the tagging that goes with it. */

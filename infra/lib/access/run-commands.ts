@@ -4,13 +4,14 @@ import { arn, DEPLOYMENT_TAG, Document, documentName } from '../names';
 import { Settings } from '../config';
 import { Access } from './access';
 
-/** Reading of results and of which machines SSM manages. */
-export function readCommands(): Access {
-  return {
-    actions: ['ssm:GetCommandInvocation', 'ssm:DescribeInstanceInformation'],
-    resources: ['*'],
-    why: 'SSM evaluates these actions without a resource',
-  };
+/** Results of commands that were sent. */
+export function readResults(): Access {
+  return { actions: ['ssm:GetCommandInvocation'], resources: ['*'], why: 'SSM evaluates this action without a resource' };
+}
+
+/** Which machines SSM manages. */
+export function findMachines(): Access {
+  return { actions: ['ssm:DescribeInstanceInformation'], resources: ['*'], why: 'SSM evaluates this action without a resource' };
 }
 
 /** SendCommand of these documents to any machine: the users' machines carry no tag of ours. */

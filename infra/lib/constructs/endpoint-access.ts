@@ -17,9 +17,9 @@ export class EndpointAccess extends Construct {
     super(scope, id);
     const name = `${settings.name}-endpoint`;
     const access: Access[] = [
-      data.table(settings, 'transfers', 'GetItem', 'Query', 'UpdateItem'),
-      data.table(settings, 'chunks', 'GetItem', 'BatchGetItem', 'Query', 'UpdateItem'),
-      data.transferObjects(settings, 'GetObject', 'PutObject', 'AbortMultipartUpload'),
+      data.table(settings, 'transfers', 'GetItem', 'PutItem', 'UpdateItem'),
+      data.table(settings, 'chunks', 'BatchGetItem', 'Query', 'UpdateItem'),
+      data.transferObjects(settings, 'GetObject', 'PutObject'),
       data.putEvents(settings),
       { actions: ['s3:GetObject'], resources: Object.values(daemonAssets).map((asset) => daemonObjectArn(Aws.PARTITION, asset)) },
       ssmAgent(),

@@ -1,4 +1,4 @@
-/** Each Lambda in one entry: what it does, how long it may take, and exactly what it may do. */
+/** Each Lambda in one entry: what it does, how long it may take, and exactly what it may do (tests/infra/test_permissions.py compares with the code). */
 
 import { Duration } from 'aws-cdk-lib';
 import { Access } from '../access/access';
@@ -17,97 +17,80 @@ export interface StageDefinition {
   readonly memorySize?: number;
 }
 
-// Lambda's own limit. These functions wait for machines; Await Relays stops by itself before it, for its retry to go on.
+// Lambda's own limit; the state machine gives these tasks ten seconds more.
 const LONG = Duration.minutes(15);
 
 /** Definitions by handler. */
 export function stageDefinitions(settings: Settings): Readonly<Record<Handler, StageDefinition>> {
   const on = data.table.bind(undefined, settings);
-  const transfers = on('transfers', 'GetItem', 'Query', 'UpdateItem');
-  const nodes = on('nodes', 'GetItem', 'Query', 'PutItem', 'UpdateItem');
-  const readNodes = on('nodes', 'GetItem', 'Query');
+  // Every stage notes its times in the record.
+  const noteTimes = on('transfers', 'UpdateItem');
+  const readAndNote = on('transfers', 'GetItem', 'UpdateItem');
+  const membership = on('transfers', 'GetItem', 'PutItem', 'UpdateItem');
   return {
     validate_request: {
-      description: 'Checks the request against its schema and the accounts’ machines, takes the lock of the destination',
-      access: [
-        on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'),
-        data.idempotency(settings),
-        data.putEvents(settings),
-        relays.describeNetwork(),
-        ssm.readCommands(),
-      ],
+      description: 'Checks the request and its machines, takes the lock of the destination',
+      access: [membership, data.putEvents(settings), relays.describe('Instances'), ssm.findMachines()],
     },
     resolve_paths: {
-      description: 'Finds the address to use for each hop, probed from the machines themselves',
-      timeout: LONG,
+      description: 'Chooses the address of each hop, opens it, and probes it from the machines themselves',
+      timeout: Duration.minutes(5),
       access: [
-        transfers, relays.describeNetwork(), ...relays.openPaths(settings),
-        ...ssm.commandEnds(settings, 'probe', 'stop'), ssm.readCommands(),
+        noteTimes, relays.describe('SecurityGroups'), ...relays.openPaths(settings), ...ssm.commandEnds(settings, 'probe'), ssm.readResults(),
       ],
     },
     survey_ends: {
       description: 'Lists the source and checks the destination',
       timeout: LONG,
-      access: [transfers, data.transferObjects(settings, 'GetObject'), ...ssm.commandEnds(settings, 'scan'), ssm.readCommands()],
+      access: [noteTimes, ...ssm.commandEnds(settings, 'scan'), ssm.readResults()],
     },
     estimate_transfer: {
       description: 'Time and cost for each number of relay pairs, and the choice',
-      access: [
-        transfers, on('profiles', 'GetItem', 'BatchGetItem', 'Query'), data.transferObjects(settings, 'GetObject'),
-        relays.describeInstances('DescribeInstanceTypes'),
-      ],
+      access: [noteTimes, on('profiles', 'GetItem')],
     },
     plan_chunks: {
       description: 'Cuts and packs the listing into chunks; writes their items and manifests',
       timeout: LONG,
       memorySize: 2048,
-      access: [
-        transfers, on('chunks', 'Query', 'PutItem', 'BatchWriteItem'),
-        data.transferObjects(settings, 'GetObject', 'PutObject', 'AbortMultipartUpload'), data.listTransferObjects(settings),
-      ],
+      access: [membership, on('chunks', 'BatchWriteItem'), data.transferObjects(settings, 'GetObject', 'PutObject')],
     },
     start_transfer: {
       description: 'Keeps the task token, starts receiver and sender',
-      timeout: LONG,
+      timeout: Duration.minutes(5),
       access: [
-        transfers, on('control-tokens', 'GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'), data.idempotency(settings),
-        ...ssm.commandEnds(settings, 'receive', 'send'), ssm.readCommands(), data.sendTask('Success', 'Failure'),
+        readAndNote, on('control-tokens', 'GetItem', 'UpdateItem'), data.idempotency(settings),
+        ...ssm.commandEnds(settings, 'receive', 'send'), ssm.readResults(), data.sendTask('Success', 'Failure'),
       ],
     },
     spawn_relays: {
       description: 'Launches relays in both regions',
+      timeout: Duration.minutes(2),
       access: [
-        transfers, nodes, data.idempotency(settings), relays.describeNetwork(), ...relays.launchRelays(settings),
-        relays.terminateRelays(settings), ...relays.openPaths(settings),
+        readAndNote, on('nodes', 'PutItem', 'UpdateItem'), data.idempotency(settings), relays.describe('SecurityGroups'),
+        ...relays.launchRelays(settings), relays.terminateRelays(settings),
       ],
     },
     await_relays: {
-      description: 'Waits until relays run and SSM manages them, and starts their daemons',
+      description: 'Waits until relays run and SSM manages them, starts their daemons, opens their paths',
       timeout: LONG,
-      access: [
-        transfers, nodes, relays.describeNetwork(), relays.terminateRelays(settings), ...relays.openPaths(settings),
-        ...ssm.commandRelays(settings, 'relay'), ssm.readCommands(),
-      ],
+      access: [membership, on('nodes', 'Query', 'UpdateItem'), ...startRelays(settings)],
     },
     pre_test_relays: {
       description: 'Measures each pair through the sender’s own lanes and terminates the slower half',
       timeout: LONG,
       access: [
-        on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'), nodes, on('profiles', 'GetItem', 'PutItem', 'UpdateItem'),
-        relays.describeInstances(), relays.terminateRelays(settings),
+        on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'), on('nodes', 'Query', 'UpdateItem'), relays.terminateRelays(settings),
       ],
     },
     join_relays: {
       description: 'Adds the pairs to the membership that the sender follows',
-      access: [on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'), nodes],
+      access: [membership, on('nodes', 'Query', 'UpdateItem')],
     },
     verify_transfer: {
       description: 'Compares the digests of both ends',
       memorySize: 2048,
       timeout: LONG,
-      access: [
-        transfers, on('chunks', 'GetItem', 'Query'), data.transferObjects(settings, 'GetObject'), data.listTransferObjects(settings),
-      ],
+      access: [noteTimes, on('chunks', 'Query'), data.transferObjects(settings, 'GetObject'), data.listTransferObjects(settings)],
     },
     tear_down: {
       description: 'Fences the transfer, stops the daemons, terminates the relays, revokes the rules, gives the lock back',
@@ -115,58 +98,62 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: tearDown(settings),
     },
     write_report: {
-      description: 'Writes the report and the samples of the profile',
-      timeout: LONG,
-      access: [
-        on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'), readNodes, on('chunks', 'Query'),
-        on('profiles', 'GetItem', 'PutItem', 'UpdateItem'), data.transferObjects(settings, 'GetObject', 'PutObject'),
-        data.listTransferObjects(settings), data.putEvents(settings), data.idempotency(settings),
-      ],
+      description: 'Writes the report and closes the transfer',
+      access: [readAndNote, data.index(settings, 'transfers', 'active'), ...report(settings)],
     },
     retry_chunk: {
       description: 'Chunk Failed: another attempt, or the end of this chunk',
-      access: [on('transfers', 'GetItem'), on('chunks', 'GetItem', 'UpdateItem')],
+      access: [on('chunks', 'UpdateItem')],
     },
     replace_relay: {
       description: 'Relay Lost, instance events: takes the relay out of the membership and replaces it',
       timeout: LONG,
       access: [
-        on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'), nodes, data.index(settings, 'nodes', 'by-instance'),
-        data.idempotency(settings), relays.describeNetwork(), ...relays.launchRelays(settings), relays.terminateRelays(settings),
-        ...relays.openPaths(settings), ...ssm.commandRelays(settings, 'relay'), ssm.readCommands(),
+        on('transfers', 'GetItem', 'PutItem'), on('nodes', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
+        data.index(settings, 'nodes', 'by-instance'), ...relays.launchRelays(settings), ...startRelays(settings),
       ],
     },
     finish_transfer: {
       description: 'Transfer Delivered, Transfer Failed: notes the outcome, then releases the token',
-      access: [
-        transfers, on('control-tokens', 'GetItem', 'Query', 'UpdateItem', 'DeleteItem'), data.sendTask('Success', 'Failure'),
-      ],
+      access: [readAndNote, on('control-tokens', 'GetItem'), data.sendTask('Success', 'Failure')],
     },
     reconcile: {
-      description: 'Every minute: heartbeats while both ends advance, what lost events would have told, instances nobody owns',
+      description: 'Every minute: heartbeats while both ends advance, what lost events would have told, transfers nobody runs',
+      timeout: LONG,
       access: [
-        transfers, data.index(settings, 'transfers', 'active'), on('chunks', 'GetItem', 'Query', 'UpdateItem'), readNodes,
-        on('control-tokens', 'GetItem', 'Query', 'UpdateItem', 'DeleteItem'), data.sendTask('Success', 'Failure', 'Heartbeat'),
-        data.putEvents(settings), data.describeExecutions(settings), relays.describeInstances(), relays.terminateRelays(settings),
+        ...tearDown(settings), ...report(settings), on('chunks', 'UpdateItem'), on('control-tokens', 'GetItem', 'UpdateItem'),
+        data.sendTask('Success', 'Failure', 'Heartbeat'), data.describeExecutions(settings),
       ],
     },
     sweep_execution: {
-      description: 'An execution that was stopped, failed or timed out: tears down what it left',
+      description: 'An execution that was stopped, failed or timed out: tears down what it left and reports it',
       timeout: LONG,
-      access: [...tearDown(settings), data.describeExecutions(settings)],
+      access: [...tearDown(settings), ...report(settings)],
     },
   };
 }
 
+/** From launched to ready, and out again where that fails. */
+function startRelays(settings: Settings): Access[] {
+  return [
+    relays.describe('Instances', 'SecurityGroups'), relays.terminateRelays(settings), ...relays.openPaths(settings),
+    ...ssm.commandRelays(settings, 'relay'), ssm.findMachines(), ssm.readResults(),
+  ];
+}
+
 function tearDown(settings: Settings): Access[] {
   return [
-    data.table(settings, 'transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'),
-    data.table(settings, 'nodes', 'GetItem', 'Query', 'UpdateItem'),
-    data.table(settings, 'control-tokens', 'GetItem', 'Query', 'UpdateItem', 'DeleteItem'),
-    relays.describeNetwork(),
-    relays.terminateRelays(settings),
-    ...relays.closePaths(settings),
-    ...ssm.commandEnds(settings, 'stop'),
-    ssm.readCommands(),
+    data.table(settings, 'transfers', 'GetItem', 'PutItem', 'UpdateItem'), data.index(settings, 'transfers', 'active'),
+    data.table(settings, 'nodes', 'Query', 'UpdateItem'), data.table(settings, 'control-tokens', 'DeleteItem'),
+    data.transferObjects(settings, 'DeleteObject'), data.listTransferObjects(settings),
+    relays.describe('Instances', 'SecurityGroupRules'), relays.terminateRelays(settings), ...relays.closePaths(settings),
+    ...ssm.commandEnds(settings, 'stop'), ssm.readResults(),
+  ];
+}
+
+function report(settings: Settings): Access[] {
+  return [
+    data.table(settings, 'chunks', 'Query'), data.table(settings, 'nodes', 'Query'),
+    data.transferObjects(settings, 'PutObject'), data.putEvents(settings),
   ];
 }
