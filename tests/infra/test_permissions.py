@@ -1,0 +1,201 @@
+"""What each Lambda's code calls, read off its call graph, is what its role grants: nothing missing, nothing unused."""
+
+import ast
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HANDLERS = sorted(path.stem for path in (ROOT / "lambdas" / "handlers").glob("[a-z]*.py"))
+
+# What the adapter behind each port of lambdas.adapters.world calls: `table:Action`, `table/index:Action`, or
+# `service:Action`.
+PORTS: dict[str, list[str]] = {
+    "transfers.create": ["transfers:PutItem", "transfers:GetItem"],
+    "transfers.get": ["transfers:GetItem"],
+    "transfers.active": ["transfers/active:Query"],
+    "transfers.note": ["transfers:UpdateItem"],
+    "transfers.note_stage": ["transfers:UpdateItem"],
+    "transfers.next_attempt": ["transfers:UpdateItem"],
+    "transfers.finish": ["transfers:UpdateItem"],
+    "transfers.fence": ["transfers:UpdateItem"],
+    "transfers.close": ["transfers:UpdateItem"],
+    "locks.acquire": ["transfers:GetItem", "transfers:PutItem"],
+    "locks.release": ["transfers:GetItem", "transfers:PutItem"],
+    "agents.membership": ["transfers:GetItem"],
+    "agents.write_membership": ["transfers:PutItem"],
+    "agents.progress": ["transfers:GetItem"],
+    "agents.route_key": ["transfers:GetItem"],
+    "agents.probe_results": ["transfers:Query"],
+    "chunks.put_all": ["chunks:BatchWriteItem"],
+    "chunks.get": ["chunks:GetItem"],
+    "chunks.read": ["chunks:Query"],
+    "chunks.retry": ["chunks:UpdateItem"],
+    "chunks.fail": ["chunks:UpdateItem"],
+    "nodes.put": ["nodes:PutItem"],
+    "nodes.of": ["nodes:Query"],
+    "nodes.by_instance": ["nodes/by-instance:Query", "nodes:GetItem"],
+    "nodes.move": ["nodes:UpdateItem"],
+    "profiles.get": ["profiles:GetItem"],
+    "tokens.get": ["control-tokens:GetItem"],
+    "tokens.put": ["control-tokens:UpdateItem"],
+    "tokens.seen": ["control-tokens:UpdateItem"],
+    "tokens.delete": ["control-tokens:DeleteItem"],
+    "compute.describe": ["ec2:DescribeInstances"],
+    "compute.of_transfer": ["ec2:DescribeInstances"],
+    "compute.launch": ["ec2:RunInstances", "ec2:CreateTags", "iam:PassRole"],
+    "compute.terminate": ["ec2:TerminateInstances"],
+    "commands.online": ["ssm:DescribeInstanceInformation"],
+    "commands.send": ["ssm:SendCommand"],
+    "commands.result": ["ssm:GetCommandInvocation"],
+    "groups.find": ["ec2:DescribeSecurityGroups"],
+    "groups.admit": ["ec2:AuthorizeSecurityGroupIngress", "ec2:CreateTags"],
+    "groups.rules": ["ec2:DescribeSecurityGroupRules"],
+    "groups.revoke": ["ec2:RevokeSecurityGroupIngress"],
+    "objects.put": ["s3:PutObject"],
+    "objects.lines": ["s3:GetObject"],
+    "objects.keys": ["s3:ListBucket"],
+    "objects.delete": ["s3:DeleteObject"],
+    "events.put": ["events:PutEvents"],
+    "executions.succeed": ["states:SendTaskSuccess"],
+    "executions.fail": ["states:SendTaskFailure"],
+    "executions.heartbeat": ["states:SendTaskHeartbeat"],
+    "executions.status": ["states:DescribeExecution"],
+}
+IDEMPOTENCY = {f"idempotency:{action}Item" for action in ("Get", "Put", "Update", "Delete")}
+DOCUMENTS = {"scan", "receive", "send", "relay", "probe", "stop"}
+# Every function's own: its log, its traces, the queue of what it failed on.
+COMMON = {
+    "logs:CreateLogStream",
+    "logs:PutLogEvents",
+    "xray:PutTraceSegments",
+    "xray:PutTelemetryRecords",
+    "sqs:SendMessage",
+}
+
+Key = tuple[str, str]
+Definition = ast.FunctionDef | ast.ClassDef
+
+
+class CallGraph:
+    """Functions and classes of lambdas.handlers and lambdas.operations, and what they name."""
+
+    def __init__(self) -> None:
+        self.defined: dict[Key, Definition] = {}
+        self.imports: dict[str, dict[str, Key]] = {}
+        for folder in ("handlers", "operations"):
+            for path in (ROOT / "lambdas" / folder).glob("*.py"):
+                self._read(f"lambdas.{folder}.{path.stem}", ast.parse(path.read_text()))
+
+    def _read(self, module: str, tree: ast.Module) -> None:
+        found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        self.imports[module] = {
+            alias.asname or alias.name: (node.module or "", alias.name) for node in found for alias in node.names
+        }
+        self.defined |= {
+            (module, node.name): node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        }
+
+    def reached(self, handler: str) -> set[Key]:
+        """All definitions that a handler's module reaches."""
+        module = f"lambdas.handlers.{handler}"
+        todo = [key for key in self.defined if key[0] == module]
+        seen: set[Key] = set()
+        while todo:
+            key = todo.pop()
+            if key not in seen:
+                seen.add(key)
+                todo += self._named_in(key)
+        return seen
+
+    def _named_in(self, key: Key) -> Iterator[Key]:
+        module = key[0]
+        for node in ast.walk(self.defined[key]):
+            if isinstance(node, ast.Name):
+                candidates = [(module, node.id), self.imports[module].get(node.id, ("", ""))]
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                candidates = [(".".join(self.imports[module].get(node.value.id, ("", ""))), node.attr)]
+            else:
+                continue
+            yield from (candidate for candidate in candidates if candidate in self.defined)
+
+    def needs(self, handler: str) -> set[str]:
+        """Actions that a handler's code calls."""
+        needs: set[str] = set()
+        names = self.imports[f"lambdas.handlers.{handler}"]
+        if "task_state" in names:  # notes the times of its state
+            needs |= set(PORTS["transfers.note_stage"])
+        if "once" in names:
+            needs |= IDEMPOTENCY
+        for key in self.reached(handler):
+            for port in _ports_used(self.defined[key]):
+                assert port in PORTS, f"{key}: say in PORTS what {port} calls"
+                needs |= set(PORTS[port])
+            needs |= {f"document:{name}" for name in _documents_sent(self.defined[key])}
+        return needs
+
+
+def _ports_used(definition: Definition) -> Iterator[str]:
+    """`world.nodes.of(…)`, `self._world.compute(region).launch(…)`, `groups = world.groups(region)` with `groups.rules()`."""
+    ports = {name.split(".")[0] for name in PORTS}
+    for node in ast.walk(definition):
+        if not isinstance(node, ast.Attribute):
+            continue
+        owner = node.value.func if isinstance(node.value, ast.Call) else node.value
+        if isinstance(owner, ast.Attribute) and owner.attr in ports:
+            yield f"{owner.attr}.{node.attr}"
+        elif isinstance(owner, ast.Name) and owner.id == "groups":
+            yield f"groups.{node.attr}"
+
+
+def _documents_sent(definition: Definition) -> Iterator[str]:
+    """`Order.on(end, "scan", …)` and `….send("relay", …)`."""
+    for node in ast.walk(definition):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("on", "send"):
+            names = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
+            yield from (str(name) for name in names if name in DOCUMENTS)
+
+
+def _text(value: Any) -> str:
+    """A literal, or the literal parts of a join."""
+    if isinstance(value, str):
+        return value
+    return "".join(map(_text, value["Fn::Join"][1])) if "Fn::Join" in value else "<>"
+
+
+def _granted(handler: str) -> set[str]:
+    """Actions that the role of a handler's function grants, named as in PORTS."""
+    template = json.loads((ROOT / "cdk.out" / "cpt-control.template.json").read_text())["Resources"]
+    name = f"cpt-{handler.replace('_', '-')}"
+    functions = [item["Properties"] for item in template.values() if item["Type"] == "AWS::Lambda::Function"]
+    role = next(item["Role"]["Fn::GetAtt"][0] for item in functions if item["FunctionName"] == name)
+    policies = [item["Properties"] for item in template.values() if item["Type"] == "AWS::IAM::Policy"]
+    mine = [policy for policy in policies if {"Ref": role} in policy["Roles"]]
+    statements = [statement for policy in mine for statement in policy["PolicyDocument"]["Statement"]]
+    return {named for statement in statements for named in _named(statement)}
+
+
+def _named(statement: dict[str, Any]) -> Iterator[str]:
+    actions, resources = (
+        value if isinstance(value, list) else [value] for value in (statement["Action"], statement["Resource"])
+    )
+    for action in actions:
+        for resource in map(_text, resources):
+            if action.startswith("dynamodb:"):
+                yield f"{resource.split(':table/cpt-')[1].replace('/index', '')}:{action.removeprefix('dynamodb:')}"
+                continue
+            if ":document/cpt-" in resource:
+                yield f"document:{resource.split(':document/cpt-')[1]}"
+            yield str(action)
+
+
+@pytest.mark.parametrize("handler", HANDLERS)
+def test_a_role_grants_what_its_code_calls_and_nothing_else(handler: str) -> None:
+    needs, granted = CallGraph().needs(handler), _granted(handler) - COMMON
+    assert needs - granted == set(), "the code calls what its role does not allow"
+    if "ssm:SendCommand" in needs and not any(name.startswith("document:") for name in needs):
+        pytest.fail(f"{handler} sends a document that this test cannot name")
+    assert granted - needs == set(), "the role allows what the code never calls"
