@@ -1,0 +1,293 @@
+"""One suite for the stores in memory and in DynamoDB."""
+
+from collections.abc import Iterator
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from lambdas.adapters.dynamodb import Table
+from lambdas.adapters.dynamodb_agents import DynamoAgentRecords
+from lambdas.adapters.dynamodb_chunks import DynamoChunkStore
+from lambdas.adapters.dynamodb_nodes import DynamoNodeStore
+from lambdas.adapters.dynamodb_profiles import DynamoProfileStore
+from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
+from lambdas.adapters.dynamodb_transfers import DynamoPathLocks, DynamoTransferStore
+from lambdas.adapters.memory import (
+    MemoryAgentRecords,
+    MemoryChunkStore,
+    MemoryNodeStore,
+    MemoryPathLocks,
+    MemoryProfileStore,
+    MemoryTokenStore,
+    MemoryTransferStore,
+)
+from lambdas.adapters.ports import AgentRecords, ChunkStore, NodeStore, PathLocks, TokenStore, TransferStore
+from lambdas.core.transfer import Membership, TransferPath
+from tests.lambdas import builders
+from tests.lambdas.cloud import FakeClock
+
+TABLES = {
+    "transfers": ("transferId", "record", {"active": ("active", "transferId")}),
+    "chunks": ("rangeKey", "itemKey", {}),
+    "nodes": ("transferId", "nodeId", {"by-instance": ("instanceId", None)}),
+    "tokens": ("transferId", "task", {}),
+    "profiles": ("instanceType", "regionPair", {}),
+}
+
+
+@pytest.fixture
+def tables() -> Iterator[dict[str, Table]]:
+    with mock_aws():
+        client = boto3.client("dynamodb", region_name="us-west-2")
+        for name, (hash_key, sort_key, indexes) in TABLES.items():
+            keys = {hash_key, sort_key, *(key for pair in indexes.values() for key in pair if key)}
+            options = {}
+            if indexes:
+                options["GlobalSecondaryIndexes"] = [
+                    {
+                        "IndexName": index,
+                        "KeySchema": _schema(*index_keys),
+                        "Projection": {"ProjectionType": "KEYS_ONLY"},
+                    }
+                    for index, index_keys in indexes.items()
+                ]
+            client.create_table(
+                TableName=name,
+                KeySchema=_schema(hash_key, sort_key),
+                AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for key in sorted(keys)],
+                BillingMode="PAY_PER_REQUEST",
+                **options,
+            )
+        yield {name: Table(client, name) for name in TABLES}
+
+
+def _schema(hash_key: str, sort_key: str | None) -> list[dict[str, str]]:
+    keys = [{"AttributeName": hash_key, "KeyType": "HASH"}]
+    return keys + ([{"AttributeName": sort_key, "KeyType": "RANGE"}] if sort_key else [])
+
+
+KINDS = ["memory", "dynamodb"]
+
+
+@pytest.fixture(params=KINDS)
+def transfers(request: pytest.FixtureRequest, tables: dict[str, Table]) -> TransferStore:
+    return MemoryTransferStore() if request.param == "memory" else DynamoTransferStore(tables["transfers"])
+
+
+@pytest.fixture(params=KINDS)
+def locks(request: pytest.FixtureRequest, tables: dict[str, Table]) -> PathLocks:
+    return MemoryPathLocks() if request.param == "memory" else DynamoPathLocks(tables["transfers"])
+
+
+@pytest.fixture(params=KINDS)
+def agents(request: pytest.FixtureRequest, tables: dict[str, Table]) -> AgentRecords:
+    return MemoryAgentRecords() if request.param == "memory" else DynamoAgentRecords(tables["transfers"])
+
+
+@pytest.fixture(params=KINDS)
+def chunks(request: pytest.FixtureRequest, tables: dict[str, Table]) -> ChunkStore:
+    return MemoryChunkStore() if request.param == "memory" else DynamoChunkStore(tables["chunks"], FakeClock())
+
+
+@pytest.fixture(params=KINDS)
+def nodes(request: pytest.FixtureRequest, tables: dict[str, Table]) -> NodeStore:
+    return MemoryNodeStore() if request.param == "memory" else DynamoNodeStore(tables["nodes"])
+
+
+@pytest.fixture(params=KINDS)
+def tokens(request: pytest.FixtureRequest, tables: dict[str, Table]) -> TokenStore:
+    return MemoryTokenStore() if request.param == "memory" else DynamoTokenStore(tables["tokens"])
+
+
+def test_transfer_is_created_once_and_again_only_by_its_own_execution(transfers: TransferStore) -> None:
+    assert transfers.create(builders.transfer())
+    assert transfers.create(builders.transfer())
+    assert not transfers.create(builders.transfer(arn="arn:another"))
+
+
+def test_transfer_record_comes_back_as_it_was_written(transfers: TransferStore) -> None:
+    transfers.create(builders.transfer(objective={"maxCostUsd": 1.25}))
+    transfers.note("first", paths=builders.paths().to_document(), estimate=builders.estimate(2).to_document())
+    transfers.note("first", plan=builders.plan().to_document())
+    transfers.note_stage("first", "Survey Ends", {"enteredAt": 1.5, "leftAt": 2.25})
+    record = transfers.get("first")
+    assert record is not None
+    assert record.transfer == builders.transfer(objective={"maxCostUsd": 1.25})
+    assert (record.status, record.fenced, record.running) == ("ACTIVE", False, True)
+    assert (record.paths, record.estimate, record.plan) == (builders.paths(), builders.estimate(2), builders.plan())
+    assert record.stages == {"Survey Ends": {"enteredAt": 1.5, "leftAt": 2.25}}
+
+
+def test_unknown_transfer_is_none_and_notes_about_it_leave_no_trace(transfers: TransferStore) -> None:
+    transfers.note_stage("ghost", "Survey Ends", {"enteredAt": 1.0})
+    transfers.fence("ghost")
+    assert transfers.get("ghost") is None
+    assert not transfers.finish("ghost", {"delivered": {}})
+
+
+def test_outcome_is_written_by_the_first_who_finishes(transfers: TransferStore) -> None:
+    transfers.create(builders.transfer())
+    assert transfers.finish("first", {"delivered": {"bytes": 5}})
+    assert not transfers.finish("first", {"error": "Late"})
+    record = transfers.get("first")
+    assert record is not None
+    assert (record.status, record.outcome, record.running) == ("DONE", {"delivered": {"bytes": 5}}, False)
+
+
+def test_active_transfers_are_found_until_they_are_closed(transfers: TransferStore) -> None:
+    transfers.create(builders.transfer("one", "arn:1"))
+    transfers.create(builders.transfer("two", "arn:2"))
+    transfers.close("one", "FAILED")
+    assert [record.transfer.transfer_id for record in transfers.active()] == ["two"]
+
+
+def test_attempts_count_up(transfers: TransferStore) -> None:
+    transfers.create(builders.transfer())
+    assert [transfers.next_attempt("first"), transfers.next_attempt("first")] == [1, 2]
+
+
+def test_fenced_transfer_is_not_running(transfers: TransferStore) -> None:
+    transfers.create(builders.transfer())
+    transfers.fence("first")
+    record = transfers.get("first")
+    assert record is not None
+    assert record.fenced
+    assert not record.running
+
+
+def test_lock_refuses_overlap_and_is_reentrant(locks: PathLocks) -> None:
+    assert locks.acquire("i-1", "/data/a", "one") is None
+    assert locks.acquire("i-1", "/data/a", "one") is None
+    assert locks.acquire("i-1", "/data", "two") == "one"
+    assert locks.acquire("i-1", "/data/ab", "two") is None
+    assert locks.acquire("i-2", "/data", "three") is None
+    locks.release("i-1", "one")
+    locks.release("i-1", "one")
+    assert locks.acquire("i-1", "/data/a/b", "three") is None
+
+
+def test_membership_is_written_only_over_its_predecessor(agents: AgentRecords) -> None:
+    direct = TransferPath(path_id="direct", generation=0, hops=[], receiver="10.0.0.1:4600", lanes=2)
+    first = Membership(version=1, paths=[direct])
+    assert agents.membership("first") is None
+    assert not agents.write_membership("first", first.changed(paths=[]))
+    assert agents.write_membership("first", first)
+    assert agents.write_membership("first", first)
+    second = first.changed(paths=[])
+    assert agents.write_membership("first", second)
+    assert not agents.write_membership("first", second)
+    assert not agents.write_membership("first", first)
+    assert agents.membership("first") == second
+
+
+def test_records_of_ends_that_have_not_spoken_are_absent(agents: AgentRecords) -> None:
+    assert agents.progress("first", "sender") is None
+    assert agents.route_key("first") is None
+    assert agents.probe_results("first") == []
+
+
+def test_chunk_items_are_read_in_order_over_ranges(chunks: ChunkStore) -> None:
+    chunks.put_all(builders.chunk(number) for number in range(300))
+    assert [chunk.chunk for chunk in chunks.read("first", 300)] == list(range(300))
+    assert [chunk.chunk for chunk in chunks.read("first", 130)] == list(range(130))
+    assert chunks.get("first", 299) == builders.chunk(299)
+    assert chunks.get("first", 300) is None
+
+
+def test_retry_happens_once_per_attempt(chunks: ChunkStore) -> None:
+    chunks.put_all([builders.chunk(0)])
+    assert chunks.retry("first", 0, 1, 12.5, "stream-lost")
+    assert not chunks.retry("first", 0, 1, 12.5, "stream-lost")
+    found = chunks.get("first", 0)
+    assert found is not None
+    assert (found.state, found.attempt, found.not_before, found.reason) == ("PENDING", 2, 12.5, "stream-lost")
+
+
+def test_delivered_chunk_neither_retries_nor_fails(chunks: ChunkStore) -> None:
+    chunks.put_all([builders.chunk(0, state="DELIVERED")])
+    assert not chunks.retry("first", 0, 1, 0.0, "stream-lost")
+    assert not chunks.fail("first", 0, 1, "poison")
+
+
+def test_failed_chunk_keeps_its_reason(chunks: ChunkStore) -> None:
+    chunks.put_all([builders.chunk(0)])
+    assert chunks.fail("first", 0, 1, "source-changed after 2 attempts")
+    found = chunks.get("first", 0)
+    assert found is not None
+    assert (found.state, found.reason) == ("FAILED", "source-changed after 2 attempts")
+
+
+def test_node_moves_only_from_an_expected_state(nodes: NodeStore) -> None:
+    nodes.put(builders.node())
+    ready = nodes.move(builders.node(), "READY", ["SPAWNED"], ready_at=1003.25, port=4600)
+    assert ready is not None
+    assert (ready.state, ready.ready_at, ready.port) == ("READY", 1003.25, 4600)
+    assert nodes.move(builders.node(), "READY", ["SPAWNED"]) is None
+    lost = nodes.move(ready, "LOST", ["READY", "JOINED"], reason="gone", measured_inter_region=20.5)
+    assert lost is not None
+    assert nodes.of("first") == [lost]
+    assert (lost.ready_at, lost.reason, lost.measured_inter_region) == (1003.25, "gone", 20.5)
+
+
+def test_node_that_exists_is_not_written_again(nodes: NodeStore) -> None:
+    nodes.put(builders.node(state="READY"))
+    nodes.put(builders.node(state="SPAWNED"))
+    assert [node.state for node in nodes.of("first")] == ["READY"]
+
+
+def test_node_is_found_by_its_instance(nodes: NodeStore) -> None:
+    nodes.put(builders.node("source", 1))
+    nodes.put(builders.node("destination", 1))
+    found = nodes.by_instance(builders.node("destination", 1).instance_id)
+    assert [node.node_id for node in found] == ["destination-1-0"]
+    assert nodes.by_instance("i-00000000") == []
+
+
+def test_token_is_stored_once_and_forgets_what_was_seen_with_a_new_one(tokens: TokenStore) -> None:
+    assert tokens.get("first") is None
+    assert tokens.put("first", "token-a", 1)
+    assert not tokens.put("first", "token-a", 2)
+    tokens.seen("first", "1.5", "1.6")
+    seen = tokens.get("first")
+    assert seen is not None
+    assert (seen.token, seen.epoch, seen.seen_sender, seen.seen_receiver) == ("token-a", 1, "1.5", "1.6")
+    assert tokens.put("first", "token-b", 2)
+    fresh = tokens.get("first")
+    assert fresh is not None
+    assert (fresh.token, fresh.epoch, fresh.seen_sender) == ("token-b", 2, None)
+    tokens.delete("first")
+    tokens.seen("first", "1.5", "1.6")
+    assert tokens.get("first") is None
+
+
+def test_profile_of_an_unknown_type_is_none(tables: dict[str, Table]) -> None:
+    tables["profiles"].put(
+        {
+            "instanceType": "t3.small",
+            "regionPair": "us-west-2>eu-west-1",
+            "interRegionMBps": 20,
+            "intraRegionMBps": 160.5,
+            "spawnSeconds": 5,
+            "origin": "configured",
+        }
+    )
+    found = DynamoProfileStore(tables["profiles"]).get("t3.small", "us-west-2>eu-west-1")
+    assert found is not None
+    assert (found.inter_region, found.intra_region, found.spawn_seconds) == (20.0, 160.5, 5.0)
+    assert MemoryProfileStore().get("t3.small", "x") is None
+
+
+def test_records_of_the_ends_are_read_as_the_daemon_writes_them(tables: dict[str, Table]) -> None:
+    table, agents = tables["transfers"], DynamoAgentRecords(tables["transfers"])
+    table.put({"transferId": "first", "record": "key#sender", "epoch": 1, "routePublicKey": "k" * 43})
+    table.put({"transferId": "first", "record": "probe#pair-1", "generation": 0, "interRegionMBps": 19.5})
+    table.put({"transferId": "first", "record": "probe#pair-2", "generation": 1, "error": "refused"})
+    document = builders.progress(7).to_json()
+    table.put({"transferId": "first", "record": "progress#sender", "sequence": 7, "document": document})
+    assert agents.route_key("first") == "k" * 43
+    assert agents.progress("first", "sender") == builders.progress(7)
+    assert [(r.path_id, r.inter_region, r.error) for r in agents.probe_results("first")] == [
+        ("pair-1", 19.5, None),
+        ("pair-2", 0.0, "refused"),
+    ]

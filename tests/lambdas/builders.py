@@ -1,0 +1,196 @@
+"""Documents for tests, valid unless a test spoils them."""
+
+from typing import Any
+
+from lambdas.core.chunk import RANGE_SIZE, Chunk, item_key, range_key
+from lambdas.core.estimate import Estimate, FiguresDocument, Row
+from lambdas.core.fleet import Node, NodeState, Role, node_id
+from lambdas.core.progress import Progress
+from lambdas.core.request import TransferRequest
+from lambdas.core.transfer import (
+    AcceptedTransfer,
+    DestinationSurvey,
+    EndMachine,
+    ResolvedPaths,
+    SourceSurvey,
+    Survey,
+    SurveyPart,
+    TransferPlan,
+)
+
+WEST, IRELAND = "us-west-2", "eu-west-1"
+SOURCE_ID, DESTINATION_ID = "i-0aaaaaaaaaaaaaaa1", "i-0bbbbbbbbbbbbbbb2"
+ARN = "arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:first"
+
+
+def request(**changes: Any) -> dict[str, Any]:
+    return {
+        "source": {"instanceId": SOURCE_ID, "region": WEST, "paths": ["/data/set"]},
+        "destination": {"instanceId": DESTINATION_ID, "region": IRELAND, "path": "/restore"},
+        **changes,
+    }
+
+
+def transfer(transfer_id: str = "first", arn: str = ARN, **changes: Any) -> AcceptedTransfer:
+    source = EndMachine(
+        instance_id=SOURCE_ID,
+        region=WEST,
+        availability_zone="us-west-2a",
+        instance_type="m5.large",
+        vpc_id="vpc-source",
+        subnet_id="subnet-source",
+        private_address="10.10.0.1",
+        public_address="54.0.0.1",
+    )
+    destination = source.model_copy(
+        update={
+            "instance_id": DESTINATION_ID,
+            "region": IRELAND,
+            "availability_zone": "eu-west-1a",
+            "vpc_id": "vpc-destination",
+            "subnet_id": "subnet-destination",
+            "private_address": "10.11.0.1",
+            "public_address": "54.1.0.1",
+        }
+    )
+    return AcceptedTransfer(
+        transfer_id=transfer_id,
+        execution_arn=arn,
+        execution_started_at=1000.0,
+        request=TransferRequest.from_document(request(name=transfer_id, **changes)),
+        source=source,
+        destination=destination,
+    )
+
+
+def paths() -> ResolvedPaths:
+    return ResolvedPaths(
+        direct_reachable=True,
+        inter_region="public",
+        source_address="54.0.0.1",
+        receiver_address="54.1.0.1:4600",
+        receiver_inside_address="10.11.0.1:4600",
+    )
+
+
+def estimate(pairs: int = 1, *, pre_test: bool = False, size: int = 10**9) -> Estimate:
+    figures = FiguresDocument(
+        source=160.0,
+        destination=160.0,
+        direct=20.0,
+        pair=20.0,
+        spawn_seconds=5.0,
+        relay_hour_usd=0.1,
+        egress_usd_per_gb=0.02,
+        origin="configured",
+    )
+    rows = [
+        Row(pairs=p, seconds=50.0 / (p + 1), speedup=float(p + 1), cost_usd=0.02 + p / 100, limit="x")
+        for p in range(max(pairs, 1) + 1)
+    ]
+    return Estimate(
+        bytes=size,
+        rows=rows,
+        chosen_pairs=pairs,
+        pre_test=pre_test,
+        reason="asked for",
+        figures=figures,
+        instance_type="t3.small",
+    )
+
+
+def survey(parts: list[tuple[str, int]] | None = None, *, size: int = 10**9, files: int = 3) -> Survey:
+    return Survey(
+        source=SourceSurvey(
+            schema_version=1,
+            side="source",
+            daemon_version="0.1.0",
+            files=files,
+            directories=0,
+            symlinks=0,
+            skipped=0,
+            bytes=size,
+            largest_file_bytes=size,
+            parts=[SurveyPart(key=key, entries=entries, bytes=1) for key, entries in parts or []],
+            problems=[],
+            problem_count=0,
+        ),
+        destination=DestinationSurvey(
+            schema_version=1,
+            side="destination",
+            daemon_version="0.1.0",
+            free_bytes=10**12,
+            free_inodes=10**6,
+            problems=[],
+            problem_count=0,
+        ),
+    )
+
+
+def plan(transfer_id: str = "first", chunks: int = 4, size: int = 10**9, files: int = 3) -> TransferPlan:
+    return TransferPlan(
+        transfer_id=transfer_id,
+        chunk_size_bytes=1 << 20,
+        chunks=chunks,
+        range_size=RANGE_SIZE,
+        last_phase_chunks=0,
+        bytes=size,
+        files=files,
+        manifest_parts=[],
+        lanes_per_path=2,
+    )
+
+
+def chunk(number: int = 0, transfer_id: str = "first", **changes: Any) -> Chunk:
+    whole = Chunk(
+        range_key=range_key(transfer_id, number // RANGE_SIZE),
+        item_key=item_key(number),
+        chunk=number,
+        state="PENDING",
+        attempt=1,
+        phase=0,
+        manifest_key="m",
+        manifest_start=0,
+        manifest_end=1,
+        bytes=100,
+        files=1,
+    )
+    return whole.model_copy(update=changes)
+
+
+def node(
+    role: Role = "source", slot: int = 1, generation: int = 0, state: NodeState = "SPAWNED", **changes: Any
+) -> Node:
+    west = role == "source"
+    whole = Node(
+        transfer_id="first",
+        node_id=node_id(role, slot, generation),
+        role=role,
+        slot=slot,
+        generation=generation,
+        state=state,
+        instance_id=f"i-{'a' if west else 'b'}{slot:07d}{generation}",
+        instance_type="t3.small",
+        region=WEST if west else IRELAND,
+        availability_zone="us-west-2a" if west else "eu-west-1a",
+        market="on-demand",
+        private_address=f"10.{10 if west else 11}.1.{slot}",
+        public_address=f"54.{0 if west else 1}.1.{slot}",
+        requested_at=1000.0,
+    )
+    return whole.model_copy(update=changes)
+
+
+def progress(sequence: int = 1, *, sent: int = 0, rate: float = 20.0, failed: int = 0, epoch: int = 1) -> Progress:
+    return Progress(
+        schema_version=1,
+        epoch=epoch,
+        sequence=sequence,
+        bytes=sent,
+        chunks=0,
+        files=0,
+        failed_chunks=failed,
+        rate=rate,
+        at=1000.0,
+        lanes=[],
+    )

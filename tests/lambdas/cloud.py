@@ -1,0 +1,304 @@
+"""A cloud in memory: machines that boot, agents that answer, and a clock that only moves when somebody waits."""
+
+import base64
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from lambdas.adapters.memory import (
+    MemoryAgentRecords,
+    MemoryChunkStore,
+    MemoryNodeStore,
+    MemoryPathLocks,
+    MemoryProfileStore,
+    MemoryTokenStore,
+    MemoryTransferStore,
+)
+from lambdas.adapters.ports import (
+    CommandResult,
+    DocumentName,
+    Instance,
+    LaunchError,
+    LaunchRequest,
+    NotManagedError,
+)
+from lambdas.adapters.world import World
+from lambdas.core.commands import Command, encode
+from lambdas.core.rules import Rule
+from lambdas.runtime.env import DaemonAsset, Environment
+from tests.lambdas.builders import DESTINATION_ID, IRELAND, SOURCE_ID, WEST
+
+BOOT_SECONDS, AGENT_SECONDS = 3.0, 2.0
+
+
+class FakeClock:
+    """Time passes only in `sleep`; `at` runs something when its second has come."""
+
+    def __init__(self) -> None:
+        self.time = 1000.0
+        self._due: list[tuple[float, Callable[[], None]]] = []
+
+    def now(self) -> float:
+        return self.time
+
+    def monotonic(self) -> float:
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        self.time += seconds
+        for due in [entry for entry in self._due if entry[0] <= self.time]:
+            self._due.remove(due)
+            due[1]()
+
+    def at(self, seconds: float, action: Callable[[], None]) -> None:
+        self._due.append((self.time + seconds, action))
+
+
+@dataclass
+class Machine:
+    instance: Instance
+    transfer_id: str
+    role: str
+    launched: float
+    boots: bool = True
+    agent: bool = True
+
+
+class MemoryCompute:
+    """EC2 of one region; `refusals` maps an instance type to EC2's error code."""
+
+    def __init__(self, region: str, clock: FakeClock) -> None:
+        self.region, self._clock = region, clock
+        self.machines: dict[str, Machine] = {}
+        self.refusals: dict[str, str] = {}
+        self.capacity: dict[str, int] = {}
+        self.launches: list[LaunchRequest] = []
+        self.terminated: list[str] = []
+        self.on_launch: Callable[[], None] = lambda: None
+        self.immortal = False
+        self._tokens: dict[str, list[str]] = {}
+
+    def add(self, instance_id: str, private: str, public: str | None, *, state: str = "running") -> Machine:
+        network = "source" if self.region == WEST else "destination"
+        instance = Instance(
+            instance_id, state, "m5.large", f"{self.region}a", f"vpc-{network}", f"subnet-{network}", private, public
+        )
+        self.machines[instance_id] = Machine(instance, "", "", -1000.0)
+        return self.machines[instance_id]
+
+    def describe(self, instance_ids: Iterable[str]) -> list[Instance]:
+        return [self._now(self.machines[i]) for i in instance_ids if i in self.machines]
+
+    def of_transfer(self, transfer_id: str) -> list[Instance]:
+        mine = [self._now(m) for m in self.machines.values() if m.transfer_id == transfer_id]
+        return [instance for instance in mine if not instance.gone]
+
+    def launch(self, request: LaunchRequest) -> list[Instance]:
+        self.launches.append(request)
+        if request.client_token not in self._tokens:
+            self._tokens[request.client_token] = self._launch(request)
+        self.on_launch()
+        return [self.machines[i].instance for i in sorted(self._tokens[request.client_token])]
+
+    def _launch(self, request: LaunchRequest) -> list[str]:
+        if code := self.refusals.get(request.instance_type):
+            raise LaunchError(code, "refused by the test")
+        ids = []
+        for _ in range(min(request.count, self.capacity.get(request.instance_type, 99))):
+            n = len(self.machines) + 1
+            net = 10 if self.region == WEST else 11
+            machine = self.add(f"i-{net:x}{n:08x}", f"10.{net}.2.{n}", None, state="pending")
+            machine.transfer_id, machine.role, machine.launched = request.transfer_id, request.role, self._clock.time
+            machine.instance = replace(machine.instance, instance_type=request.instance_type)
+            ids.append(machine.instance.instance_id)
+        return ids
+
+    def terminate(self, instance_ids: Iterable[str]) -> None:
+        for instance_id in instance_ids:
+            self.terminated.append(instance_id)
+            if instance_id in self.machines and not self.immortal:
+                machine = self.machines[instance_id]
+                machine.instance = replace(machine.instance, state="shutting-down")
+
+    def _now(self, machine: Machine) -> Instance:
+        booted = machine.boots and self._clock.time - machine.launched >= BOOT_SECONDS
+        if machine.instance.state == "pending" and booted:
+            public = machine.instance.private_address.replace("10.", "54.", 1)
+            machine.instance = replace(machine.instance, state="running", public_address=public)
+        return machine.instance
+
+
+Script = Callable[[Command | None], CommandResult]
+
+
+def printed(value: object) -> CommandResult:
+    return CommandResult(True, "Success", f"some log\n{json.dumps(value)}\n", "")
+
+
+def failed(error: str, status: str = "Failed") -> CommandResult:
+    return CommandResult(False, status, "", error)
+
+
+class MemoryCommands:
+    """SSM of one region; `scripts` says what a document does, by (document, instance) or by document."""
+
+    def __init__(self, compute: MemoryCompute, clock: FakeClock) -> None:
+        self._compute, self._clock = compute, clock
+        self.scripts: dict[tuple[str, str] | str, Script] = {}
+        self.sent: list[tuple[DocumentName, str, Command | None]] = []
+        self._results: dict[str, CommandResult] = {}
+
+    def online(self, instance_ids: Iterable[str]) -> set[str]:
+        ready = BOOT_SECONDS + AGENT_SECONDS
+        machines = {i: self._compute.machines[i] for i in instance_ids if i in self._compute.machines}
+        return {
+            i
+            for i, m in machines.items()
+            if m.agent and m.instance.state == "running" and self._clock.time - m.launched >= ready
+        }
+
+    def send(self, document: DocumentName, instance_id: str, transfer_id: str, command: Command | None) -> str:
+        if instance_id not in self.online([instance_id]):
+            raise NotManagedError(instance_id)
+        decoded = None
+        if command is not None:
+            text = encode(command)
+            decoded = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        self.sent.append((document, instance_id, decoded))
+        script = self.scripts.get((document, instance_id)) or self.scripts.get(document)
+        command_id = f"command-{len(self.sent)}"
+        self._results[command_id] = script(decoded) if script else printed({"ok": True})
+        return command_id
+
+    def result(self, command_id: str, _instance_id: str) -> CommandResult | None:
+        return self._results[command_id]
+
+
+class MemoryGroups:
+    """Security groups of one region: those of the deployment in both VPCs."""
+
+    def __init__(self, names: tuple[str, ...] = ("cpt-endpoint", "cpt-relay")) -> None:
+        self.names = names
+        self.admitted: list[Rule] = []
+
+    def find(self, name: str, vpc_id: str) -> str | None:
+        return f"{vpc_id}/{name}" if name in self.names else None
+
+    def admit(self, group_id: str, address: str, transfer_id: str) -> None:
+        if not any((rule.group_id, rule.address) == (group_id, address) for rule in self.admitted):
+            self.admitted.append(Rule(group_id, f"sgr-{len(self.admitted)}", address, transfer_id))
+
+    def rules(self) -> list[Rule]:
+        return list(self.admitted)
+
+    def revoke(self, rules: Iterable[Rule]) -> None:
+        gone = {rule.rule_id for rule in rules}
+        self.admitted = [rule for rule in self.admitted if rule.rule_id not in gone]
+
+
+@dataclass
+class MemoryObjects:
+    objects: dict[str, bytes] = field(default_factory=dict)
+
+    def put(self, key: str, body: bytes) -> None:
+        self.objects[key] = body
+
+    def lines(self, key: str) -> Iterator[bytes]:
+        yield from self.objects[key].splitlines()
+
+    def keys(self, prefix: str) -> list[str]:
+        return sorted(key for key in self.objects if key.startswith(prefix))
+
+    def delete(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            self.objects.pop(key, None)
+
+
+@dataclass
+class MemoryEvents:
+    put_events: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+    def put(self, kind: str, detail: dict[str, Any]) -> None:
+        self.put_events.append((kind, detail))
+
+
+@dataclass
+class MemoryExecutions:
+    answers: list[tuple[str, Any]] = field(default_factory=list)
+    statuses: dict[str, str] = field(default_factory=dict)
+
+    def succeed(self, token: str, output: dict[str, Any]) -> bool:
+        self.answers.append(("success", (token, output)))
+        return True
+
+    def fail(self, token: str, error: str, cause: str) -> bool:
+        self.answers.append(("failure", (token, error, cause)))
+        return True
+
+    def heartbeat(self, token: str) -> bool:
+        self.answers.append(("heartbeat", token))
+        return True
+
+    def status(self, execution_arn: str) -> str | None:
+        return self.statuses.get(execution_arn, "RUNNING")
+
+
+class Cloud:
+    """Two regions with an end machine each."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.clock = FakeClock()
+        self.compute = {region: MemoryCompute(region, self.clock) for region in (WEST, IRELAND)}
+        self.commands = {region: MemoryCommands(self.compute[region], self.clock) for region in (WEST, IRELAND)}
+        self.groups = {region: MemoryGroups() for region in (WEST, IRELAND)}
+        self.compute[WEST].add(SOURCE_ID, "10.10.0.1", "54.0.0.1")
+        self.compute[IRELAND].add(DESTINATION_ID, "10.11.0.1", "54.1.0.1")
+        self.transfers, self.locks, self.agents = MemoryTransferStore(), MemoryPathLocks(), MemoryAgentRecords()
+        self.chunks, self.nodes, self.profiles = MemoryChunkStore(), MemoryNodeStore(), MemoryProfileStore()
+        self.tokens, self.objects, self.events = MemoryTokenStore(), MemoryObjects(), MemoryEvents()
+        self.executions = MemoryExecutions()
+        self.world = World(
+            env=replace(ENVIRONMENT, **settings),
+            transfers=self.transfers,
+            locks=self.locks,
+            agents=self.agents,
+            chunks=self.chunks,
+            nodes=self.nodes,
+            profiles=self.profiles,
+            tokens=self.tokens,
+            compute=lambda region: self.compute[region],
+            commands=lambda region: self.commands[region],
+            groups=lambda region: self.groups[region],
+            objects=self.objects,
+            events=self.events,
+            executions=self.executions,
+            clock=self.clock,
+        )
+
+    def alive(self) -> list[str]:
+        """Ids of relays that are not terminated."""
+        machines = [machine for compute in self.compute.values() for machine in compute.machines.values()]
+        return [m.instance.instance_id for m in machines if m.transfer_id and not m.instance.gone]
+
+
+ENVIRONMENT = Environment(
+    deployment="cpt",
+    home_region=WEST,
+    regions=(WEST, IRELAND),
+    instance_types=("t3.small", "t3.medium"),
+    max_pairs=8,
+    pre_test_seconds=2.0,
+    inter_region_path="internet",
+    transfers_table="cpt-transfers",
+    chunks_table="cpt-chunks",
+    nodes_table="cpt-nodes",
+    profiles_table="cpt-profiles",
+    control_tokens_table="cpt-control-tokens",
+    idempotency_table="cpt-idempotency",
+    control_bucket="cpt-control-000000000000-us-west-2",
+    event_bus="cpt",
+    state_machine="cpt-transfer",
+    daemon_assets={region: DaemonAsset(f"s3://assets-{region}/d", "0" * 64) for region in (WEST, IRELAND)},
+    poll_seconds=1.0,
+)
