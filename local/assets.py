@@ -21,7 +21,9 @@ def check_function(name: str, properties: dict[str, Any], code: Path) -> None:
     """Architecture of native libraries, runtime, unzipped size, environment. Raises AssetRefused."""
     runtime = properties.get("Runtime")
     if runtime not in RUNTIMES:
-        raise AssetRefused(f"function {name}: runtime {runtime} cannot run here; this machine runs {', '.join(RUNTIMES)}")
+        raise AssetRefused(
+            f"function {name}: runtime {runtime} cannot run here; this machine runs {', '.join(RUNTIMES)}"
+        )
     architecture = (properties.get("Architectures") or ["x86_64"])[0]
     size = sum(path.stat().st_size for path in code.rglob("*") if path.is_file())
     if size > UNZIPPED_BYTES:

@@ -160,7 +160,6 @@ def create(stack: Stack, client: Client, account: str) -> dict[str, str]:
     return {item["OutputKey"]: item["OutputValue"] for item in outputs}
 
 
-
 def _filled(text: str, names: dict[str, str]) -> str:
     for name, value in names.items():
         text = text.replace("${" + name + "}", value)

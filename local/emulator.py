@@ -61,6 +61,7 @@ def prepare_environment(config: LocalConfig, state: StateDir, port: int) -> None
         IOT_MTLS_ENABLED="0",
         SFTP_ENABLED="0",
         LOG_LEVEL=os.environ.get("LOG_LEVEL", "WARNING"),
+        LAMBDA_ASYNC_RETRY_BASE_SECONDS=str(config.lambda_retry_seconds),
         TMPDIR=str(state.root / "tmp"),
         AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}",
     )

@@ -37,7 +37,20 @@ def _class(device: str, parent: str, class_id: str, rate: float, ceil: float) ->
     # A burst of 10 ms at the cap: less throttles below it on a busy machine, more shows as a jump in short measurements.
     burst = max(int(ceil * 1e6 * 0.01), 64_000)
     limits = ["rate", _rate(rate), "ceil", _rate(ceil), "burst", str(burst), "cburst", str(burst)]
-    return ["class", "add", "dev", device, "parent", parent, "classid", class_id, "htb", *limits, "quantum", str(QUANTUM)]
+    return [
+        "class",
+        "add",
+        "dev",
+        device,
+        "parent",
+        parent,
+        "classid",
+        class_id,
+        "htb",
+        *limits,
+        "quantum",
+        str(QUANTUM),
+    ]
 
 
 def _rate(mbps: float) -> str:

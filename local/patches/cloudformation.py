@@ -1,6 +1,8 @@
 """Resource types that the emulator's CloudFormation refuses.
 
 AWS creates AWS::SSM::Document and AWS::EC2::SecurityGroupIngress / -Egress; the emulator answers "Unsupported resource type".
+AWS gives a function its dead-letter queue; the emulator drops this property of AWS::Lambda::Function, and keeps a copy of the code for each
+function, also where all share one asset.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import json
 from typing import Any
 
 from ministack.core.responses import get_account_id, get_region
-from ministack.services import ec2
+from ministack.services import ec2, lambda_svc
 from ministack.services.cloudformation import provisioners
 
 from local.patches import ssm_documents
@@ -20,7 +22,9 @@ Properties = dict[str, Any]
 
 
 def install() -> None:
-    """Register the types."""
+    """Register the types, complete the function's."""
+    function = provisioners._RESOURCE_HANDLERS["AWS::Lambda::Function"]
+    function["create"] = _create_function(function["create"])
     provisioners._RESOURCE_HANDLERS.update(
         {
             "AWS::SSM::Document": {"create": _create_document, "delete": _delete_document},
@@ -36,6 +40,21 @@ def install() -> None:
             },
         }
     )
+
+
+def _create_function(create: Any) -> Any:
+    codes: dict[str, bytes] = {}
+
+    def wrapped(logical_id: str, properties: Properties, stack: str) -> Created:
+        created: Created = create(logical_id, properties, stack)
+        function = lambda_svc._functions[created[0]]
+        if "DeadLetterConfig" in properties:
+            function["config"]["DeadLetterConfig"] = properties["DeadLetterConfig"]
+        digest = function["config"]["CodeSha256"]
+        function["code_zip"] = codes.setdefault(digest, function["code_zip"])
+        return created
+
+    return wrapped
 
 
 def _create_document(logical_id: str, properties: Properties, stack: str) -> Created:
@@ -59,7 +78,9 @@ def _delete_document(physical_id: str, properties: Properties) -> None:
 def _create_rule(side: str, logical_id: str, properties: Properties) -> Created:
     group = ec2._security_groups[properties["GroupId"]]
     group[side].extend(provisioners._ec2_sg_permissions([properties]))
-    digest = hashlib.sha256(f"{get_account_id()}{get_region()}{logical_id}{json.dumps(properties)}".encode()).hexdigest()
+    digest = hashlib.sha256(
+        f"{get_account_id()}{get_region()}{logical_id}{json.dumps(properties)}".encode()
+    ).hexdigest()
     rule_id = f"sgr-0{digest[:16]}"
     return rule_id, {"Id": rule_id}
 

@@ -173,7 +173,8 @@ def install(fleet: Fleet, state: StateDir) -> None:
     ec2._ACTION_MAP["TerminateInstances"] = launcher.terminate_instances
     for action in ("StopInstances", "StartInstances", "RebootInstances"):
         ec2._ACTION_MAP[action] = lambda params: _refuse(
-            "UnsupportedOperation", "The local cloud launches and terminates instances; it does not stop or restart them."
+            "UnsupportedOperation",
+            "The local cloud launches and terminates instances; it does not stop or restart them.",
         )
 
 
@@ -194,6 +195,3 @@ def _role_of(profile: dict[str, str] | None) -> str | None:
 
 def _refuse(code: str, message: str, status: int = 400) -> Response:
     return ec2._error(code, ec2._esc(message), status)  # type: ignore[no-any-return]
-
-
-

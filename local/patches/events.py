@@ -22,7 +22,9 @@ _invoke_target = eventbridge._invoke_target
 _dispatch_to_event_bus = eventbridge._dispatch_to_event_bus
 
 
-def emit(account: str, region: str, source: str, detail_type: str, detail: dict[str, Any], resources: list[str]) -> None:
+def emit(
+    account: str, region: str, source: str, detail_type: str, detail: dict[str, Any], resources: list[str]
+) -> None:
     """Put an event of an AWS service on the default bus of `region`."""
     entry = {"Source": source, "DetailType": detail_type, "Detail": json.dumps(detail), "Resources": resources}
     with request_scope(account, region):

@@ -24,8 +24,20 @@ NETWORK: dict[str, dict[str, tuple[float, float]]] = {
         "4xlarge": (6.25, 12.5),
         "8xlarge": (12.5, 12.5),
     },
-    "m6in": {"large": (3.125, 25), "xlarge": (6.25, 30), "2xlarge": (12.5, 40), "4xlarge": (25, 50), "8xlarge": (50, 50)},
-    "c6in": {"large": (3.125, 25), "xlarge": (6.25, 30), "2xlarge": (12.5, 40), "4xlarge": (25, 50), "8xlarge": (50, 50)},
+    "m6in": {
+        "large": (3.125, 25),
+        "xlarge": (6.25, 30),
+        "2xlarge": (12.5, 40),
+        "4xlarge": (25, 50),
+        "8xlarge": (50, 50),
+    },
+    "c6in": {
+        "large": (3.125, 25),
+        "xlarge": (6.25, 30),
+        "2xlarge": (12.5, 40),
+        "4xlarge": (25, 50),
+        "8xlarge": (50, 50),
+    },
     "m7g": {
         "medium": (0.52, 12.5),
         "large": (0.937, 12.5),

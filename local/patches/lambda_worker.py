@@ -46,7 +46,9 @@ def main() -> None:
     except BaseException as error:  # noqa: BLE001 - AWS reports whatever an import raises
         traceback.print_exc()
         failed = "Runtime.ImportModuleError" if isinstance(error, ImportError) else type(error).__name__
-        answers.write(json.dumps({"status": "error", "error": f"Unable to import {module}: {error}", "errorType": failed}) + "\n")
+        answers.write(
+            json.dumps({"status": "error", "error": f"Unable to import {module}: {error}", "errorType": failed}) + "\n"
+        )
         return
     answers.write('{"status": "ready"}\n')
     for line in sys.stdin:

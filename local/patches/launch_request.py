@@ -95,7 +95,8 @@ def _template(params: dict[str, Any]) -> dict[str, Any]:
                 f"At least one of the launch templates specified in the request does not exist: {name}",
             )
         raise LaunchRefused(
-            "InvalidLaunchTemplateId.NotFound", f"The specified launch template, with template ID {template_id}, does not exist."
+            "InvalidLaunchTemplateId.NotFound",
+            f"The specified launch template, with template ID {template_id}, does not exist.",
         )
     wanted = ec2._p(params, "LaunchTemplate.Version") or "$Default"
     number = {"$Default": template["DefaultVersionNumber"], "$Latest": template["LatestVersionNumber"]}.get(

@@ -37,7 +37,9 @@ def install(fleet: Fleet) -> None:
 
 def apply(fleet: Fleet, instance: Instance) -> None:
     """Compile the groups of one instance to its firewall."""
-    fleet.backend.apply_rules(instance, ruleset(_rules(instance, "IpPermissions"), _rules(instance, "IpPermissionsEgress")))
+    fleet.backend.apply_rules(
+        instance, ruleset(_rules(instance, "IpPermissions"), _rules(instance, "IpPermissionsEgress"))
+    )
 
 
 def _wrap(action: str, side: str, original: Any, fleet: Fleet) -> Any:

@@ -16,7 +16,13 @@ import uuid
 from datetime import UTC, datetime
 from typing import Any
 
-from ministack.core.responses import AccountRegionScopedDict, error_response_json, get_account_id, get_region, json_response
+from ministack.core.responses import (
+    AccountRegionScopedDict,
+    error_response_json,
+    get_account_id,
+    get_region,
+    json_response,
+)
 from ministack.services import ec2, ssm
 
 from local.instances.fleet import Fleet
@@ -70,7 +76,9 @@ class RunCommand:
         script = ssm_documents.script_of(document["Content"], data.get("Parameters") or {})
         ids = data.get("InstanceIds") or self._targets(data.get("Targets") or [])
         if not 1 <= len(ids) <= MOST_INSTANCES:
-            raise DocumentRefused("ValidationException", f"InstanceIds: 1 to {MOST_INSTANCES} instances, not {len(ids)}")
+            raise DocumentRefused(
+                "ValidationException", f"InstanceIds: 1 to {MOST_INSTANCES} instances, not {len(ids)}"
+            )
         instances = [self._online(instance_id) for instance_id in ids]
         now = time.time()
         command_id = str(uuid.uuid4())
@@ -158,7 +166,11 @@ class RunCommand:
     def _targets(self, targets: list[Json]) -> list[str]:
         found = []
         for instance in self._fleet.live():
-            if instance.region == get_region() and instance.online and all(_matches(instance, item) for item in targets):
+            if (
+                instance.region == get_region()
+                and instance.online
+                and all(_matches(instance, item) for item in targets)
+            ):
                 found.append(instance.instance_id)
         return found
 

@@ -142,7 +142,9 @@ def script_of(content: dict[str, Any], given: dict[str, list[str]]) -> Script:
             raise DocumentRefused("InvalidParameters", f"Parameter {name} is not defined in the document")
     values = {name: _value(name, declared[name], given.get(name)) for name in declared}
     environment = {
-        f"SSM_{name}": _text(value) for name, value in values.items() if declared[name].get("interpolationType") == "ENV_VAR"
+        f"SSM_{name}": _text(value)
+        for name, value in values.items()
+        if declared[name].get("interpolationType") == "ENV_VAR"
     }
     lines: list[str] = []
     timeout: float = DEFAULT_SECONDS

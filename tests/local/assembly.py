@@ -1,0 +1,264 @@
+"""A small cloud assembly, written by hand, for the probes: what `cdk synth` writes, with one function and one state machine."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+HOME, OTHER = "us-west-2", "eu-west-1"
+ASSET = "probe-code"
+CODE = '''
+import json, os, sys, time
+
+import boto3
+
+
+class NoCapacity(Exception):
+    pass
+
+
+calls = 0
+
+
+def handler(event, context):
+    global calls
+    calls += 1
+    action = event.get("action") or event.get("detail", {}).get("action", "note")
+    if action == "raise":
+        raise NoCapacity(event["message"])
+    if action == "sleep":
+        time.sleep(event["seconds"])
+    if action == "large":
+        return "x" * event["bytes"]
+    if action == "identity":
+        return {
+            "arn": boto3.client("sts").get_caller_identity()["Arn"],
+            "paths": sys.path,
+            "environment": dict(os.environ),
+            "pid": os.getpid(),
+            "calls": calls,
+            "remaining": context.get_remaining_time_in_millis(),
+        }
+    if action == "import":
+        __import__(event["module"])
+    if action == "forbidden":
+        boto3.client("dynamodb").scan(TableName="probe-secret")
+    if action == "note":
+        boto3.client("dynamodb").put_item(
+            TableName=os.environ["TABLE"],
+            Item={"id": {"S": context.aws_request_id}, "event": {"S": json.dumps(event)}},
+        )
+    if action == "token":
+        boto3.client("dynamodb").put_item(
+            TableName=os.environ["TABLE"], Item={"id": {"S": event["name"]}, "token": {"S": event["token"]}}
+        )
+    print("a line of log")
+    return {"echo": event, "calls": calls}
+'''
+
+
+def write(target: Path) -> Path:
+    """Write the assembly into `target`."""
+    code = target / f"asset.{ASSET}"
+    code.mkdir(parents=True)
+    (code / "probe.py").write_text(CODE)
+    stacks = {"probe-control": (HOME, control()), "probe-other": (OTHER, region()), "probe-home": (HOME, region())}
+    artifacts = {}
+    for name, (where, template) in stacks.items():
+        (target / f"{name}.template.json").write_text(json.dumps(template))
+        destination = {"bucketName": f"cdk-hnb659fds-assets-${{AWS::AccountId}}-{where}", "objectKey": f"{ASSET}.zip"}
+        asset = {"source": {"path": code.name, "packaging": "zip"}, "destinations": {"here": destination}}
+        (target / f"{name}.assets.json").write_text(json.dumps({"files": {ASSET: asset}}))
+        artifacts[name] = {
+            "type": "aws:cloudformation:stack",
+            "environment": f"aws://unknown-account/{where}",
+            "properties": {"templateFile": f"{name}.template.json"},
+            "dependencies": [] if name == "probe-control" else ["probe-control"],
+        }
+    (target / "manifest.json").write_text(json.dumps({"version": "38.0.0", "artifacts": artifacts}))
+    return target
+
+
+def control() -> dict[str, Any]:
+    """Function, tables, bus with a rule and dead letters, schedule, state machine."""
+    return {
+        "Resources": {
+            "Table": table("probe-events"),
+            "Secret": table("probe-secret"),
+            "Dead": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "probe-dead"}},
+            "Role": role("lambda.amazonaws.com", "probe-function", [
+                {"Effect": "Allow", "Action": ["dynamodb:PutItem"], "Resource": {"Fn::GetAtt": ["Table", "Arn"]}},
+                {"Effect": "Allow", "Action": ["sqs:SendMessage"], "Resource": "*"},
+            ]),
+            "Function": {
+                "Type": "AWS::Lambda::Function",
+                "Properties": {
+                    "FunctionName": "probe",
+                    "Handler": "probe.handler",
+                    "Runtime": "python3.11",
+                    "Architectures": ["x86_64"],
+                    "Timeout": 2,
+                    "Role": {"Fn::GetAtt": ["Role", "Arn"]},
+                    "Code": {
+                        "S3Bucket": {"Fn::Sub": "cdk-hnb659fds-assets-${AWS::AccountId}-us-west-2"},
+                        "S3Key": f"{ASSET}.zip",
+                    },
+                    "Environment": {"Variables": {"TABLE": {"Ref": "Table"}}},
+                    "DeadLetterConfig": {"TargetArn": {"Fn::GetAtt": ["Dead", "Arn"]}},
+                },
+            },
+            "Invoked": {
+                "Type": "AWS::Lambda::Permission",
+                "Properties": {
+                    "FunctionName": {"Ref": "Function"},
+                    "Action": "lambda:InvokeFunction",
+                    "Principal": "events.amazonaws.com",
+                },
+            },
+            "Bus": {"Type": "AWS::Events::EventBus", "Properties": {"Name": "probe"}},
+            "Rule": rule({"EventBusName": {"Ref": "Bus"}, "EventPattern": {"source": ["probe", "aws.ec2", "aws.ssm"]}}, [
+                {"Arn": {"Fn::GetAtt": ["Function", "Arn"]}, "Id": "function"},
+            ], "probe-rule"),
+            "Lost": rule({"EventBusName": {"Ref": "Bus"}, "EventPattern": {"source": ["probe.lost"]}}, [
+                {
+                    "Arn": {"Fn::Sub": "arn:aws:lambda:us-west-2:${AWS::AccountId}:function:absent"},
+                    "Id": "absent",
+                    "DeadLetterConfig": {"Arn": {"Fn::GetAtt": ["Dead", "Arn"]}},
+                },
+            ], "probe-lost"),
+            "States": rule({"EventPattern": {"source": ["aws.states"]}}, [
+                {"Arn": {"Fn::GetAtt": ["Function", "Arn"]}, "Id": "function"},
+            ], "probe-states"),
+            "MachineRole": role("states.amazonaws.com", "probe-machine", [
+                {"Effect": "Allow", "Action": "lambda:InvokeFunction", "Resource": {"Fn::GetAtt": ["Function", "Arn"]}},
+            ]),
+        },
+        "Outputs": {
+            "FunctionArn": {"Value": {"Fn::GetAtt": ["Function", "Arn"]}},
+            "MachineRoleArn": {"Value": {"Fn::GetAtt": ["MachineRole", "Arn"]}},
+            "DeadUrl": {"Value": {"Ref": "Dead"}},
+        },
+    }  # fmt: skip
+
+
+def region() -> dict[str, Any]:
+    """Document, launch template, network with rules as resources of their own, forwarding to the bus of the home region."""
+    parameters = {
+        "Image": {
+            "Type": "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>",
+            "Default": "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64",
+        }
+    }
+    tags = [{"Key": "from-template", "Value": "yes"}]
+    return {
+        "Parameters": parameters,
+        "Resources": {
+            "Document": {"Type": "AWS::SSM::Document", "Properties": {"Name": "probe-document", "Content": DOCUMENT}},
+            "Vpc": {"Type": "AWS::EC2::VPC", "Properties": {"CidrBlock": "10.10.0.0/16"}},
+            "Subnet": {
+                "Type": "AWS::EC2::Subnet",
+                "Properties": {
+                    "VpcId": {"Ref": "Vpc"},
+                    "CidrBlock": "10.10.0.0/20",
+                    "AvailabilityZone": {"Fn::Select": [1, {"Fn::GetAZs": ""}]},
+                },
+            },
+            "Group": {
+                "Type": "AWS::EC2::SecurityGroup",
+                "Properties": {"GroupName": "cpt-endpoint", "GroupDescription": "ends", "VpcId": {"Ref": "Vpc"}},
+            },
+            "Ingress": {
+                "Type": "AWS::EC2::SecurityGroupIngress",
+                "Properties": {"GroupId": {"Ref": "Group"}, "IpProtocol": "tcp", "FromPort": 22, "ToPort": 22,
+                               "CidrIp": "192.0.2.1/32"},
+            },
+            "Role": role("ec2.amazonaws.com", {"Fn::Sub": "probe-relay-${AWS::Region}"}, []),
+            "Profile": {
+                "Type": "AWS::IAM::InstanceProfile",
+                "Properties": {
+                    "InstanceProfileName": {"Fn::Sub": "probe-relay-${AWS::Region}"},
+                    "Roles": [{"Ref": "Role"}],
+                },
+            },
+            "Template": {
+                "Type": "AWS::EC2::LaunchTemplate",
+                "Properties": {
+                    "LaunchTemplateName": "probe-relay",
+                    "LaunchTemplateData": {
+                        "ImageId": {"Ref": "Image"},
+                        "IamInstanceProfile": {"Arn": {"Fn::GetAtt": ["Profile", "Arn"]}},
+                        "TagSpecifications": [{"ResourceType": "instance", "Tags": tags}],
+                        "UserData": {"Fn::Base64": USER_DATA},
+                    },
+                },
+            },
+            "ForwardRole": role("events.amazonaws.com", {"Fn::Sub": "probe-forward-${AWS::Region}"}, []),
+            "Forward": rule({"EventPattern": {"source": ["aws.ec2", "aws.ssm"]}}, [
+                {
+                    "Arn": {"Fn::Sub": "arn:aws:events:us-west-2:${AWS::AccountId}:event-bus/probe"},
+                    "Id": "bus",
+                    "RoleArn": {"Fn::GetAtt": ["ForwardRole", "Arn"]},
+                },
+            ], "probe-forward"),
+        },
+        "Outputs": {
+            "GroupId": {"Value": {"Ref": "Group"}},
+            "SubnetId": {"Value": {"Ref": "Subnet"}},
+        },
+    }  # fmt: skip
+
+
+USER_DATA = '#!/bin/bash\nshutdown -P +720\ndate >"$HOME/booted"\n'
+
+DOCUMENT = {
+    "schemaVersion": "2.2",
+    "parameters": {
+        "Name": {"type": "String", "allowedPattern": "^[a-z $;]+$", "interpolationType": "ENV_VAR"},
+        "Plain": {"type": "String", "default": "plain"},
+        "Seconds": {"type": "String", "default": "10"},
+        "Script": {"type": "String", "default": "true"},
+    },
+    "mainSteps": [
+        {
+            "action": "aws:runShellScript",
+            "name": "run",
+            "inputs": {
+                "timeoutSeconds": "{{ Seconds }}",
+                "runCommand": ['echo "$SSM_Name"', 'echo "{{ Name }} {{ Plain }}"', "{{ Script }}"],
+            },
+        }
+    ],
+}
+
+
+def table(name: str) -> dict[str, Any]:
+    """A table with the key `id`."""
+    return {
+        "Type": "AWS::DynamoDB::Table",
+        "Properties": {
+            "TableName": name,
+            "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        },
+    }
+
+
+def role(service: str, name: Any, statements: list[dict[str, Any]]) -> dict[str, Any]:
+    """A role for a service with one inline policy."""
+    trust = {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}
+    policies = [
+        {"PolicyName": "probe", "PolicyDocument": {"Version": "2012-10-17", "Statement": statements}}
+    ] if statements else []  # fmt: skip
+    return {
+        "Type": "AWS::IAM::Role",
+        "Properties": {
+            "RoleName": name,
+            "AssumeRolePolicyDocument": {"Version": "2012-10-17", "Statement": [trust]},
+            "Policies": policies,
+        },
+    }
+
+
+def rule(properties: dict[str, Any], targets: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    """A rule with targets."""
+    return {"Type": "AWS::Events::Rule", "Properties": {"Name": name, "Targets": targets, **properties}}

@@ -1,0 +1,94 @@
+"""One local cloud for all probes of a session; each test works on instances and executions of its own."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.cloud import LocalCloud
+from local.config import LocalConfig
+from tests.local import assembly
+from tests.local.assembly import HOME
+
+SETTINGS = {
+    "port": 0,
+    "bootSeconds": 0.1,
+    "ssmRegistrationSeconds": 0.05,
+    "lambdaRetrySeconds": 0.05,
+    "spotGraceSeconds": 0.2,
+    "invocationDoesNotExist": 1,
+    "notFoundAfterLaunch": 1,
+    "caps": {
+        "interRegionMBps": 20,
+        "intraRegionMBps": 160,
+        "byType": {"c7gn.large": {"interRegionMBps": 40}},
+        "launches": [{"tag": "role", "value": "relay", "every": 2, "factor": 0.25}],
+    },
+    "latency": {"remoteRegionSeconds": 0.03, "ssmSeconds": 0.02},
+}
+
+
+@pytest.fixture(scope="session")
+def assembly_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small assembly."""
+    return assembly.write(tmp_path_factory.mktemp("assembly with space") / "cdk.out")
+
+
+@pytest.fixture(scope="session")
+def cloud(tmp_path_factory: pytest.TempPathFactory, assembly_path: Path) -> Iterator[LocalCloud]:
+    """The running cloud, process mode."""
+    settings = LocalConfig.model_validate(SETTINGS)
+    with LocalCloud(settings, tmp_path_factory.mktemp("state with space"), assembly_path) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def vm(cloud: LocalCloud) -> str:
+    """An instance of the home region that is online."""
+    return cloud.launch_vm(HOME, "probe")
+
+
+@pytest.fixture
+def shell(cloud: LocalCloud) -> Callable[..., dict[str, Any]]:
+    """Runs a script on an instance by Run Command and returns the finished invocation."""
+
+    def run(instance_id: str, script: str, region: str = HOME, **options: Any) -> dict[str, Any]:
+        answer = cloud.client("ssm", region).send_command(
+            InstanceIds=[instance_id],
+            DocumentName="AWS-RunShellScript",
+            Parameters={"commands": [script], **options},
+        )
+        return finished(cloud, answer["Command"]["CommandId"], instance_id, region)
+
+    return run
+
+
+def finished(cloud: LocalCloud, command_id: str, instance_id: str, region: str = HOME) -> dict[str, Any]:
+    """The invocation once it has ended."""
+    ssm = cloud.client("ssm", region)
+
+    def look() -> dict[str, Any] | None:
+        try:
+            found: dict[str, Any] = ssm.get_command_invocation(CommandId=command_id, InstanceId=instance_id)
+        except ssm.exceptions.InvocationDoesNotExist:
+            return None
+        return None if found["Status"] in ("Pending", "InProgress") else found
+
+    return cloud.wait_for(look, 30)
+
+
+def invoke(cloud: LocalCloud, **event: Any) -> tuple[str | None, Any]:
+    """Invoke the probe function: its FunctionError and its payload."""
+    answer = cloud.client("lambda").invoke(FunctionName="probe", Payload=json.dumps(event))
+    return answer.get("FunctionError"), json.loads(answer["Payload"].read())
+
+
+def noted(cloud: LocalCloud, **wanted: Any) -> list[dict[str, Any]]:
+    """Events that the probe function has written down and whose detail has these values."""
+    items = cloud.client("dynamodb").scan(TableName="probe-events")["Items"]
+    events = [json.loads(item["event"]["S"]) for item in items if "event" in item]
+    return [
+        event for event in events if all(event.get("detail", {}).get(key) == value for key, value in wanted.items())
+    ]

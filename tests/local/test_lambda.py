@@ -1,0 +1,96 @@
+"""Functions run as the real runtime runs them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from local.assets import AssetRefused, check_function
+from local.cloud import LocalCloud
+from tests.local.conftest import invoke
+
+
+def test_function_runs_under_its_own_role(cloud: LocalCloud) -> None:
+    _, answer = invoke(cloud, action="identity")
+    assert ":assumed-role/probe-function/" in answer["arn"]
+
+
+def test_function_sees_its_asset_and_the_runtime_and_nothing_else(cloud: LocalCloud) -> None:
+    _, answer = invoke(cloud, action="identity")
+    assert not [path for path in answer["paths"] if "site-packages" in path]
+    assert answer["environment"]["AWS_ENDPOINT_URL"] == cloud.endpoint
+    assert "HOME" not in answer["environment"]
+    error, answer = invoke(cloud, action="import", module="pydantic")
+    assert (error, answer["errorType"]) == ("Unhandled", "ModuleNotFoundError")
+
+
+def test_error_type_is_the_class_of_the_exception_and_the_process_stays_warm(cloud: LocalCloud) -> None:
+    before = invoke(cloud, action="identity")[1]
+    error, answer = invoke(cloud, action="raise", message='no "capacity"')
+    assert (error, answer["errorType"], answer["errorMessage"]) == ("Unhandled", "NoCapacity", 'no "capacity"')
+    assert answer["stackTrace"]
+    after = invoke(cloud, action="identity")[1]
+    assert (after["pid"], after["calls"]) == (before["pid"], before["calls"] + 2)
+
+
+def test_timeout_ends_the_process(cloud: LocalCloud) -> None:
+    before = invoke(cloud, action="identity")[1]
+    assert 0 < before["remaining"] <= 2000
+    error, answer = invoke(cloud, action="sleep", seconds=20)
+    assert (error, answer["errorType"]) == ("Unhandled", "Sandbox.Timedout")
+    assert "Task timed out after 2.00 seconds" in answer["errorMessage"]
+    assert invoke(cloud, action="identity")[1]["pid"] != before["pid"]
+
+
+def test_result_above_six_megabytes_is_refused(cloud: LocalCloud) -> None:
+    error, answer = invoke(cloud, action="large", bytes=6 * 1024 * 1024)
+    assert (error, answer["errorType"]) == ("Unhandled", "Function.ResponseSizeTooLarge")
+
+
+def test_policy_of_the_role_is_enforced(cloud: LocalCloud) -> None:
+    error, answer = invoke(cloud, action="forbidden")
+    assert (error, answer["errorType"]) == ("Unhandled", "ClientError")
+    assert "AccessDenied" in answer["errorMessage"]
+
+
+def test_asynchronous_failure_is_retried_twice_then_goes_to_the_dead_letters(cloud: LocalCloud) -> None:
+    before = invoke(cloud, action="identity")[1]["calls"]
+    message = {"action": "raise", "message": "asynchronous"}
+    cloud.client("lambda").invoke(FunctionName="probe", InvocationType="Event", Payload=json.dumps(message))
+    sqs = cloud.client("sqs")
+    url = cloud.outputs["probe-control"]["DeadUrl"]
+    dead = cloud.wait_for(lambda: sqs.receive_message(QueueUrl=url).get("Messages"), 10)
+    assert "asynchronous" in dead[0]["Body"]
+    sqs.delete_message(QueueUrl=url, ReceiptHandle=dead[0]["ReceiptHandle"])
+    assert invoke(cloud, action="identity")[1]["calls"] == before + 4
+
+
+def test_log_is_kept_in_a_file_and_in_cloudwatch(cloud: LocalCloud) -> None:
+    invoke(cloud, action="none")
+    assert "a line of log" in (cloud.state.logs / "lambda/probe.log").read_text()
+    events = cloud.client("logs").filter_log_events(logGroupName="/aws/lambda/probe", filterPattern="line")["events"]
+    assert events
+
+
+@pytest.mark.parametrize(
+    ("machine", "properties", "reason"),
+    [
+        (183, {}, "native.so is built for arm64, the function is declared x86_64"),
+        (62, {"Architectures": ["arm64"]}, "native.so is built for x86_64, the function is declared arm64"),
+        (62, {"Runtime": "python3.14"}, "runtime python3.14"),
+        (62, {"Environment": {"Variables": {"A": "x" * 4096}}}, "environment of 4097 bytes; Lambda takes 4096"),
+    ],
+)
+def test_asset_that_lambda_would_refuse_is_refused(
+    tmp_path: Path, machine: int, properties: dict[str, object], reason: str
+) -> None:
+    (tmp_path / "native.so").write_bytes(b"\x7fELF" + bytes(14) + machine.to_bytes(2, "little"))
+    with pytest.raises(AssetRefused, match=reason):
+        check_function("probe", {"Runtime": "python3.11", **properties}, tmp_path)
+
+
+def test_asset_above_250_megabytes_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(250 * 1024 * 1024 + 1)
+    with pytest.raises(AssetRefused, match="262144001 bytes unzipped"):
+        check_function("probe", {"Runtime": "python3.11"}, tmp_path)

@@ -1,0 +1,129 @@
+"""Run Command really runs our documents on instances."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from local.cloud import LocalCloud
+from tests.local.assembly import HOME, OTHER
+from tests.local.conftest import finished, noted
+
+Shell = Callable[..., dict[str, Any]]
+
+
+def send(cloud: LocalCloud, vm: str, **parameters: str) -> str:
+    answer = cloud.client("ssm").send_command(
+        InstanceIds=[vm], DocumentName="probe-document", Parameters={key: [value] for key, value in parameters.items()}
+    )
+    return str(answer["Command"]["CommandId"])
+
+
+def test_parameters_arrive_as_variables_and_as_text(cloud: LocalCloud, vm: str) -> None:
+    done = finished(cloud, send(cloud, vm, Name="a $b; c", Plain="{x}"), vm)
+    assert (done["Status"], done["ResponseCode"]) == ("Success", 0)
+    assert done["StandardOutputContent"] == "a $b; c\na $b; c {x}\n"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ({"Name": "UPPER"}, "does not match the pattern"),
+        ({}, "Name is required"),
+        ({"Name": "a", "More": "b"}, "More is not defined"),
+    ],
+)
+def test_bad_parameters_are_refused(cloud: LocalCloud, vm: str, parameters: dict[str, str], reason: str) -> None:
+    with pytest.raises(ClientError, match=f"InvalidParameters.*{reason}"):
+        send(cloud, vm, **parameters)
+
+
+def test_unknown_document_is_refused(cloud: LocalCloud, vm: str) -> None:
+    with pytest.raises(ClientError, match="InvalidDocument"):
+        cloud.client("ssm").send_command(InstanceIds=[vm], DocumentName="absent")
+
+
+def test_instance_of_another_region_is_not_known(cloud: LocalCloud, vm: str) -> None:
+    with pytest.raises(ClientError, match="InvalidInstanceId"):
+        cloud.client("ssm", OTHER).send_command(
+            InstanceIds=[vm], DocumentName="AWS-RunShellScript", Parameters={"commands": ["true"]}
+        )
+
+
+def test_invocation_may_not_exist_right_after_sending(cloud: LocalCloud, vm: str) -> None:
+    command = send(cloud, vm, Name="a")
+    with pytest.raises(ClientError, match="InvocationDoesNotExist"):
+        cloud.client("ssm").get_command_invocation(CommandId=command, InstanceId=vm)
+    assert finished(cloud, command, vm)["Status"] == "Success"
+
+
+def test_exit_code_and_standard_error_are_the_scripts(shell: Shell, vm: str) -> None:
+    done = shell(vm, "echo trouble >&2; exit 3")
+    assert (done["Status"], done["ResponseCode"], done["StandardErrorContent"]) == ("Failed", 3, "trouble\n")
+
+
+def test_output_is_kept_up_to_24000_characters(shell: Shell, vm: str) -> None:
+    assert len(shell(vm, "head -c 30000 /dev/zero | tr '\\0' x")["StandardOutputContent"]) == 24_000
+
+
+def test_timeout_kills_the_whole_process_group(cloud: LocalCloud, shell: Shell, vm: str) -> None:
+    done = finished(cloud, send(cloud, vm, Name="a", Seconds="1", Script="sleep 987 & sleep 987"), vm)
+    assert (done["Status"], done["StatusDetails"]) == ("TimedOut", "Execution Timed Out")
+    assert shell(vm, "pgrep -fx 'sleep 987' || echo none")["StandardOutputContent"] == "none\n"
+
+
+def test_command_has_region_and_instance_but_no_keys(shell: Shell, vm: str) -> None:
+    variables = dict(line.split("=", 1) for line in shell(vm, "env")["StandardOutputContent"].splitlines())
+    assert (variables["AWS_SSM_REGION_NAME"], variables["AWS_SSM_INSTANCE_ID"]) == (HOME, vm)
+    assert not {"AWS_ACCESS_KEY_ID", "AWS_DEFAULT_REGION", "AWS_REGION"} & set(variables)
+
+
+def test_status_changes_are_events_on_the_forwarded_bus(cloud: LocalCloud, vm: str) -> None:
+    command = send(cloud, vm, Name="a")
+    finished(cloud, command, vm)
+    statuses = cloud.wait_for(lambda: len(found := noted(cloud, **{"command-id": command})) == 2 and found, 10)
+    assert {event["detail"]["status"] for event in statuses} == {"InProgress", "Success"}
+    assert {event["detail-type"] for event in statuses} == {"EC2 Command Invocation Status-change Notification"}
+
+
+def test_invocations_are_listed(cloud: LocalCloud, vm: str) -> None:
+    command = send(cloud, vm, Name="a")
+    finished(cloud, command, vm)
+    found = cloud.client("ssm").list_command_invocations(CommandId=command, Details=True)["CommandInvocations"]
+    assert [(item["InstanceId"], item["Status"]) for item in found] == [(vm, "Success")]
+    assert found[0]["CommandPlugins"][0]["Output"].startswith("a\n")
+
+
+def test_documents_are_regional_and_can_be_made_by_hand(cloud: LocalCloud) -> None:
+    ssm = cloud.client("ssm")
+    content = '{"schemaVersion": "2.2", "mainSteps": [{"action": "aws:runShellScript", "name": "a", "inputs": {"runCommand": []}}]}'
+    ssm.create_document(Name="by-hand", Content=content, DocumentType="Command")
+    assert ssm.describe_document(Name="by-hand")["Document"]["SchemaVersion"] == "2.2"
+    with pytest.raises(ClientError, match="InvalidDocument"):
+        cloud.client("ssm", OTHER).describe_document(Name="by-hand")
+    with pytest.raises(ClientError, match="InvalidDocumentContent"):
+        ssm.create_document(Name="bad", Content="{", DocumentType="Command")
+    ssm.delete_document(Name="by-hand")
+
+
+def test_image_parameters_are_public_and_regional(cloud: LocalCloud) -> None:
+    found = set()
+    for region in (HOME, OTHER):
+        for architecture in ("x86_64", "arm64"):
+            name = f"/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-{architecture}"
+            image = cloud.client("ssm", region).get_parameter(Name=name)["Parameter"]["Value"]
+            described = cloud.client("ec2", region).describe_images(ImageIds=[image])["Images"][0]
+            assert described["Architecture"] == architecture
+            found.add(image)
+    assert len(found) == 4
+
+
+def test_units_are_detached_and_found_by_pattern(shell: Shell, vm: str) -> None:
+    started = shell(vm, "systemd-run --unit=cpt-a-1 --collect --property=LimitNOFILE=9 --setenv=X=1 sh -c 'echo $X; exec sleep 654'")
+    assert started["Status"] == "Success"
+    again = shell(vm, "systemd-run --unit=cpt-a-1 sleep 1")
+    assert "already loaded" in again["StandardErrorContent"]
+    assert shell(vm, "systemctl is-active cpt-a-1; journalctl -u cpt-a-1 -n 5 --no-pager")["StandardOutputContent"] == "active\n1\n"
+    assert shell(vm, "systemctl stop 'cpt-*-1'; systemctl is-active cpt-a-1")["StandardOutputContent"] == "inactive\n"
+    assert shell(vm, "pgrep -fx 'sleep 654' || echo none")["StandardOutputContent"] == "none\n"
