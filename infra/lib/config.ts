@@ -51,7 +51,7 @@ const CIDR = /^10\.(25[0-5]|2[0-4]\d|1?\d?\d)\.0\.0\/16$/;
 // An Arm family has a `g` after its generation (c7gn, t4g); g4dn has it before. a1 is the exception.
 const ARM = /^([a-z]+\d+[a-z]*g[a-z]*|a1)\./;
 const INSTANCE_TYPE = /^[a-z0-9-]+\.[a-z0-9-]+$/;
-// 10 × 260 bytes of DAEMON_ASSETS and 1 KB of names stay under the 4 KB that Lambda allows for a function's environment.
+// 10 × 260 bytes of DAEMON_ASSETS and 1 KB of names stay under the 4 KB that Lambda allows for an environment.
 const MAX_REGIONS = 10;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -76,7 +76,12 @@ export function readSettings(context: unknown): Settings {
   const value = (key: string): unknown => raw[key] ?? (DEFAULTS as Json)[key];
   const interRegionPath = oneOf('cpt.interRegionPath', value('interRegionPath'), ['internet', 'peering'] as const);
   return {
-    name: matching('cpt.name', value('name'), /^[a-z][a-z0-9-]{0,19}$/, 'write up to 20 lower-case letters, digits and dashes, e.g. "cpt"'),
+    name: matching(
+      'cpt.name',
+      value('name'),
+      /^[a-z][a-z0-9-]{0,19}$/,
+      'write up to 20 lower-case letters, digits and dashes, e.g. "cpt"',
+    ),
     homeRegion: regionName('cpt.homeRegion', raw.homeRegion),
     regions: readRegions(raw.regions, interRegionPath),
     instanceTypes: readInstanceTypes(value('instanceTypes')),
@@ -91,18 +96,30 @@ export function readSettings(context: unknown): Settings {
 function readRegions(value: unknown, interRegionPath: Settings['interRegionPath']): RegionSettings[] {
   const entries = Object.entries(asObject('cpt.regions', value));
   if (entries.length === 0 || entries.length > MAX_REGIONS) {
-    throw new ConfigurationError('cpt.regions', value, `name 1 to ${MAX_REGIONS} regions, e.g. {"us-west-2": {}, "eu-west-1": {}}`);
+    throw new ConfigurationError(
+      'cpt.regions',
+      value,
+      `name 1 to ${MAX_REGIONS} regions, e.g. {"us-west-2": {}, "eu-west-1": {}}`,
+    );
   }
   const regions = entries.map(([region, entry], index) => readRegion(region, entry, index));
   const blocks = regions.flatMap(({ network }) => (network.kind === 'new' ? [network.cidr] : []));
   const twice = blocks.find((cidr, index) => blocks.indexOf(cidr) !== index);
   if (twice !== undefined) {
-    throw new ConfigurationError('cpt.regions.*.cidr', twice, 'give each region a block of its own, e.g. "10.42.0.0/16"');
+    throw new ConfigurationError(
+      'cpt.regions.*.cidr',
+      twice,
+      'give each region a block of its own, e.g. "10.42.0.0/16"',
+    );
   }
   const unpeered = regions.find(({ network }) => network.kind === 'new');
   if (interRegionPath === 'peering' && unpeered !== undefined) {
-    throw new ConfigurationError('cpt.interRegionPath', interRegionPath,
-      `it needs peered VPCs, and cpt.regions.${unpeered.region} names none: give its vpcId, availabilityZones and subnetIds, or write "internet"`);
+    throw new ConfigurationError(
+      'cpt.interRegionPath',
+      interRegionPath,
+      `it needs peered VPCs, and cpt.regions.${unpeered.region} names none: ` +
+        'give its vpcId, availabilityZones and subnetIds, or write "internet"',
+    );
   }
   return regions;
 }
@@ -113,16 +130,40 @@ function readRegion(region: string, value: unknown, index: number): RegionSettin
   const raw = asObject(key, value);
   if (raw.vpcId === undefined) {
     refuseUnknown(key, raw, ['cidr'], 'a region without vpcId gets a new VPC and takes only "cidr"');
-    const cidr = matching(`${key}.cidr`, raw.cidr ?? `10.${10 + index}.0.0/16`, CIDR, 'write a block of the form "10.N.0.0/16"');
+    const cidr = matching(
+      `${key}.cidr`,
+      raw.cidr ?? `10.${10 + index}.0.0/16`,
+      CIDR,
+      'write a block of the form "10.N.0.0/16"',
+    );
     return { region, network: { kind: 'new', cidr } };
   }
   refuseUnknown(key, raw, ['vpcId', 'availabilityZones', 'subnetIds']);
-  const subnetIds = textList(`${key}.subnetIds`, raw.subnetIds, /^subnet-[0-9a-f]{8,17}$/, '["subnet-0123456789abcdef0"]');
-  const availabilityZones = textList(`${key}.availabilityZones`, raw.availabilityZones, /^[a-z]{2}(-[a-z]+)+-[0-9][a-z]$/, `["${region}a"]`);
+  const subnetIds = textList(
+    `${key}.subnetIds`,
+    raw.subnetIds,
+    /^subnet-[0-9a-f]{8,17}$/,
+    '["subnet-0123456789abcdef0"]',
+  );
+  const availabilityZones = textList(
+    `${key}.availabilityZones`,
+    raw.availabilityZones,
+    /^[a-z]{2}(-[a-z]+)+-[0-9][a-z]$/,
+    `["${region}a"]`,
+  );
   if (availabilityZones.length !== subnetIds.length) {
-    throw new ConfigurationError(`${key}.availabilityZones`, availabilityZones, `name the zone of each of the ${subnetIds.length} subnets, in their order`);
+    throw new ConfigurationError(
+      `${key}.availabilityZones`,
+      availabilityZones,
+      `name the zone of each of the ${subnetIds.length} subnets, in their order`,
+    );
   }
-  const vpcId = matching(`${key}.vpcId`, raw.vpcId, /^vpc-[0-9a-f]{8,17}$/, 'write the id of a VPC, e.g. "vpc-0123456789abcdef0"');
+  const vpcId = matching(
+    `${key}.vpcId`,
+    raw.vpcId,
+    /^vpc-[0-9a-f]{8,17}$/,
+    'write the id of a VPC, e.g. "vpc-0123456789abcdef0"',
+  );
   return { region, network: { kind: 'existing', vpcId, availabilityZones, subnetIds } };
 }
 
@@ -130,7 +171,11 @@ function readInstanceTypes(value: unknown): string[] {
   const types = textList('cpt.instanceTypes', value, INSTANCE_TYPE, '["c6in.large"]');
   const arm = types.find((type) => ARM.test(type));
   if (arm !== undefined) {
-    throw new ConfigurationError('cpt.instanceTypes', arm, 'the relay image is x86-64; use an x86-64 type, e.g. "c6in.large"');
+    throw new ConfigurationError(
+      'cpt.instanceTypes',
+      arm,
+      'the relay image is x86-64; use an x86-64 type, e.g. "c6in.large"',
+    );
   }
   return types;
 }
@@ -140,7 +185,11 @@ function parseText(context: unknown): unknown {
   try {
     return JSON.parse(context);
   } catch {
-    throw new ConfigurationError('cpt', context, 'write JSON, e.g. -c cpt=\'{"homeRegion": "us-west-2", "regions": {"us-west-2": {}}}\'');
+    throw new ConfigurationError(
+      'cpt',
+      context,
+      'write JSON, e.g. -c cpt=\'{"homeRegion": "us-west-2", "regions": {"us-west-2": {}}}\'',
+    );
   }
 }
 
@@ -151,7 +200,12 @@ function asObject(key: string, value: unknown): Json {
   return value as Json;
 }
 
-function refuseUnknown(key: string, raw: Json, known: readonly string[], why = `the keys are ${known.join(', ')}`): void {
+function refuseUnknown(
+  key: string,
+  raw: Json,
+  known: readonly string[],
+  why = `the keys are ${known.join(', ')}`,
+): void {
   const unknown = Object.keys(raw).find((name) => !known.includes(name));
   if (unknown !== undefined) throw new ConfigurationError(`${key}.${unknown}`, raw[unknown], `no such key; ${why}`);
 }

@@ -28,9 +28,17 @@ export class ControlStack extends Stack {
     this.output('StateMachineArn', stateMachine.stateMachineArn, 'Start an execution of this to start a transfer');
     this.output('ControlBucketName', bucket.bucketName, 'Listings, manifests and reports');
     this.output('EventBusName', bus.eventBusName, 'Events of transfers');
-    this.output('EndpointPolicyArn', policy.managedPolicyArn, 'Attach this to the roles of source and destination machines');
+    this.output(
+      'EndpointPolicyArn',
+      policy.managedPolicyArn,
+      'Attach this to the roles of source and destination machines',
+    );
     for (const [name, table] of Object.entries(tables)) {
-      this.output(`${pascalCase(name.replaceAll('-', '_'))}TableName`, table.tableName, `Table of ${name.replaceAll('-', ' ')}`);
+      this.output(
+        `${pascalCase(name.replaceAll('-', '_'))}TableName`,
+        table.tableName,
+        `Table of ${name.replaceAll('-', ' ')}`,
+      );
     }
   }
 

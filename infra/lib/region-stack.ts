@@ -28,7 +28,11 @@ export class RegionStack extends Stack {
     new EventForwarding(this, 'Events', settings);
     this.output('VpcId', network.vpc.vpcId, 'VPC in which ends and relays are');
     this.output('SubnetIds', network.subnetIds.join(','), 'Subnets of relays');
-    this.output('EndpointSecurityGroupId', network.endpointGroup.securityGroupId, 'Attach this group to source and destination machines');
+    this.output(
+      'EndpointSecurityGroupId',
+      network.endpointGroup.securityGroupId,
+      'Attach this group to source and destination machines',
+    );
     this.output('RelaySecurityGroupId', network.relayGroup.securityGroupId, 'Group of the relays');
   }
 

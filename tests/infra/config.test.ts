@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { ConfigurationError, readSettings } from '../../infra/lib/config';
 import { shippedContext, TWO_REGIONS } from './synthesis';
 
-const EXISTING = { vpcId: 'vpc-0123456789abcdef0', availabilityZones: ['us-west-2a'], subnetIds: ['subnet-0123456789abcdef0'] };
+const EXISTING = {
+  vpcId: 'vpc-0123456789abcdef0',
+  availabilityZones: ['us-west-2a'],
+  subnetIds: ['subnet-0123456789abcdef0'],
+};
 
 describe('settings', () => {
   it('are those of cdk.json where a user changes nothing', () => {
@@ -20,12 +24,23 @@ describe('settings', () => {
   });
 
   it('give each region an address block of its own', () => {
-    const { regions } = readSettings({ ...TWO_REGIONS, regions: { 'us-west-2': {}, 'eu-west-1': {}, 'ap-south-1': { cidr: '10.99.0.0/16' } } });
-    expect(regions.map(({ network }) => network.kind === 'new' && network.cidr)).toEqual(['10.10.0.0/16', '10.11.0.0/16', '10.99.0.0/16']);
+    const { regions } = readSettings({
+      ...TWO_REGIONS,
+      regions: { 'us-west-2': {}, 'eu-west-1': {}, 'ap-south-1': { cidr: '10.99.0.0/16' } },
+    });
+    expect(regions.map(({ network }) => network.kind === 'new' && network.cidr)).toEqual([
+      '10.10.0.0/16',
+      '10.11.0.0/16',
+      '10.99.0.0/16',
+    ]);
   });
 
   it('take an existing VPC', () => {
-    const { regions } = readSettings({ ...TWO_REGIONS, interRegionPath: 'peering', regions: { 'us-west-2': EXISTING } });
+    const { regions } = readSettings({
+      ...TWO_REGIONS,
+      interRegionPath: 'peering',
+      regions: { 'us-west-2': EXISTING },
+    });
     expect(regions[0]?.network).toEqual({ kind: 'existing', ...EXISTING });
   });
 });
@@ -39,11 +54,30 @@ describe('a bad setting is refused by key, value and remedy', () => {
     ['regions as a list', { regions: ['us-west-2'] }, 'cpt.regions', '["us-west-2"]'],
     ['an unknown key', { pairs: 3 }, 'cpt.pairs', '3'],
     ['an unknown key of a region', { regions: { 'us-west-2': { vpc: 'x' } } }, 'cpt.regions.us-west-2.vpc', '"x"'],
-    ['a VPC without subnets', { regions: { 'us-west-2': { vpcId: EXISTING.vpcId } } }, 'cpt.regions.us-west-2.subnetIds', 'missing'],
-    ['fewer zones than subnets', { regions: { 'us-west-2': { ...EXISTING, subnetIds: [...EXISTING.subnetIds, 'subnet-0123456789abcdef1'] } } },
-      'cpt.regions.us-west-2.availabilityZones', '["us-west-2a"]'],
-    ['a block twice', { regions: { 'us-west-2': { cidr: '10.11.0.0/16' }, 'eu-west-1': {} } }, 'cpt.regions.*.cidr', '"10.11.0.0/16"'],
-    ['a block of another size', { regions: { 'us-west-2': { cidr: '10.11.0.0/24' } } }, 'cpt.regions.us-west-2.cidr', '"10.11.0.0/24"'],
+    [
+      'a VPC without subnets',
+      { regions: { 'us-west-2': { vpcId: EXISTING.vpcId } } },
+      'cpt.regions.us-west-2.subnetIds',
+      'missing',
+    ],
+    [
+      'fewer zones than subnets',
+      { regions: { 'us-west-2': { ...EXISTING, subnetIds: [...EXISTING.subnetIds, 'subnet-0123456789abcdef1'] } } },
+      'cpt.regions.us-west-2.availabilityZones',
+      '["us-west-2a"]',
+    ],
+    [
+      'a block twice',
+      { regions: { 'us-west-2': { cidr: '10.11.0.0/16' }, 'eu-west-1': {} } },
+      'cpt.regions.*.cidr',
+      '"10.11.0.0/16"',
+    ],
+    [
+      'a block of another size',
+      { regions: { 'us-west-2': { cidr: '10.11.0.0/24' } } },
+      'cpt.regions.us-west-2.cidr',
+      '"10.11.0.0/24"',
+    ],
     ['peering of VPCs that nobody peered', { interRegionPath: 'peering' }, 'cpt.interRegionPath', '"peering"'],
     ['an unknown path', { interRegionPath: 'vpn' }, 'cpt.interRegionPath', '"vpn"'],
     ['an Arm type', { instanceTypes: ['c6in.large', 'c7gn.large'] }, 'cpt.instanceTypes', '"c7gn.large"'],
@@ -72,6 +106,8 @@ describe('a bad setting is refused by key, value and remedy', () => {
   });
 
   it('x86-64 families with a g that is not Graviton’s are accepted', () => {
-    expect(readSettings({ ...TWO_REGIONS, instanceTypes: ['g4dn.xlarge', 'c6in.large'] }).instanceTypes).toContain('g4dn.xlarge');
+    expect(readSettings({ ...TWO_REGIONS, instanceTypes: ['g4dn.xlarge', 'c6in.large'] }).instanceTypes).toContain(
+      'g4dn.xlarge',
+    );
   });
 });

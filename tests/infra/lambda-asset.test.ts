@@ -12,26 +12,39 @@ const LAMBDA_LIMIT = 250 * 1024 * 1024; // unzipped, layers included
 const scratch = path.join(ROOT, '.cache', 'synth');
 mkdirSync(scratch, { recursive: true });
 const outdir = mkdtempSync(path.join(scratch, 'asset-'));
-afterAll(() => { rmSync(outdir, { recursive: true, force: true }); });
+afterAll(() => {
+  rmSync(outdir, { recursive: true, force: true });
+});
 
 function bundle(): string {
   const app = new App({ outdir, analyticsReporting: false });
-  new lambda.Function(new Stack(app, 'Stack'), 'Any', { runtime: lambda.Runtime.PYTHON_3_11, handler: 'any.any', code: pythonCode() });
+  new lambda.Function(new Stack(app, 'Stack'), 'Any', {
+    runtime: lambda.Runtime.PYTHON_3_11,
+    handler: 'any.any',
+    code: pythonCode(),
+  });
   app.synth();
-  const folder = readdirSync(outdir).find((name) => name.startsWith('asset.') && statSync(path.join(outdir, name)).isDirectory());
+  const folder = readdirSync(outdir).find(
+    (name) => name.startsWith('asset.') && statSync(path.join(outdir, name)).isDirectory(),
+  );
   return path.join(outdir, folder ?? 'no asset folder');
 }
 
 describe('the asset of the Lambdas', () => {
   const folder = bundle();
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => statSync(path.join(folder, file)).isFile());
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    statSync(path.join(folder, file)).isFile(),
+  );
 
   it('has the sources, the contracts and the locked packages, and not what the runtime has', () => {
     const top = new Set(readdirSync(folder));
-    for (const name of ['lambdas', 'contracts', 'pydantic', 'aws_lambda_powertools', 'aws_xray_sdk']) expect(top).toContain(name);
+    for (const name of ['lambdas', 'contracts', 'pydantic', 'aws_lambda_powertools', 'aws_xray_sdk'])
+      expect(top).toContain(name);
     for (const name of ['boto3', 'botocore', 'urllib3']) expect(top).not.toContain(name);
     expect(files).toContain(path.join('contracts', 'transfer-request.schema.json'));
-    expect(files.filter((file) => file.startsWith('lambdas') && !file.endsWith('.py') && !file.endsWith('requirements.txt'))).toEqual([]);
+    expect(
+      files.filter((file) => file.startsWith('lambdas') && !file.endsWith('.py') && !file.endsWith('requirements.txt')),
+    ).toEqual([]);
   });
 
   it('has native code for x86-64 only', () => {
@@ -50,7 +63,12 @@ describe('the asset of the Lambdas', () => {
   });
 
   it('keeps every requirement but those of the runtime, with its hashes', () => {
-    const text = 'attrs==1 \\\n    --hash=sha256:a\n    # via x\nbotocore==2 \\\n    --hash=sha256:b\nurllib3==2 ; python_version >= "3"\nwrapt==3 \\\n    --hash=sha256:c\n';
-    expect(withoutRuntimePackages(text)).toBe('attrs==1 \\\n    --hash=sha256:a\n    # via x\nwrapt==3 \\\n    --hash=sha256:c\n');
+    const text =
+      'attrs==1 \\\n    --hash=sha256:a\n    # via x\n' +
+      'botocore==2 \\\n    --hash=sha256:b\nurllib3==2 ; python_version >= "3"\n' +
+      'wrapt==3 \\\n    --hash=sha256:c\n';
+    expect(withoutRuntimePackages(text)).toBe(
+      'attrs==1 \\\n    --hash=sha256:a\n    # via x\nwrapt==3 \\\n    --hash=sha256:c\n',
+    );
   });
 });

@@ -21,7 +21,11 @@ describe('cdk-nag’s AwsSolutions checks', () => {
   });
 
   it('find nothing with an existing VPC either', () => {
-    const existing = { vpcId: 'vpc-0123456789abcdef0', availabilityZones: ['us-west-2a'], subnetIds: ['subnet-0123456789abcdef0'] };
+    const existing = {
+      vpcId: 'vpc-0123456789abcdef0',
+      availabilityZones: ['us-west-2a'],
+      subnetIds: ['subnet-0123456789abcdef0'],
+    };
     expect(() => synthesize({ regions: { 'us-west-2': existing, 'eu-west-1': {} } }, { nag: true })).not.toThrow();
   });
 
@@ -37,7 +41,8 @@ describe('cdk-nag’s AwsSolutions checks', () => {
 
   it('a wildcard without a reason stops the synthesis', () => {
     const { app } = synthesize();
-    expect(() => { acknowledgeWildcards(app, [{ actions: ['s3:GetObject'], resources: ['arn:aws:s3:::any/*'] }]); })
-      .toThrow('s3:GetObject on arn:aws:s3:::any/* needs a reason');
+    expect(() => {
+      acknowledgeWildcards(app, [{ actions: ['s3:GetObject'], resources: ['arn:aws:s3:::any/*'] }]);
+    }).toThrow('s3:GetObject on arn:aws:s3:::any/* needs a reason');
   });
 });

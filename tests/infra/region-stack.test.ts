@@ -3,7 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { DOCUMENTS } from '../../infra/lib/names';
 import { resources, statements, synthesize, text } from './synthesis';
 
-const EXISTING = { vpcId: 'vpc-0123456789abcdef0', availabilityZones: ['us-west-2a'], subnetIds: ['subnet-0123456789abcdef0'] };
+const EXISTING = {
+  vpcId: 'vpc-0123456789abcdef0',
+  availabilityZones: ['us-west-2a'],
+  subnetIds: ['subnet-0123456789abcdef0'],
+};
 const shipped = synthesize();
 
 describe.each(['us-west-2', 'eu-west-1'])('region %s', (region) => {
@@ -40,13 +44,25 @@ describe.each(['us-west-2', 'eu-west-1'])('region %s', (region) => {
   });
 
   it('gives relays the SSM agent’s calls and their program, and nothing else', () => {
-    const role = Object.entries(resources(template, 'AWS::IAM::Role')).find(([, { RoleName }]) => RoleName === `cpt-relay-${region}`)?.[0];
+    const role = Object.entries(resources(template, 'AWS::IAM::Role')).find(
+      ([, { RoleName }]) => RoleName === `cpt-relay-${region}`,
+    )?.[0];
     const granted = Object.values(resources(template, 'AWS::IAM::Policy'))
       .filter(({ Roles }) => (Roles as unknown[]).map(text).includes(`<${role ?? ''}>`))
       .flatMap(({ PolicyDocument }) => statements(PolicyDocument));
-    expect(granted.flatMap(({ actions }) => actions).filter((action) => !/^(ssmmessages:|ssm:UpdateInstanceInformation$)/.test(action))).toEqual(['s3:GetObject']);
-    const [objects] = granted.filter(({ actions }) => actions.includes('s3:GetObject')).map((statement) => statement.resources);
-    expect(objects).toEqual([expect.stringMatching(new RegExp(`:s3:::cdk-hnb659fds-assets-<AWS::AccountId>-${region}/[0-9a-f]{64}`)) as unknown]);
+    expect(
+      granted
+        .flatMap(({ actions }) => actions)
+        .filter((action) => !/^(ssmmessages:|ssm:UpdateInstanceInformation$)/.test(action)),
+    ).toEqual(['s3:GetObject']);
+    const [objects] = granted
+      .filter(({ actions }) => actions.includes('s3:GetObject'))
+      .map((statement) => statement.resources);
+    expect(objects).toEqual([
+      expect.stringMatching(
+        new RegExp(`:s3:::cdk-hnb659fds-assets-<AWS::AccountId>-${region}/[0-9a-f]{64}`),
+      ) as unknown,
+    ]);
     template.hasResourceProperties('AWS::IAM::InstanceProfile', { InstanceProfileName: `cpt-relay-${region}` });
   });
 
@@ -55,22 +71,29 @@ describe.each(['us-west-2', 'eu-west-1'])('region %s', (region) => {
     expect(rule).toMatchObject({ Name: 'cpt-forward-ec2', EventPattern: { source: ['aws.ec2'] } });
     const [target] = rule?.Targets as { Arn: unknown; RoleArn: unknown; DeadLetterConfig: { Arn: unknown } }[];
     expect(text(target?.Arn)).toBe('arn:<AWS::Partition>:events:us-west-2:<AWS::AccountId>:event-bus/cpt');
-    expect(resources(template, 'AWS::SQS::Queue')).toHaveProperty(text(target?.DeadLetterConfig.Arn).replace(/^<(.*)\.Arn>$/, '$1'));
+    expect(resources(template, 'AWS::SQS::Queue')).toHaveProperty(
+      text(target?.DeadLetterConfig.Arn).replace(/^<(.*)\.Arn>$/, '$1'),
+    );
     expect(target?.RoleArn).toBeDefined();
   });
 
   it('has public subnets in two zones and no NAT gateway', () => {
-    expect(Object.values(resources(template, 'AWS::EC2::Subnet')).map(({ MapPublicIpOnLaunch }) => MapPublicIpOnLaunch)).toEqual([true, true]);
+    expect(
+      Object.values(resources(template, 'AWS::EC2::Subnet')).map(({ MapPublicIpOnLaunch }) => MapPublicIpOnLaunch),
+    ).toEqual([true, true]);
     template.resourceCountIs('AWS::EC2::NatGateway', 0);
   });
 
   it('outputs what ends are attached to', () => {
-    for (const name of ['VpcId', 'SubnetIds', 'EndpointSecurityGroupId', 'RelaySecurityGroupId']) template.hasOutput(name, {});
+    for (const name of ['VpcId', 'SubnetIds', 'EndpointSecurityGroupId', 'RelaySecurityGroupId'])
+      template.hasOutput(name, {});
   });
 });
 
 it('regions are apart: distinct address blocks, no name of one in the other', () => {
-  const blocks = ['us-west-2', 'eu-west-1'].map((region) => Object.values(resources(shipped.region(region), 'AWS::EC2::VPC'))[0]?.CidrBlock);
+  const blocks = ['us-west-2', 'eu-west-1'].map(
+    (region) => Object.values(resources(shipped.region(region), 'AWS::EC2::VPC'))[0]?.CidrBlock,
+  );
   expect(new Set(blocks).size).toBe(2);
   expect(JSON.stringify(shipped.region('us-west-2').toJSON())).not.toContain('eu-west-1');
 });
@@ -80,14 +103,17 @@ it('a third region comes from the context alone', () => {
   region('ap-south-1').hasResourceProperties('AWS::EC2::LaunchTemplate', { LaunchTemplateName: 'cpt-relay' });
   expect(Object.keys(resources(region('ap-south-1'), 'AWS::SSM::Document'))).toHaveLength(DOCUMENTS.length);
   const [first] = Object.values(resources(control, 'AWS::Lambda::Function'));
-  expect((first?.Environment as { Variables: { REGIONS: string } }).Variables.REGIONS).toBe('["us-west-2","eu-west-1","ap-south-1"]');
+  expect((first?.Environment as { Variables: { REGIONS: string } }).Variables.REGIONS).toBe(
+    '["us-west-2","eu-west-1","ap-south-1"]',
+  );
 });
 
 it('an existing VPC gets the groups and nothing more', () => {
   const { region, control } = synthesize({ regions: { 'us-west-2': EXISTING } });
   const template = region('us-west-2');
   for (const type of ['AWS::EC2::VPC', 'AWS::EC2::Subnet', 'AWS::EC2::Route']) template.resourceCountIs(type, 0);
-  for (const { VpcId } of Object.values(resources(template, 'AWS::EC2::SecurityGroup'))) expect(VpcId).toBe(EXISTING.vpcId);
+  for (const { VpcId } of Object.values(resources(template, 'AWS::EC2::SecurityGroup')))
+    expect(VpcId).toBe(EXISTING.vpcId);
   expect(JSON.stringify(control.toJSON())).toContain(`subnet/${EXISTING.subnetIds[0] ?? ''}`);
 });
 

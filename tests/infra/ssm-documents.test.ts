@@ -1,6 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import * as path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { documentContent, documentScript } from '../../infra/lib/constructs/relay-commands';
@@ -32,13 +41,23 @@ describe('documents', () => {
   it('only cpt-stop does without a command and a daemon', () => {
     expect(Object.keys(contentOf('stop').parameters)).toEqual(['TransferId']);
     for (const document of DOCUMENTS.filter((name) => name !== 'stop')) {
-      expect(Object.keys(contentOf(document).parameters)).toEqual(['TransferId', 'Command', 'DaemonUri', 'DaemonSha256', 'DaemonRegion']);
+      expect(Object.keys(contentOf(document).parameters)).toEqual([
+        'TransferId',
+        'Command',
+        'DaemonUri',
+        'DaemonSha256',
+        'DaemonRegion',
+      ]);
     }
   });
 
   it.each([
-    ['TransferId', 'demo-1', '../etc'], ['TransferId', 'a', 'a;reboot'], ['Command', 'eyJhIjoxfQ', '$(reboot)'],
-    ['DaemonUri', 's3://bucket-1/a1', 'https://x/y'], ['DaemonSha256', 'a'.repeat(64), 'a'.repeat(63)], ['DaemonRegion', 'eu-west-1', 'eu-west-1 x'],
+    ['TransferId', 'demo-1', '../etc'],
+    ['TransferId', 'a', 'a;reboot'],
+    ['Command', 'eyJhIjoxfQ', '$(reboot)'],
+    ['DaemonUri', 's3://bucket-1/a1', 'https://x/y'],
+    ['DaemonSha256', 'a'.repeat(64), 'a'.repeat(63)],
+    ['DaemonRegion', 'eu-west-1', 'eu-west-1 x'],
   ])('%s accepts %s and refuses %s', (name, good, bad) => {
     const pattern = new RegExp(contentOf('scan').parameters[name]?.allowedPattern ?? '');
     expect([pattern.test(good), pattern.test(bad)]).toEqual([true, false]);
@@ -46,7 +65,8 @@ describe('documents', () => {
 
   it('no file is longer than 40 lines', () => {
     const folder = path.join(ROOT, 'infra', 'ssm-documents');
-    for (const file of readdirSync(folder)) expect(readFileSync(path.join(folder, file), 'utf8').split('\n').length, file).toBeLessThanOrEqual(41);
+    for (const file of readdirSync(folder))
+      expect(readFileSync(path.join(folder, file), 'utf8').split('\n').length, file).toBeLessThanOrEqual(41);
   });
 });
 
@@ -67,11 +87,24 @@ echo "called $1"; cat "$3"
     writeFileSync(path.join(home, 'daemon'), DAEMON);
     tool('aws', 'echo "$@" >>"$CPT_HOME/aws.log"; for last in "$@"; do :; done; cp "$CPT_HOME/daemon" "$last"');
     // Units of the stand-ins are files; they run in the foreground, so that a test never waits.
-    tool('systemctl', 'unit="$2"; [ "$1" = stop ] || unit="$3"; unit="$CPT_HOME/unit-${unit%.service}"; case "$1" in is-active) test -e "$unit" ;; stop) test -e "$unit" || exit 5; rm "$unit"; echo "$unit" >>"$CPT_HOME/stopped" ;; esac');
-    tool('systemd-run', 'for a in "$@"; do case "$a" in --unit=*) touch "$CPT_HOME/unit-${a#--unit=}";; esac; done; while [ "${1#--}" != "$1" ]; do shift; done; echo start >>"$CPT_HOME/started"; "$@"');
+    tool(
+      'systemctl',
+      `unit="$2"; [ "$1" = stop ] || unit="$3"; unit="$CPT_HOME/unit-\${unit%.service}"
+       case "$1" in
+         is-active) test -e "$unit" ;;
+         stop) test -e "$unit" || exit 5; rm "$unit"; echo "$unit" >>"$CPT_HOME/stopped" ;;
+       esac`,
+    );
+    tool(
+      'systemd-run',
+      `for a in "$@"; do case "$a" in --unit=*) touch "$CPT_HOME/unit-\${a#--unit=}";; esac; done
+       while [ "\${1#--}" != "$1" ]; do shift; done; echo start >>"$CPT_HOME/started"; "$@"`,
+    );
     tool('journalctl', 'echo "the log says why"');
   });
-  afterEach(() => { rmSync(home, { recursive: true, force: true }); });
+  afterEach(() => {
+    rmSync(home, { recursive: true, force: true });
+  });
 
   function tool(name: string, body: string): void {
     const file = path.join(home, 'bin', name);
@@ -79,16 +112,27 @@ echo "called $1"; cat "$3"
     chmodSync(file, 0o755);
   }
 
-  function run(document: Document, command: string, variables: Record<string, string> = {}): { status: number | null; stdout: string; stderr: string } {
+  function run(
+    document: Document,
+    command: string,
+    variables: Record<string, string> = {},
+  ): { status: number | null; stdout: string; stderr: string } {
     return spawnSync('sh', ['-c', documentScript(document)], {
       encoding: 'utf8',
       env: {
-        PATH: `${path.join(home, 'bin')}:${process.env.PATH ?? ''}`, CPT_HOME: home, SSM_TransferId: 'demo', SSM_DaemonUri: 's3://assets/key',
-        SSM_DaemonSha256: SHA, SSM_DaemonRegion: 'eu-west-1', SSM_Command: Buffer.from(command).toString('base64url'), ...variables,
+        PATH: `${path.join(home, 'bin')}:${process.env.PATH ?? ''}`,
+        CPT_HOME: home,
+        SSM_TransferId: 'demo',
+        SSM_DaemonUri: 's3://assets/key',
+        SSM_DaemonSha256: SHA,
+        SSM_DaemonRegion: 'eu-west-1',
+        SSM_Command: Buffer.from(command).toString('base64url'),
+        ...variables,
       },
     });
   }
-  const lines = (file: string): string[] => existsSync(path.join(home, file)) ? readFileSync(path.join(home, file), 'utf8').trim().split('\n') : [];
+  const lines = (file: string): string[] =>
+    existsSync(path.join(home, file)) ? readFileSync(path.join(home, file), 'utf8').trim().split('\n') : [];
 
   it('a foreground document runs the daemon with the decoded command and leaves no file of it', () => {
     const { status, stdout } = run('scan', '{"paths":["/ä ?>"]}');

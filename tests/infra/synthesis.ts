@@ -1,4 +1,4 @@
-/** Templates for tests: the app of cdk.json with some settings changed, synthesized in this process without bundling. */
+/** Templates for tests: the app of cdk.json with some settings changed, synthesized here without bundling. */
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import * as path from 'node:path';
@@ -41,7 +41,8 @@ export function synthesize(changes: Record<string, unknown> = {}, options: { nag
   if (options.nag) Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   try {
     const assembly = app.synth();
-    const template = (name: string): Template => Template.fromJSON(assembly.getStackByName(name).template as Record<string, unknown>);
+    const template = (name: string): Template =>
+      Template.fromJSON(assembly.getStackByName(name).template as Record<string, unknown>);
     const byRegion = new Map([...regions].map(([region, { stackName }]) => [region, template(stackName)]));
     const region = (name: string): Template => {
       const found = byRegion.get(name);
@@ -97,9 +98,31 @@ export function statements(document: unknown): Statement[] {
 
 /** Statements of the role of one function, by the function's name. */
 export function statementsOf(control: Template, functionName: string): Statement[] {
-  const found = Object.values(resources(control, 'AWS::Lambda::Function')).find(({ FunctionName }) => FunctionName === functionName);
+  const found = Object.values(resources(control, 'AWS::Lambda::Function')).find(
+    ({ FunctionName }) => FunctionName === functionName,
+  );
   const role = text(found?.Role).replace(/^<(.*)\.Arn>$/, '$1');
   return Object.values(resources(control, 'AWS::IAM::Policy'))
     .filter(({ Roles }) => (Roles as unknown[]).map(text).includes(`<${role}>`))
     .flatMap(({ PolicyDocument }) => statements(PolicyDocument));
+}
+
+/** Replaces what CloudFormation fills in by text of its real length: 12 digits of an account, a partition, an ARN. */
+export function rendered(_: string, value: unknown): unknown {
+  const intrinsic =
+    typeof value === 'object' &&
+    value !== null &&
+    ['Ref', 'Fn::Join', 'Fn::GetAtt', 'Fn::Sub'].some((key) => key in value);
+  return intrinsic
+    ? text(value)
+        .replaceAll('<AWS::AccountId>', '123456789012')
+        .replaceAll('<AWS::Partition>', 'aws-cn')
+        .replaceAll(/<[^>]+>/g, 'x'.repeat(90))
+    : value;
+}
+
+/** Bytes of a function's variables as Lambda counts them. */
+export function environmentBytes(variables: Record<string, unknown>): number {
+  const values = JSON.parse(JSON.stringify(variables, rendered)) as Record<string, string>;
+  return Object.entries(values).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
 }

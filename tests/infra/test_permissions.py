@@ -139,7 +139,7 @@ class CallGraph:
 
 
 def _ports_used(definition: Definition) -> Iterator[str]:
-    """`world.nodes.of(…)`, `self._world.compute(region).launch(…)`, `groups = world.groups(region)` with `groups.rules()`."""
+    """`world.nodes.of(…)`, `self._world.compute(region).launch(…)`, and `groups.rules()` of a local `groups`."""
     ports = {name.split(".")[0] for name in PORTS}
     for node in ast.walk(definition):
         if not isinstance(node, ast.Attribute):

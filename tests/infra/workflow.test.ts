@@ -21,7 +21,14 @@ const tasks = tasksOf(JSON.parse(ASL) as StateMachine);
 /** `[state name, placeholder of its function]` of each task, in branches too. */
 function tasksOf({ States }: StateMachine): [string, string][] {
   return Object.entries(States).flatMap(([name, state]): [string, string][] => [
-    ...(state.Type === 'Task' ? [[name, /\$\{(\w+)\}/.exec(state.Arguments?.FunctionName ?? state.Resource ?? '')?.[1] ?? ''] as [string, string]] : []),
+    ...(state.Type === 'Task'
+      ? [
+          [name, /\$\{(\w+)\}/.exec(state.Arguments?.FunctionName ?? state.Resource ?? '')?.[1] ?? ''] as [
+            string,
+            string,
+          ],
+        ]
+      : []),
     ...(state.Branches ?? []).flatMap(tasksOf),
   ]);
 }
@@ -30,7 +37,11 @@ describe('one thing has one name', () => {
   it('in every task: state, placeholder of its function, handler', () => {
     expect(tasks.map(([state]) => state.replaceAll(/[ -]/g, '_').toLowerCase()).sort()).toEqual([...STAGES].sort());
     for (const [state, placeholder] of tasks) {
-      expect(placeholder).toBe(functionPlaceholder(STAGES.find((stage) => stage === state.replaceAll(/[ -]/g, '_').toLowerCase()) ?? STAGES[0]));
+      expect(placeholder).toBe(
+        functionPlaceholder(
+          STAGES.find((stage) => stage === state.replaceAll(/[ -]/g, '_').toLowerCase()) ?? STAGES[0],
+        ),
+      );
     }
   });
 
@@ -68,7 +79,9 @@ describe('the state machine', () => {
   const [machine] = Object.values(resources(synthesize().control, 'AWS::StepFunctions::StateMachine'));
 
   it('is valid Amazon States Language', () => {
-    const definition = JSON.parse(ASL.replaceAll(/\$\{\w+\}/g, 'arn:aws:lambda:us-west-2:123456789012:function:any')) as Record<string, unknown>;
+    const definition = JSON.parse(
+      ASL.replaceAll(/\$\{\w+\}/g, 'arn:aws:lambda:us-west-2:123456789012:function:any'),
+    ) as Record<string, unknown>;
     const { isValid, errors } = validateAsl(definition);
     expect(errors).toEqual([]);
     expect(isValid).toBe(true);
@@ -85,10 +98,15 @@ describe('the state machine', () => {
   it('may invoke the functions of its tasks only', () => {
     const { control } = synthesize();
     const functions = resources(control, 'AWS::Lambda::Function');
-    const role = text(Object.values(resources(control, 'AWS::StepFunctions::StateMachine'))[0]?.RoleArn).replace(/^<(.*)\.Arn>$/, '$1');
+    const role = text(Object.values(resources(control, 'AWS::StepFunctions::StateMachine'))[0]?.RoleArn).replace(
+      /^<(.*)\.Arn>$/,
+      '$1',
+    );
     const invoked = Object.values(resources(control, 'AWS::IAM::Policy'))
       .filter(({ Roles }) => (Roles as unknown[]).map(text).includes(`<${role}>`))
-      .flatMap(({ PolicyDocument }) => (PolicyDocument as { Statement: { Action: unknown; Resource: unknown }[] }).Statement)
+      .flatMap(
+        ({ PolicyDocument }) => (PolicyDocument as { Statement: { Action: unknown; Resource: unknown }[] }).Statement,
+      )
       .filter(({ Action }) => [Action].flat().includes('lambda:InvokeFunction'))
       .flatMap(({ Resource }) => [Resource].flat().map(text))
       .map((arn) => functions[arn.replace(/^<(.*)\.Arn>$/, '$1')]?.FunctionName);

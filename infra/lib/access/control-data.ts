@@ -50,7 +50,10 @@ export function listTransferObjects(settings: Settings): Access {
 }
 
 export function putEvents(settings: Settings): Access {
-  return { actions: ['events:PutEvents'], resources: [arn('events', settings.homeRegion, `event-bus/${settings.name}`)] };
+  return {
+    actions: ['events:PutEvents'],
+    resources: [arn('events', settings.homeRegion, `event-bus/${settings.name}`)],
+  };
 }
 
 /** Answers to task tokens. */

@@ -7,15 +7,22 @@ import { Access } from './access';
 
 /** Read-only calls, which EC2 authorises without a resource. */
 export function describe(...what: readonly ('Instances' | 'SecurityGroups' | 'SecurityGroupRules')[]): Access {
-  return { actions: what.map((name) => `ec2:Describe${name}`), resources: ['*'], why: 'EC2 evaluates its Describe actions without a resource' };
+  return {
+    actions: what.map((name) => `ec2:Describe${name}`),
+    resources: ['*'],
+    why: 'EC2 evaluates its Describe actions without a resource',
+  };
 }
 
-/** RunInstances of relays only: our launch template, role, types, tag, encrypted disks and IMDSv2; and the tagging that goes with it. */
+/** RunInstances of relays only: our launch template, role, types, tag, encrypted disks and IMDSv2; and its tagging. */
 export function launchRelays(settings: Settings): Access[] {
   const ec2 = (resource: string): string[] => everywhere(settings, resource);
   const roles = settings.regions.map(({ region }) => relayRoleName(settings, region));
   const run = (resources: readonly string[], why: string, conditions?: Access['conditions']): Access => ({
-    actions: ['ec2:RunInstances'], resources, why, ...(conditions && { conditions }),
+    actions: ['ec2:RunInstances'],
+    resources,
+    why,
+    ...(conditions && { conditions }),
   });
   return [
     run(ec2('instance/*'), 'an instance has no id before its launch; type, role, tag and IMDSv2 are conditions', {
@@ -26,17 +33,30 @@ export function launchRelays(settings: Settings): Access[] {
       },
       ArnEquals: { 'ec2:InstanceProfile': roles.map((role) => arn('iam', '', `instance-profile/${role}`)) },
     }),
-    run(ec2('volume/*'), 'a volume has no id before its launch; it must be encrypted', { Bool: { 'ec2:Encrypted': 'true' } }),
-    run([...ec2('network-interface/*'), ...ec2('spot-instances-request/*')], 'interfaces and spot requests have no id before the launch'),
-    run([...ec2('launch-template/*'), ...ec2('security-group/*'), ...ownSubnets(settings)],
-      'the ids are made in other regions; the deployment’s tag is the condition', ours(settings)),
+    run(ec2('volume/*'), 'a volume has no id before its launch; it must be encrypted', {
+      Bool: { 'ec2:Encrypted': 'true' },
+    }),
+    run(
+      [...ec2('network-interface/*'), ...ec2('spot-instances-request/*')],
+      'interfaces and spot requests have no id before the launch',
+    ),
+    run(
+      [...ec2('launch-template/*'), ...ec2('security-group/*'), ...ownSubnets(settings)],
+      'the ids are made in other regions; the deployment’s tag is the condition',
+      ours(settings),
+    ),
     ...existingSubnets(settings).map((resources) => ({ actions: ['ec2:RunInstances'], resources })),
-    run(settings.regions.map(({ region }) => `arn:${Aws.PARTITION}:ec2:${region}::image/*`),
-      'Amazon replaces its images; only images that Amazon owns are allowed', { StringEquals: { 'ec2:Owner': 'amazon' } }),
+    run(
+      settings.regions.map(({ region }) => `arn:${Aws.PARTITION}:ec2:${region}::image/*`),
+      'Amazon replaces its images; only images that Amazon owns are allowed',
+      { StringEquals: { 'ec2:Owner': 'amazon' } },
+    ),
     {
       actions: ['ec2:CreateTags'],
       resources: [...ec2('instance/*'), ...ec2('volume/*')],
-      conditions: { StringEquals: { 'ec2:CreateAction': 'RunInstances', [`aws:RequestTag/${DEPLOYMENT_TAG}`]: settings.name } },
+      conditions: {
+        StringEquals: { 'ec2:CreateAction': 'RunInstances', [`aws:RequestTag/${DEPLOYMENT_TAG}`]: settings.name },
+      },
       why: 'only while launching, only with our tag',
     },
     {
@@ -61,11 +81,18 @@ export function terminateRelays(settings: Settings): Access {
 export function openPaths(settings: Settings): Access[] {
   const authorize = 'AuthorizeSecurityGroupIngress';
   const tagged = { [`aws:RequestTag/${DEPLOYMENT_TAG}`]: settings.name };
-  const rules = { resources: everywhere(settings, 'security-group-rule/*'), why: 'a rule has no id before it is made; only then, only with our tag' };
+  const rules = {
+    resources: everywhere(settings, 'security-group-rule/*'),
+    why: 'a rule has no id before it is made; only then, only with our tag',
+  };
   return [
     changeGroups(settings, authorize),
     { ...rules, actions: [`ec2:${authorize}`], conditions: { StringEquals: tagged } },
-    { ...rules, actions: ['ec2:CreateTags'], conditions: { StringEquals: { 'ec2:CreateAction': authorize, ...tagged } } },
+    {
+      ...rules,
+      actions: ['ec2:CreateTags'],
+      conditions: { StringEquals: { 'ec2:CreateAction': authorize, ...tagged } },
+    },
   ];
 }
 
@@ -103,7 +130,9 @@ function everywhere(settings: Settings, resource: string): string[] {
 
 /** Subnets that the deployment makes; they carry its tag. */
 function ownSubnets(settings: Settings): string[] {
-  return settings.regions.filter(({ network }) => network.kind === 'new').map(({ region }) => arn('ec2', region, 'subnet/*'));
+  return settings.regions
+    .filter(({ network }) => network.kind === 'new')
+    .map(({ region }) => arn('ec2', region, 'subnet/*'));
 }
 
 /** Subnets of enrolled VPCs, by id; no list when there are none. */

@@ -6,19 +6,30 @@ import { Access } from './access';
 
 /** Results of commands that were sent. */
 export function readResults(): Access {
-  return { actions: ['ssm:GetCommandInvocation'], resources: ['*'], why: 'SSM evaluates this action without a resource' };
+  return {
+    actions: ['ssm:GetCommandInvocation'],
+    resources: ['*'],
+    why: 'SSM evaluates this action without a resource',
+  };
 }
 
 /** Which machines SSM manages. */
 export function findMachines(): Access {
-  return { actions: ['ssm:DescribeInstanceInformation'], resources: ['*'], why: 'SSM evaluates this action without a resource' };
+  return {
+    actions: ['ssm:DescribeInstanceInformation'],
+    resources: ['*'],
+    why: 'SSM evaluates this action without a resource',
+  };
 }
 
 /** SendCommand of these documents to any machine: the users' machines carry no tag of ours. */
 export function commandEnds(settings: Settings, ...documents: readonly Document[]): Access[] {
   return [
     documentsOf(settings, documents),
-    { ...instances(settings), why: 'the ends are the users’ machines; the documents of the other statement bound what can be run' },
+    {
+      ...instances(settings),
+      why: 'the ends are the users’ machines; the documents of the other statement bound what can be run',
+    },
   ];
 }
 

@@ -32,7 +32,8 @@ export class ControlBucket extends Construct {
     resource.notificationConfiguration = { eventBridgeConfiguration: { eventBridgeEnabled: true } };
     Validations.of(this.bucket).acknowledge({
       id: 'AwsSolutions-S1',
-      reason: 'Its objects expire and are read by named roles only; who wants an access record turns on CloudTrail data events, which need no second bucket',
+      reason:
+        'Objects expire and only named roles read them; CloudTrail data events record access without a second bucket',
     });
   }
 }

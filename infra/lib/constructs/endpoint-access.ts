@@ -21,7 +21,10 @@ export class EndpointAccess extends Construct {
       data.table(settings, 'chunks', 'BatchGetItem', 'Query', 'UpdateItem'),
       data.transferObjects(settings, 'GetObject', 'PutObject'),
       data.putEvents(settings),
-      { actions: ['s3:GetObject'], resources: Object.values(daemonAssets).map((asset) => daemonObjectArn(Aws.PARTITION, asset)) },
+      {
+        actions: ['s3:GetObject'],
+        resources: Object.values(daemonAssets).map((asset) => daemonObjectArn(Aws.PARTITION, asset)),
+      },
       ssmAgent(),
     ];
     this.policy = new iam.ManagedPolicy(this, 'Policy', {

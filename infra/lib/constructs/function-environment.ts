@@ -5,7 +5,7 @@ import { controlBucketName, DaemonAsset, stateMachineName, tableName } from '../
 
 /**
  * One environment for every function: a function that reads one more key tomorrow needs no change here.
- * Lambda allows 4 KB in all; DAEMON_ASSETS takes about 260 bytes a region, hence the bound of ten regions in `config.ts`.
+ * Lambda allows 4 KB in all; DAEMON_ASSETS takes about 260 bytes a region, hence at most ten regions in `config.ts`.
  */
 export interface FunctionEnvironment extends Record<string, string> {
   /** Name of the deployment, also the value of the tag `cpt:deployment`. */

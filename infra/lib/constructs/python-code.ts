@@ -1,4 +1,4 @@
-/** The one asset of all Lambdas: the package `lambdas`, the contracts, and the locked dependencies, bundled without Docker. */
+/** The one asset of all Lambdas: package `lambdas`, contracts and locked dependencies, bundled without Docker. */
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -12,14 +12,26 @@ export const ROOT = path.resolve(__dirname, '..', '..', '..');
 
 // They come with the Lambda runtime, and botocore alone is 25 MB of the asset.
 const FROM_RUNTIME = ['boto3', 'botocore', 'python-dateutil', 's3transfer', 'six', 'urllib3'];
-const PLATFORM = ['--python-platform', 'x86_64-manylinux2014', '--python-version', '3.11', '--only-binary', ':all:', '--no-deps'];
+const PLATFORM = [
+  '--python-platform',
+  'x86_64-manylinux2014',
+  '--python-version',
+  '3.11',
+  '--only-binary',
+  ':all:',
+  '--no-deps',
+];
 const REQUIREMENTS = path.join(ROOT, 'lambdas', 'requirements.txt');
 
 /** Code of every function; its hash covers the sources, the locked requirements and how they are installed. */
 export function pythonCode(): lambda.Code {
   const sources = ['lambdas', 'contracts'].flatMap((folder) => sourceFiles(folder));
   const hash = createHash('sha256').update(JSON.stringify([PLATFORM, FROM_RUNTIME]));
-  for (const file of sources) hash.update(`${file}\0`).update(readFileSync(path.join(ROOT, file))).update('\0');
+  for (const file of sources)
+    hash
+      .update(`${file}\0`)
+      .update(readFileSync(path.join(ROOT, file)))
+      .update('\0');
   return lambda.Code.fromAsset(path.join(ROOT, 'lambdas'), {
     assetHashType: AssetHashType.CUSTOM,
     assetHash: hash.digest('hex'),
@@ -41,17 +53,24 @@ export function pythonCode(): lambda.Code {
 function sourceFiles(folder: string): string[] {
   return readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .map((file) => path.join(folder, file))
-    .filter((file) => file.endsWith('.py') || file.endsWith('.schema.json') || file === path.relative(ROOT, REQUIREMENTS))
+    .filter(
+      (file) => file.endsWith('.py') || file.endsWith('.schema.json') || file === path.relative(ROOT, REQUIREMENTS),
+    )
     .sort();
 }
 
 /** The folder with the locked dependencies, installed once per content of the requirements. */
 function installedDependencies(): string {
   if (!existsSync(REQUIREMENTS)) {
-    throw new Error('lambdas/requirements.txt is missing: run `make lambdas/requirements.txt`, which exports it from uv.lock');
+    throw new Error(
+      'lambdas/requirements.txt is missing: run `make lambdas/requirements.txt`, which exports it from uv.lock',
+    );
   }
   const requirements = withoutRuntimePackages(readFileSync(REQUIREMENTS, 'utf8'));
-  const key = createHash('sha256').update(JSON.stringify([PLATFORM, requirements])).digest('hex').slice(0, 16);
+  const key = createHash('sha256')
+    .update(JSON.stringify([PLATFORM, requirements]))
+    .digest('hex')
+    .slice(0, 16);
   const target = path.join(ROOT, '.cache', 'lambda-dependencies', key);
   if (existsSync(target)) return target;
   // Renamed when whole, so that a synth that is killed here leaves no half folder under the final name.
@@ -59,19 +78,26 @@ function installedDependencies(): string {
   mkdirSync(partial, { recursive: true });
   const local = path.join(ROOT, '.tools', 'bin', 'uv');
   const uv = existsSync(local) ? local : 'uv';
-  const run = spawnSync(uv, ['pip', 'install', '--quiet', '--require-hashes', ...PLATFORM, '--target', partial, '-r', '-'], {
-    input: requirements,
-    encoding: 'utf8',
-  });
+  const run = spawnSync(
+    uv,
+    ['pip', 'install', '--quiet', '--require-hashes', ...PLATFORM, '--target', partial, '-r', '-'],
+    {
+      input: requirements,
+      encoding: 'utf8',
+    },
+  );
   if (run.status !== 0) {
     rmSync(partial, { recursive: true, force: true });
-    throw new Error(`uv could not install lambdas/requirements.txt (run \`make setup\` if uv is missing): ${run.error?.message ?? run.stderr}`);
+    throw new Error(
+      'uv could not install lambdas/requirements.txt (run `make setup` if uv is missing): ' +
+        (run.error?.message ?? run.stderr),
+    );
   }
   renameSync(partial, target);
   return target;
 }
 
-/** Requirements without the packages that the runtime has; a requirement is a line that begins at the margin and its continuation lines. */
+/** Requirements without what the runtime has; one is a line that begins at the margin, and its continuation lines. */
 export function withoutRuntimePackages(requirements: string): string {
   return requirements
     .split(/\n(?=[A-Za-z])/)

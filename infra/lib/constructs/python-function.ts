@@ -1,4 +1,4 @@
-/** One Lambda: its own role, its own log group, tracing, and nothing that its entry in `stage-functions.ts` does not name. */
+/** One Lambda: its own role, its own log group, tracing, and nothing that `stage-definitions.ts` does not name. */
 
 import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
@@ -55,7 +55,11 @@ export class PythonFunction extends Construct {
       tracing: lambda.Tracing.ACTIVE,
       loggingFormat: lambda.LoggingFormat.JSON,
       // After an hour the reconciler has found by itself what the event would have told.
-      ...(props.deadLetterQueue && { deadLetterQueue: props.deadLetterQueue, retryAttempts: 2, maxEventAge: Duration.hours(1) }),
+      ...(props.deadLetterQueue && {
+        deadLetterQueue: props.deadLetterQueue,
+        retryAttempts: 2,
+        maxEventAge: Duration.hours(1),
+      }),
       environment: {
         ...props.environment,
         POWERTOOLS_SERVICE_NAME: name,
@@ -65,7 +69,8 @@ export class PythonFunction extends Construct {
     });
     Validations.of(this.function).acknowledge({
       id: 'AwsSolutions-L1',
-      reason: 'Python 3.11 is a supported runtime, and the asset must run on the Python of the local cloud (3.11) unchanged',
+      reason:
+        'Python 3.11 is a supported runtime, and the asset must run on the Python of the local cloud (3.11) unchanged',
     });
     allow(role, [
       { actions: ['logs:CreateLogStream', 'logs:PutLogEvents'], resources: [logGroup.logGroupArn] },

@@ -20,8 +20,14 @@ interface DocumentDefinition {
 
 const PARAMETERS = {
   TransferId: { description: 'Id of the transfer', allowedPattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$' },
-  Command: { description: 'Relay command (contracts/relay-command.schema.json), base64url of its JSON', allowedPattern: '^[A-Za-z0-9_=-]+$' },
-  DaemonUri: { description: 'The daemon in this region’s asset bucket', allowedPattern: '^s3://[a-z0-9.-]+/[A-Za-z0-9._/-]+$' },
+  Command: {
+    description: 'Relay command (contracts/relay-command.schema.json), base64url of its JSON',
+    allowedPattern: '^[A-Za-z0-9_=-]+$',
+  },
+  DaemonUri: {
+    description: 'The daemon in this region’s asset bucket',
+    allowedPattern: '^s3://[a-z0-9.-]+/[A-Za-z0-9._/-]+$',
+  },
   DaemonSha256: { description: 'SHA-256 of the daemon, hex', allowedPattern: '^[0-9a-f]{64}$' },
   DaemonRegion: { description: 'Region of the asset bucket', allowedPattern: '^[a-z]{2}(-[a-z]+)+-[0-9]$' },
 } as const;
@@ -38,7 +44,12 @@ const DEFINITIONS: Readonly<Record<Document, DocumentDefinition>> = {
   receive: { ...BACKGROUND, description: 'Starts the receiver and prints its ready file' },
   send: { ...BACKGROUND, description: 'Starts the sender and prints its ready file' },
   relay: { ...BACKGROUND, description: 'Starts a relay and prints its ready file' },
-  stop: { description: 'Stops the daemons of a transfer', parts: ['units.sh'], timeoutSeconds: 90, parameters: ['TransferId'] },
+  stop: {
+    description: 'Stops the daemons of a transfer',
+    parts: ['units.sh'],
+    timeoutSeconds: 90,
+    parameters: ['TransferId'],
+  },
 };
 
 export class RelayCommands extends Construct {

@@ -23,7 +23,10 @@ export class RelayFleet extends Construct {
       description: 'Relays: the SSM agent and their own program; no table, no bus, no data',
     });
     allow(role, [ssmAgent(), { actions: ['s3:GetObject'], resources: [daemonObjectArn(Aws.PARTITION, daemon)] }]);
-    const profile = new iam.CfnInstanceProfile(this, 'InstanceProfile', { instanceProfileName: name, roles: [role.roleName] });
+    const profile = new iam.CfnInstanceProfile(this, 'InstanceProfile', {
+      instanceProfileName: name,
+      roles: [role.roleName],
+    });
     this.launchTemplate(settings, profile);
   }
 
@@ -33,7 +36,10 @@ export class RelayFleet extends Construct {
       default: IMAGE_PARAMETER,
       description: 'Public parameter with the image of relays',
     });
-    const tags = [{ key: DEPLOYMENT_TAG, value: settings.name }, { key: 'Name', value: launchTemplateName(settings) }];
+    const tags = [
+      { key: DEPLOYMENT_TAG, value: settings.name },
+      { key: 'Name', value: launchTemplateName(settings) },
+    ];
     // No network in it: subnet and groups come from the end machine's VPC and zone.
     new ec2.CfnLaunchTemplate(this, 'LaunchTemplate', {
       launchTemplateName: launchTemplateName(settings),
@@ -44,9 +50,15 @@ export class RelayFleet extends Construct {
         instanceInitiatedShutdownBehavior: 'terminate',
         metadataOptions: { httpEndpoint: 'enabled', httpTokens: 'required', httpPutResponseHopLimit: 1 },
         blockDeviceMappings: [
-          { deviceName: '/dev/xvda', ebs: { volumeType: 'gp3', volumeSize: 8, encrypted: true, deleteOnTermination: true } },
+          {
+            deviceName: '/dev/xvda',
+            ebs: { volumeType: 'gp3', volumeSize: 8, encrypted: true, deleteOnTermination: true },
+          },
         ],
-        tagSpecifications: [{ resourceType: 'instance', tags }, { resourceType: 'volume', tags }],
+        tagSpecifications: [
+          { resourceType: 'instance', tags },
+          { resourceType: 'volume', tags },
+        ],
         userData: Fn.base64(userData(settings)),
       },
     });

@@ -18,10 +18,17 @@ export class RelayNetwork extends Construct {
       this.vpc = this.newVpc(settings, network.cidr);
       this.subnetIds = this.vpc.publicSubnets.map(({ subnetId }) => subnetId);
     } else {
-      this.vpc = ec2.Vpc.fromVpcAttributes(this, 'Vpc', { vpcId: network.vpcId, availabilityZones: [...network.availabilityZones] });
+      this.vpc = ec2.Vpc.fromVpcAttributes(this, 'Vpc', {
+        vpcId: network.vpcId,
+        availabilityZones: [...network.availabilityZones],
+      });
       this.subnetIds = network.subnetIds;
     }
-    this.endpointGroup = this.group('EndpointGroup', `${settings.name}-endpoint`, 'Source and destination machines of CPT');
+    this.endpointGroup = this.group(
+      'EndpointGroup',
+      `${settings.name}-endpoint`,
+      'Source and destination machines of CPT',
+    );
     this.relayGroup = this.group('RelayGroup', `${settings.name}-relay`, 'Relays of CPT');
     Tags.of(this).add(DEPLOYMENT_TAG, settings.name);
   }
@@ -39,14 +46,19 @@ export class RelayNetwork extends Construct {
     });
     Validations.of(vpc).acknowledge({
       id: 'AwsSolutions-VPC7',
-      reason: 'Flow logs of bulk transfers are the operator’s choice: every lane of every transfer would be billed as vended logs',
+      reason: 'Flow logs are the operator’s choice: every lane of every transfer would be billed as vended logs',
     });
     return vpc;
   }
 
   /** No ingress: rules for single addresses come and go with each transfer. */
   private group(id: string, securityGroupName: string, description: string): ec2.SecurityGroup {
-    const group = new ec2.SecurityGroup(this, id, { vpc: this.vpc, securityGroupName, description, allowAllOutbound: false });
+    const group = new ec2.SecurityGroup(this, id, {
+      vpc: this.vpc,
+      securityGroupName,
+      description,
+      allowAllOutbound: false,
+    });
     group.addEgressRule(ec2.Peer.anyIpv4(), ec2.Port.tcp(443), 'AWS APIs');
     group.addEgressRule(ec2.Peer.anyIpv4(), ec2.Port.tcp(DAEMON_PORT), 'Lanes');
     Tags.of(group).add('Name', securityGroupName);

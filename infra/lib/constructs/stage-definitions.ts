@@ -1,4 +1,7 @@
-/** Each Lambda in one entry: what it does, how long it may take, and exactly what it may do (tests/infra/test_permissions.py compares with the code). */
+/**
+ * Each Lambda in one entry: what it does, how long it may take, and exactly what it may do.
+ * tests/infra/test_permissions.py holds the permissions against the code.
+ */
 
 import { Duration } from 'aws-cdk-lib';
 import { Access } from '../access/access';
@@ -36,7 +39,11 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       description: 'Chooses the address of each hop, opens it, and probes it from the machines themselves',
       timeout: Duration.minutes(5),
       access: [
-        noteTimes, relays.describe('SecurityGroups'), ...relays.openPaths(settings), ...ssm.commandEnds(settings, 'probe'), ssm.readResults(),
+        noteTimes,
+        relays.describe('SecurityGroups'),
+        ...relays.openPaths(settings),
+        ...ssm.commandEnds(settings, 'probe'),
+        ssm.readResults(),
       ],
     },
     survey_ends: {
@@ -58,16 +65,24 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       description: 'Keeps the task token, starts receiver and sender',
       timeout: Duration.minutes(5),
       access: [
-        readAndNote, on('control-tokens', 'GetItem', 'UpdateItem'), data.idempotency(settings),
-        ...ssm.commandEnds(settings, 'receive', 'send'), ssm.readResults(), data.sendTask('Success', 'Failure'),
+        readAndNote,
+        on('control-tokens', 'GetItem', 'UpdateItem'),
+        data.idempotency(settings),
+        ...ssm.commandEnds(settings, 'receive', 'send'),
+        ssm.readResults(),
+        data.sendTask('Success', 'Failure'),
       ],
     },
     spawn_relays: {
       description: 'Launches relays in both regions',
       timeout: Duration.minutes(2),
       access: [
-        readAndNote, on('nodes', 'PutItem', 'UpdateItem'), data.idempotency(settings), relays.describe('SecurityGroups'),
-        ...relays.launchRelays(settings), relays.terminateRelays(settings),
+        readAndNote,
+        on('nodes', 'PutItem', 'UpdateItem'),
+        data.idempotency(settings),
+        relays.describe('SecurityGroups'),
+        ...relays.launchRelays(settings),
+        relays.terminateRelays(settings),
       ],
     },
     await_relays: {
@@ -79,7 +94,9 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       description: 'Measures each pair through the sender’s own lanes and terminates the slower half',
       timeout: LONG,
       access: [
-        on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'), on('nodes', 'Query', 'UpdateItem'), relays.terminateRelays(settings),
+        on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
+        on('nodes', 'Query', 'UpdateItem'),
+        relays.terminateRelays(settings),
       ],
     },
     join_relays: {
@@ -90,10 +107,16 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       description: 'Compares the digests of both ends',
       memorySize: 2048,
       timeout: LONG,
-      access: [noteTimes, on('chunks', 'Query'), data.transferObjects(settings, 'GetObject'), data.listTransferObjects(settings)],
+      access: [
+        noteTimes,
+        on('chunks', 'Query'),
+        data.transferObjects(settings, 'GetObject'),
+        data.listTransferObjects(settings),
+      ],
     },
     tear_down: {
-      description: 'Fences the transfer, stops the daemons, terminates the relays, revokes the rules, gives the lock back',
+      description:
+        'Fences the transfer, stops the daemons, terminates the relays, revokes the rules, gives the lock back',
       timeout: LONG,
       access: tearDown(settings),
     },
@@ -109,8 +132,11 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       description: 'Relay Lost, instance events: takes the relay out of the membership and replaces it',
       timeout: LONG,
       access: [
-        on('transfers', 'GetItem', 'PutItem'), on('nodes', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
-        data.index(settings, 'nodes', 'by-instance'), ...relays.launchRelays(settings), ...startRelays(settings),
+        on('transfers', 'GetItem', 'PutItem'),
+        on('nodes', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
+        data.index(settings, 'nodes', 'by-instance'),
+        ...relays.launchRelays(settings),
+        ...startRelays(settings),
       ],
     },
     finish_transfer: {
@@ -118,11 +144,16 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: [readAndNote, on('control-tokens', 'GetItem'), data.sendTask('Success', 'Failure')],
     },
     reconcile: {
-      description: 'Every minute: heartbeats while both ends advance, what lost events would have told, transfers nobody runs',
+      description:
+        'Every minute: heartbeats while both ends advance, what lost events would have told, transfers nobody runs',
       timeout: LONG,
       access: [
-        ...tearDown(settings), ...report(settings), on('chunks', 'UpdateItem'), on('control-tokens', 'GetItem', 'UpdateItem'),
-        data.sendTask('Success', 'Failure', 'Heartbeat'), data.describeExecutions(settings),
+        ...tearDown(settings),
+        ...report(settings),
+        on('chunks', 'UpdateItem'),
+        on('control-tokens', 'GetItem', 'UpdateItem'),
+        data.sendTask('Success', 'Failure', 'Heartbeat'),
+        data.describeExecutions(settings),
       ],
     },
     sweep_execution: {
@@ -136,24 +167,36 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
 /** From launched to ready, and out again where that fails. */
 function startRelays(settings: Settings): Access[] {
   return [
-    relays.describe('Instances', 'SecurityGroups'), relays.terminateRelays(settings), ...relays.openPaths(settings),
-    ...ssm.commandRelays(settings, 'relay'), ssm.findMachines(), ssm.readResults(),
+    relays.describe('Instances', 'SecurityGroups'),
+    relays.terminateRelays(settings),
+    ...relays.openPaths(settings),
+    ...ssm.commandRelays(settings, 'relay'),
+    ssm.findMachines(),
+    ssm.readResults(),
   ];
 }
 
 function tearDown(settings: Settings): Access[] {
   return [
-    data.table(settings, 'transfers', 'GetItem', 'PutItem', 'UpdateItem'), data.index(settings, 'transfers', 'active'),
-    data.table(settings, 'nodes', 'Query', 'UpdateItem'), data.table(settings, 'control-tokens', 'DeleteItem'),
-    data.transferObjects(settings, 'DeleteObject'), data.listTransferObjects(settings),
-    relays.describe('Instances', 'SecurityGroupRules'), relays.terminateRelays(settings), ...relays.closePaths(settings),
-    ...ssm.commandEnds(settings, 'stop'), ssm.readResults(),
+    data.table(settings, 'transfers', 'GetItem', 'PutItem', 'UpdateItem'),
+    data.index(settings, 'transfers', 'active'),
+    data.table(settings, 'nodes', 'Query', 'UpdateItem'),
+    data.table(settings, 'control-tokens', 'DeleteItem'),
+    data.transferObjects(settings, 'DeleteObject'),
+    data.listTransferObjects(settings),
+    relays.describe('Instances', 'SecurityGroupRules'),
+    relays.terminateRelays(settings),
+    ...relays.closePaths(settings),
+    ...ssm.commandEnds(settings, 'stop'),
+    ssm.readResults(),
   ];
 }
 
 function report(settings: Settings): Access[] {
   return [
-    data.table(settings, 'chunks', 'Query'), data.table(settings, 'nodes', 'Query'),
-    data.transferObjects(settings, 'PutObject'), data.putEvents(settings),
+    data.table(settings, 'chunks', 'Query'),
+    data.table(settings, 'nodes', 'Query'),
+    data.transferObjects(settings, 'PutObject'),
+    data.putEvents(settings),
   ];
 }

@@ -28,11 +28,20 @@ export class StageFunctions extends Construct {
     const code = pythonCode();
     const make = (handler: Handler, deadLetterQueue?: sqs.IQueue): lambda.Function =>
       new PythonFunction(this, pascalCase(handler), {
-        settings, handler, code, environment, deadLetterQueue, ...definitions[handler],
+        settings,
+        handler,
+        code,
+        environment,
+        deadLetterQueue,
+        ...definitions[handler],
       }).function;
     this.stages = record(STAGES, (stage) => make(stage));
     this.reactions = record(REACTIONS, (reaction) => {
-      const { queue } = new DeadLetterQueue(this, `${pascalCase(reaction)}DeadLetters`, `${functionName(settings, reaction)}-dead-letters`);
+      const { queue } = new DeadLetterQueue(
+        this,
+        `${pascalCase(reaction)}DeadLetters`,
+        `${functionName(settings, reaction)}-dead-letters`,
+      );
       return { function: make(reaction, queue), deadLetterQueue: queue };
     });
   }

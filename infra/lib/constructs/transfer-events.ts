@@ -24,7 +24,12 @@ export const EC2_DETAIL_TYPES = [
 export class TransferEvents extends Construct {
   public readonly bus: events.EventBus;
 
-  public constructor(scope: Construct, id: string, private readonly settings: Settings, private readonly reactions: Readonly<Record<Reaction, Reactor>>) {
+  public constructor(
+    scope: Construct,
+    id: string,
+    private readonly settings: Settings,
+    private readonly reactions: Readonly<Record<Reaction, Reactor>>,
+  ) {
     super(scope, id);
     this.bus = new events.EventBus(this, 'Bus', { eventBusName: settings.name });
     this.bus.applyRemovalPolicy(RemovalPolicy.DESTROY);
@@ -34,7 +39,10 @@ export class TransferEvents extends Construct {
       detailType: ['Relay Lost', ...EC2_DETAIL_TYPES],
       detail: { state: LOST_STATES },
     });
-    this.onBus('finish_transfer', 'finish-transfer', { source: [AGENT], detailType: ['Transfer Delivered', 'Transfer Failed'] });
+    this.onBus('finish_transfer', 'finish-transfer', {
+      source: [AGENT],
+      detailType: ['Transfer Delivered', 'Transfer Failed'],
+    });
     this.rule('sweep_execution', 'sweep-execution', {
       eventPattern: {
         source: ['aws.states'],
@@ -55,6 +63,8 @@ export class TransferEvents extends Construct {
   private rule(reaction: Reaction, suffix: string, props: events.RuleProps): void {
     const { function: handler, deadLetterQueue } = this.reactions[reaction];
     const rule = new events.Rule(this, suffix, { ruleName: `${this.settings.name}-${suffix}`, ...props });
-    rule.addTarget(new targets.LambdaFunction(handler, { deadLetterQueue, retryAttempts: 10, maxEventAge: Duration.hours(1) }));
+    rule.addTarget(
+      new targets.LambdaFunction(handler, { deadLetterQueue, retryAttempts: 10, maxEventAge: Duration.hours(1) }),
+    );
   }
 }

@@ -18,12 +18,17 @@ interface TableDefinition {
 
 const DEFINITIONS: Readonly<Record<TableName, TableDefinition>> = {
   transfers: {
-    partition: 'transferId', sort: 'record', expiry: 'expiresAt', keep: true,
+    partition: 'transferId',
+    sort: 'record',
+    expiry: 'expiresAt',
+    keep: true,
     index: { name: 'active', partition: 'active', sort: 'transferId' },
   },
   chunks: { partition: 'rangeKey', sort: 'itemKey', expiry: 'expiresAt' },
   nodes: {
-    partition: 'transferId', sort: 'nodeId', expiry: 'expiresAt',
+    partition: 'transferId',
+    sort: 'nodeId',
+    expiry: 'expiresAt',
     index: { name: 'by-instance', partition: 'instanceId' },
   },
   profiles: { partition: 'instanceType', sort: 'regionPair', keep: true },

@@ -16,7 +16,12 @@ import { ROOT } from './python-code';
 export class TransferWorkflow extends Construct {
   public readonly stateMachine: sfn.StateMachine;
 
-  public constructor(scope: Construct, id: string, settings: Settings, stages: Readonly<Record<Stage, lambda.Function>>) {
+  public constructor(
+    scope: Construct,
+    id: string,
+    settings: Settings,
+    stages: Readonly<Record<Stage, lambda.Function>>,
+  ) {
     super(scope, id);
     const role = new iam.Role(this, 'Role', { assumedBy: new iam.ServicePrincipal('states.amazonaws.com') });
     const logGroup = new logs.LogGroup(this, 'Logs', {
@@ -28,8 +33,12 @@ export class TransferWorkflow extends Construct {
     this.stateMachine = new sfn.StateMachine(this, 'StateMachine', {
       stateMachineName: stateMachineName(settings),
       // Text in the template, not an S3 asset: whoever reads the template reads the states.
-      definitionBody: sfn.DefinitionBody.fromString(readFileSync(path.join(ROOT, 'statemachine', 'transfer.asl.json'), 'utf8')),
-      definitionSubstitutions: Object.fromEntries(STAGES.map((stage) => [functionPlaceholder(stage), stages[stage].functionArn])),
+      definitionBody: sfn.DefinitionBody.fromString(
+        readFileSync(path.join(ROOT, 'statemachine', 'transfer.asl.json'), 'utf8'),
+      ),
+      definitionSubstitutions: Object.fromEntries(
+        STAGES.map((stage) => [functionPlaceholder(stage), stages[stage].functionArn]),
+      ),
       role,
       // Without execution data: requests name paths of the users' machines.
       logs: { destination: logGroup, level: sfn.LogLevel.ALL, includeExecutionData: false },
@@ -37,7 +46,11 @@ export class TransferWorkflow extends Construct {
     });
     allow(role, [{ actions: ['lambda:InvokeFunction'], resources: STAGES.map((stage) => stages[stage].functionArn) }]);
     acknowledgeWildcards(role, [
-      { actions: ['logs:*LogDelivery', 'xray:*'], resources: ['*'], why: 'log delivery and X-Ray are set up by actions without a resource' },
+      {
+        actions: ['logs:*LogDelivery', 'xray:*'],
+        resources: ['*'],
+        why: 'log delivery and X-Ray are set up by actions without a resource',
+      },
     ]);
   }
 }

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import {
+  environmentBytes,
+  rendered,
+  resources,
+  Statement,
+  statements,
+  statementsOf,
+  synthesize,
+  text,
+} from './synthesis';
+
+const { control, settings } = synthesize();
+const functions = Object.values(resources(control, 'AWS::Lambda::Function'));
+
+describe('least privilege', () => {
+  const all = [...resourcesWithPolicies()];
+
+  it('no role has a wildcard action', () => {
+    const wild = all.flatMap(([, { actions }]) => actions.filter((action) => action.includes('*')));
+    expect(wild).toEqual([]);
+  });
+
+  it('only actions that AWS evaluates without a resource are on *', () => {
+    const actions = all
+      .filter(([, statement]) => statement.resources.includes('*'))
+      .flatMap(([, statement]) => statement.actions);
+    const free = [
+      /^(ec2:Describe|xray:Put|ssmmessages:|states:SendTask)/,
+      /^ssm:(GetCommandInvocation|DescribeInstanceInformation|UpdateInstanceInformation)$/,
+      /^logs:\w*(LogDelivery|LogDeliveries|ResourcePolic|LogGroups)/,
+      /^xray:GetSampling/,
+    ];
+    expect(actions.filter((action) => !free.some((pattern) => pattern.test(action)))).toEqual([]);
+  });
+
+  it('relays are launched only with our tag, types, profile and IMDSv2', () => {
+    const launch = statementsOf(control, 'cpt-spawn-relays').find(
+      ({ actions, resources: on }) =>
+        actions.includes('ec2:RunInstances') && on.some((arn) => arn.endsWith(':instance/*')),
+    );
+    expect(launch?.condition).toEqual({
+      StringEquals: {
+        'aws:RequestTag/cpt:deployment': 'cpt',
+        'ec2:InstanceType': settings.instanceTypes,
+        'ec2:MetadataHttpTokens': 'required',
+      },
+      ArnEquals: { 'ec2:InstanceProfile': [expect.anything(), expect.anything()] as unknown },
+    });
+  });
+
+  it('whoever may launch or command instances is named here', () => {
+    const who = (action: string): string[] =>
+      functions
+        .map(({ FunctionName }) => FunctionName as string)
+        .filter((name) => statementsOf(control, name).some(({ actions }) => actions.includes(action)))
+        .sort();
+    expect(who('ec2:RunInstances')).toEqual(['cpt-replace-relay', 'cpt-spawn-relays']);
+    expect(who('iam:PassRole')).toEqual(['cpt-replace-relay', 'cpt-spawn-relays']);
+    expect(who('states:SendTaskHeartbeat')).toEqual(['cpt-reconcile']);
+  });
+
+  it('terminating needs the deployment’s tag everywhere', () => {
+    for (const [name, { actions, condition }] of all) {
+      if (!actions.includes('ec2:TerminateInstances')) continue;
+      expect(condition, name).toEqual({ StringEquals: { 'ec2:ResourceTag/cpt:deployment': 'cpt' } });
+    }
+  });
+
+  it('commands are our documents only', () => {
+    const targets = all
+      .filter(([, { actions }]) => actions.includes('ssm:SendCommand'))
+      .flatMap(([, statement]) => statement.resources);
+    for (const arn of targets)
+      expect(arn).toMatch(/:document\/cpt-(scan|receive|send|relay|probe|stop)$|:instance\/\*$/);
+  });
+
+  it('the ends read and update two tables, and reach no token', () => {
+    const [policy] = Object.values(resources(control, 'AWS::IAM::ManagedPolicy'));
+    const granted = statements(policy?.PolicyDocument);
+    const tables = granted.filter(({ actions }) => actions.some((action) => action.startsWith('dynamodb:')));
+    expect(
+      tables
+        .flatMap((statement) => statement.resources)
+        .map((arn) => arn.split('/').at(-1))
+        .sort(),
+    ).toEqual(['cpt-chunks', 'cpt-transfers']);
+    expect(tables.flatMap(({ actions }) => actions)).not.toContain('dynamodb:DeleteItem');
+    expect(
+      granted.flatMap(({ actions }) => actions).filter((action) => /^(ec2|iam|states|ssm:Send|ssm:Get)/.test(action)),
+    ).toEqual([]);
+  });
+
+  it('no inline policy outgrows IAM’s 10 240 characters, with ten regions either', () => {
+    const names = [
+      'us-east-1',
+      'us-east-2',
+      'us-west-1',
+      'us-west-2',
+      'eu-west-1',
+      'eu-central-1',
+      'ap-northeast-1',
+      'ap-northeast-2',
+      'ap-southeast-1',
+      'ap-southeast-2',
+    ];
+    const wide = synthesize({ regions: Object.fromEntries(names.map((name) => [name, {}])) }).control;
+    for (const { PolicyName, PolicyDocument } of Object.values(resources(wide, 'AWS::IAM::Policy'))) {
+      expect(JSON.stringify(PolicyDocument, rendered).length, text(PolicyName)).toBeLessThan(10_240);
+    }
+    for (const { Environment } of Object.values(resources(wide, 'AWS::Lambda::Function'))) {
+      expect(environmentBytes((Environment as { Variables: Record<string, unknown> }).Variables)).toBeLessThan(4096);
+    }
+  });
+
+  function* resourcesWithPolicies(): Generator<[string, Statement]> {
+    for (const type of ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy']) {
+      for (const [name, { PolicyDocument }] of Object.entries(resources(control, type))) {
+        for (const statement of statements(PolicyDocument)) yield [name, statement];
+      }
+    }
+  }
+});
