@@ -2,14 +2,15 @@
 
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { ConfigurationError, readSettings } from '../lib/config';
+import { readSettings } from '../lib/config';
 import { addDeployment } from '../lib/deployment';
+import { UserError } from '../lib/errors';
 
 const app = new App();
 try {
   addDeployment(app, readSettings(app.node.tryGetContext('cpt')));
 } catch (error) {
-  if (!(error instanceof ConfigurationError)) throw error;
+  if (!(error instanceof UserError)) throw error;
   console.error(error.message);
   process.exit(1);
 }

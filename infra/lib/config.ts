@@ -1,5 +1,7 @@
 /** The deployment's settings: what cdk.json (or `-c cpt=…`) says under `cpt`, checked and typed. */
 
+import { UserError } from './errors';
+
 /** A VPC that the region stack makes: public subnets only, two availability zones. */
 export interface NewNetwork {
   readonly kind: 'new';
@@ -39,7 +41,7 @@ export interface Settings {
 }
 
 /** A setting that cannot be used; the message names the key, the value and what would be right. */
-export class ConfigurationError extends Error {
+export class ConfigurationError extends UserError {
   public constructor(key: string, value: unknown, remedy: string) {
     super(`context key "${key}" is ${value === undefined ? 'missing' : JSON.stringify(value)}: ${remedy}`);
     this.name = 'ConfigurationError';

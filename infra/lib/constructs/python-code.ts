@@ -6,6 +6,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, r
 import * as path from 'node:path';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
+import { UserError } from '../errors';
 
 /** The checkout. */
 export const ROOT = path.resolve(__dirname, '..', '..', '..');
@@ -25,6 +26,11 @@ const REQUIREMENTS = path.join(ROOT, 'lambdas', 'requirements.txt');
 
 /** Code of every function; its hash covers the sources, the locked requirements and how they are installed. */
 export function pythonCode(): lambda.Code {
+  if (!existsSync(REQUIREMENTS)) {
+    throw new UserError(
+      'lambdas/requirements.txt is missing: run `make lambdas/requirements.txt`, which exports it from uv.lock',
+    );
+  }
   const sources = ['lambdas', 'contracts'].flatMap((folder) => sourceFiles(folder));
   const hash = createHash('sha256').update(JSON.stringify([PLATFORM, FROM_RUNTIME]));
   for (const file of sources)
@@ -61,11 +67,6 @@ function sourceFiles(folder: string): string[] {
 
 /** The folder with the locked dependencies, installed once per content of the requirements. */
 function installedDependencies(): string {
-  if (!existsSync(REQUIREMENTS)) {
-    throw new Error(
-      'lambdas/requirements.txt is missing: run `make lambdas/requirements.txt`, which exports it from uv.lock',
-    );
-  }
   const requirements = withoutRuntimePackages(readFileSync(REQUIREMENTS, 'utf8'));
   const key = createHash('sha256')
     .update(JSON.stringify([PLATFORM, requirements]))
@@ -88,7 +89,7 @@ function installedDependencies(): string {
   );
   if (run.status !== 0) {
     rmSync(partial, { recursive: true, force: true });
-    throw new Error(
+    throw new UserError(
       'uv could not install lambdas/requirements.txt (run `make setup` if uv is missing): ' +
         (run.error?.message ?? run.stderr),
     );

@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import * as path from 'node:path';
 import * as assets from 'aws-cdk-lib/aws-s3-assets';
 import { Construct } from 'constructs';
+import { UserError } from '../errors';
 import { DaemonAsset } from '../names';
 import { ROOT } from './python-code';
 
@@ -17,9 +18,10 @@ const PLACEHOLDER = path.join('infra', 'assets', 'missing-daemon.txt');
 export class RelayDaemon extends Construct {
   public readonly asset: DaemonAsset;
 
-  public constructor(scope: Construct, id: string) {
+  /** @param daemon path of the built daemon, relative to the checkout */
+  public constructor(scope: Construct, id: string, daemon = DAEMON) {
     super(scope, id);
-    const file = path.join(ROOT, this.daemonFile());
+    const file = path.join(ROOT, this.daemonFile(daemon));
     const asset = new assets.Asset(this, 'Asset', { path: file });
     this.asset = {
       uri: `s3://${asset.s3BucketName}/${asset.s3ObjectKey}`,
@@ -27,11 +29,11 @@ export class RelayDaemon extends Construct {
     };
   }
 
-  private daemonFile(): string {
-    if (existsSync(path.join(ROOT, DAEMON))) return DAEMON;
+  private daemonFile(daemon: string): string {
+    if (existsSync(path.join(ROOT, daemon))) return daemon;
     const allowed: unknown = this.node.tryGetContext(ALLOW_MISSING_DAEMON);
     if (allowed === true || allowed === 'true') return PLACEHOLDER;
-    throw new Error(`${DAEMON} is not built: run \`make daemon\` first`);
+    throw new UserError(`${daemon} is not built: run \`make daemon\` first`);
   }
 }
 
