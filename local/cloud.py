@@ -72,8 +72,8 @@ class LocalCloud:
                 self.config = self.config.model_copy(update={"account": account})
         self.state.root.mkdir(parents=True, exist_ok=True)
         self.state.config_file.write_text(self.config.model_dump_json(by_alias=True, indent=1))
-        self.endpoint = _spawn(self.state)
         try:
+            self.endpoint = _spawn(self.state)
             if self._assembly is not None:
                 self.outputs = deploy(self._assembly, self.client, self.config.account, self.config.home_region)
         except BaseException:

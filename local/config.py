@@ -110,6 +110,9 @@ class LocalConfig(_Section):
     lambda_retry_seconds: float = Field(
         default=1, gt=0, description="First wait between asynchronous Lambda attempts, doubled each time (AWS: 60)."
     )
+    schedule_minute_seconds: float = Field(
+        default=60, gt=0, description="How long a minute of a rate(…) schedule takes; less makes schedules come sooner."
+    )
     latency: Latency = Field(default_factory=Latency)
 
 

@@ -16,6 +16,8 @@ from ministack.core.arn import parse_arn
 from ministack.core.responses import get_account_id, get_region, request_scope
 from ministack.services import eventbridge, lambda_svc
 
+from local.config import LocalConfig
+
 log = logging.getLogger("local.events")
 
 _invoke_target = eventbridge._invoke_target
@@ -32,8 +34,17 @@ def emit(
         eventbridge._put_events({"Entries": [entry]}, allow_aws_source=True)
 
 
-def install() -> None:
-    """Replace the dispatch to buses and to Lambda."""
+def install(config: LocalConfig) -> None:
+    """Replace the dispatch to buses and to Lambda, and set the length of a schedule's minute."""
+    parse = eventbridge._parse_rate_seconds
+    minute = config.schedule_minute_seconds
+
+    def parse_rate(expression: str) -> float | None:
+        seconds = parse(expression)
+        return None if seconds is None else seconds * minute / 60
+
+    eventbridge._parse_rate_seconds = parse_rate
+    eventbridge._SCHEDULER_TICK_INTERVAL = min(1.0, minute / 10)
     eventbridge._dispatch_to_event_bus = _to_bus
     eventbridge._invoke_target = _to_target
 

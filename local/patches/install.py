@@ -27,7 +27,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet) -> None:
     endpoint = os.environ["AWS_ENDPOINT_URL"]
     stepfunctions.install(endpoint)
     lambda_runtime.install(state, endpoint)
-    events.install()
+    events.install(config)
     images.install(config)
     instance_types.install()
     ec2_launch.install(fleet, state)

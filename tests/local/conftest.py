@@ -17,6 +17,7 @@ SETTINGS = {
     "bootSeconds": 0.1,
     "ssmRegistrationSeconds": 0.05,
     "lambdaRetrySeconds": 0.05,
+    "scheduleMinuteSeconds": 1.5,
     "spotGraceSeconds": 0.2,
     "invocationDoesNotExist": 1,
     "notFoundAfterLaunch": 1,
