@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
 
 SCHEMA_VERSION: Literal[1] = 1
 
@@ -14,13 +15,15 @@ REGION = r"^[a-z]{2}(-[a-z]+)+-[0-9]$"
 INSTANCE_TYPE = r"^[a-z0-9-]+\.[a-z0-9-]+$"
 
 
-def _whole(value: object) -> object:
-    """JSON Schema counts 4.0 as an integer; a strict model would not."""
+def whole(value: object) -> object:
+    """JSON Schema counts 4.0 as an integer and true as none; Python has it the other way round."""
+    if isinstance(value, bool):
+        raise PydanticCustomError("int_type", "Input should be a whole number")
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Integer = Annotated[int, BeforeValidator(_whole)]
-Count = Annotated[int, BeforeValidator(_whole), Field(ge=0)]
+Integer = Annotated[int, BeforeValidator(whole)]
+Count = Annotated[int, BeforeValidator(whole), Field(ge=0)]
 TransferId = Annotated[str, Field(pattern=TRANSFER_ID)]
 InstanceId = Annotated[str, Field(pattern=INSTANCE_ID)]
 Region = Annotated[str, Field(pattern=REGION)]

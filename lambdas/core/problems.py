@@ -9,7 +9,8 @@ _RIGHT = {
     "missing": "is missing; it is required",
     "extra_forbidden": "is not a known key; remove it or correct its spelling",
 }
-_UNION_BRANCHES = ("literal['auto']", "constrained-int", "bool", "int", "function-before[_whole(), int]")
+_MESSAGES = {"model_type": "write a JSON object", "model_attributes_type": "write a JSON object"}
+_UNION_BRANCHES = ("literal['auto']", "constrained-int", "bool", "int", "function-before[whole(), int]")
 
 
 def describe(error: ValidationError) -> list[str]:
@@ -21,7 +22,8 @@ def describe(error: ValidationError) -> list[str]:
             lines[field] = (f"{field}: {_RIGHT[problem['type']]}", [])
         else:
             head = f"{field}: {_value(problem.get('input'))} is not valid"
-            lines.setdefault(field, (head, []))[1].append(_message(problem["msg"]))
+            message = _MESSAGES.get(problem["type"]) or _message(problem["msg"])
+            lines.setdefault(field, (head, []))[1].append(message)
     return [head + (f"; {' or '.join(dict.fromkeys(why))}" if why else "") for head, why in lines.values()]
 
 

@@ -7,17 +7,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from lambdas.core.documents import Document, InstanceId, InstanceType, Integer, Region, TransferId
+from lambdas.core.documents import Document, InstanceId, InstanceType, Integer, Region, TransferId, whole
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.problems import describe
 
 Path = Annotated[str, Field(pattern=r"^/[^\x00]*$", max_length=4096)]
 MAX_REQUEST_PAIRS = 64
 ChunkSize = Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
-
-
-def _whole(value: object) -> object:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class SourceRequest(Document):
@@ -56,7 +52,7 @@ class Objective(Document):
 class TransferRequest(Document):
     """Input of an execution."""
 
-    schema_version: Annotated[Literal[1], BeforeValidator(_whole)] = 1
+    schema_version: Annotated[Literal[1], BeforeValidator(whole)] = 1
     name: TransferId | None = None
     source: SourceRequest
     destination: DestinationRequest
@@ -64,7 +60,7 @@ class TransferRequest(Document):
     objective: Objective = Field(default_factory=Objective)
     pre_test: Literal["auto"] | bool = "auto"
     approval: Literal["none", "required"] = "none"
-    chunk_size_mib: Annotated[ChunkSize, BeforeValidator(_whole)] | None = Field(default=None, alias="chunkSizeMiB")
+    chunk_size_mib: Annotated[ChunkSize, BeforeValidator(whole)] | None = Field(default=None, alias="chunkSizeMiB")
     bandwidth_limit_mbps: Integer | None = Field(default=None, ge=1)
 
 

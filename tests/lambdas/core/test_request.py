@@ -1,0 +1,160 @@
+"""The models judge as the schema does, and say what would be right."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from lambdas.core.errors import InvalidRequest
+from lambdas.core.request import Limits, parse_request
+from tests.lambdas.builders import IRELAND, SOURCE_ID, WEST, request
+
+CONTRACTS = Path(__file__).parents[3] / "contracts"
+SCHEMA = Draft202012Validator(json.loads((CONTRACTS / "transfer-request.schema.json").read_text()))
+LIMITS = Limits(regions=(WEST, IRELAND), max_pairs=8, instance_types=("t3.small", "t3.medium"))
+
+
+def accepted(document: Any) -> bool:
+    try:
+        parse_request(document, LIMITS)
+    except InvalidRequest:
+        return False
+    return True
+
+
+def refusal(document: Any) -> list[str]:
+    with pytest.raises(InvalidRequest) as error:
+        parse_request(document, LIMITS)
+    return error.value.problems
+
+
+@pytest.mark.parametrize("path", sorted(CONTRACTS.glob("examples/*/transfer-request/*.json")), ids=lambda p: p.name)
+def test_golden_examples_are_judged_as_their_folder_says(path: Path) -> None:
+    document = json.loads(path.read_text())
+    problems = [] if accepted(document) else refusal(document)
+    if path.parts[-3] == "bad":
+        assert problems
+    else:
+        # What a deployment refuses although its shape is right: not enrolled, not allowed, not yet supported.
+        assert all("not supported yet" in p or "not enrolled" in p or "allowed" in p or "limit" in p for p in problems)
+
+
+values = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-5, 2000),
+    st.sampled_from([0.5, 4.0, 1e3]),
+    st.sampled_from(["auto", "spot", "none", "cost", "/a", "a", "", WEST, SOURCE_ID, "t3.small", "x" * 81]),
+    st.lists(st.sampled_from(["/a/x", "/b", "t3.small", 3]), max_size=3),
+    st.dictionaries(st.sampled_from(["pairs", "minimise", "paths"]), st.integers(0, 3), max_size=2),
+)
+places = st.sampled_from(
+    [
+        ("schemaVersion",),
+        ("name",),
+        ("relays",),
+        ("relays", "pairs"),
+        ("relays", "instanceTypes"),
+        ("relays", "market"),
+        ("objective", "minimise"),
+        ("objective", "maxCostUsd"),
+        ("objective", "deadlineSeconds"),
+        ("preTest",),
+        ("approval",),
+        ("chunkSizeMiB",),
+        ("bandwidthLimitMbps",),
+        ("source", "paths"),
+        ("source", "instanceId"),
+        ("destination", "path"),
+        ("destination",),
+        ("unheard",),
+        ("source", "instance_id"),
+    ]
+)
+
+
+@given(places, values)
+@settings(max_examples=400, deadline=None)
+def test_models_accept_only_what_the_schema_accepts_and_nothing_less_in_shape(place: tuple[str, ...], value: Any) -> None:
+    document = copy.deepcopy(request())
+    inner = document
+    for key in place[:-1]:
+        inner = inner.setdefault(key, {})
+    inner[place[-1]] = value
+    valid = SCHEMA.is_valid(document)
+    if accepted(document):
+        assert valid
+    elif valid:
+        rules = ("not supported yet", "not enrolled", "allowed", "limit", "both land as", "is the source as well", "'..'")
+        assert all(any(rule in problem for rule in rules) for problem in refusal(document))
+
+
+def test_defaults_are_those_of_the_schema() -> None:
+    parsed = parse_request(request(), LIMITS)
+    assert parsed.schema_version == 1
+    assert (parsed.relays.pairs, parsed.relays.market, parsed.relays.existing) == ("auto", "on-demand", [])
+    assert (parsed.objective.minimise, parsed.pre_test, parsed.approval) == ("balanced", "auto", "none")
+
+
+def without(*keys: str) -> dict[str, Any]:
+    document = copy.deepcopy(request())
+    inner = document
+    for key in keys[:-1]:
+        inner = inner[key]
+    del inner[keys[-1]]
+    return document
+
+
+CASES: dict[str, tuple[Any, list[str]]] = {
+    "missing key": (without("destination"), ["$.destination", "required"]),
+    "missing inner key": (without("source", "region"), ["$.source.region", "required"]),
+    "unknown key": ({**request(), "sorce": 1}, ["$.sorce", "not a known key"]),
+    "wrong type": (request(preTest="yes"), ["$.preTest", '"yes"', "auto"]),
+    "negative pairs": (request(relays={"pairs": -1}), ["$.relays.pairs", "-1", "auto"]),
+    "absurd pairs": (request(relays={"pairs": 1000}), ["$.relays.pairs", "1000"]),
+    "pairs over the limit": (request(relays={"pairs": 9}), ["$.relays.pairs", "9", "0 to 8"]),
+    "not an object": (["source"], ["$", "object"]),
+    "approval": (request(approval="required"), ["$.approval", "required", "not supported yet"]),
+    "existing relays": (request(relays={"existing": [SOURCE_ID]}), ["$.relays.existing", "not supported yet"]),
+    "dot dot": (
+        {**request(), "destination": {**request()["destination"], "path": "/a/../b"}},
+        ["$.destination.path", "/a/../b", ".."],
+    ),
+    "relative": ({**request(), "source": {**request()["source"], "paths": ["data"]}}, ["$.source.paths[0]", "data"]),
+    "collision": (
+        {**request(), "source": {**request()["source"], "paths": ["/a/x", "/b/x"]}},
+        ["$.source.paths[1]", "/b/x", "/a/x"],
+    ),
+    "region": (
+        {**request(), "source": {**request()["source"], "region": "ap-south-1"}},
+        ["$.source.region", "ap-south-1", WEST, IRELAND],
+    ),
+    "same machine": (
+        {**request(), "destination": {**request()["destination"], "instanceId": SOURCE_ID}},
+        ["$.destination.instanceId", SOURCE_ID],
+    ),
+    "type not allowed": (request(relays={"instanceTypes": ["m5.large"]}), ["instanceTypes[0]", "m5.large", "t3.small"]),
+    "null": (request(name=None), ["$.name", "null"]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_refusal_names_field_value_and_remedy(case: str) -> None:
+    document, words = CASES[case]
+    text = "\n".join(refusal(document))
+    for word in words:
+        assert word in text
+
+
+def test_every_problem_is_told_at_once() -> None:
+    problems = refusal({**without("destination"), "preTest": "yes", "sorce": 1})
+    assert len(problems) == 3
+
+
+def test_paths_with_a_trailing_slash_do_not_collide() -> None:
+    parse_request({**request(), "source": {**request()["source"], "paths": ["/a/x/", "/b/x", "/"]}}, LIMITS)
