@@ -9,6 +9,7 @@ _RIGHT = {
     "missing": "is missing; it is required",
     "extra_forbidden": "is not a known key; remove it or correct its spelling",
 }
+_ABSOLUTE = "write an absolute path, e.g. /data/set"
 _MESSAGES = {"model_type": "write a JSON object", "model_attributes_type": "write a JSON object"}
 _UNION_BRANCHES = ("literal['auto']", "constrained-int", "bool", "int", "function-before[whole(), int]")
 
@@ -22,7 +23,8 @@ def describe(error: ValidationError) -> list[str]:
             lines[field] = (f"{field}: {_RIGHT[problem['type']]}", [])
         else:
             head = f"{field}: {_value(problem.get('input'))} is not valid"
-            message = _MESSAGES.get(problem["type"]) or _message(problem["msg"])
+            absolute = problem["type"] == "string_pattern_mismatch" and ".path" in field
+            message = _ABSOLUTE if absolute else _MESSAGES.get(problem["type"]) or _message(problem["msg"])
             lines.setdefault(field, (head, []))[1].append(message)
     return [head + (f"; {' or '.join(dict.fromkeys(why))}" if why else "") for head, why in lines.values()]
 

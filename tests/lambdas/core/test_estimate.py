@@ -133,9 +133,7 @@ def test_pre_test_costs_time_and_money() -> None:
 rates = st.floats(0.5, 2000)
 
 
-@given(
-    st.integers(0, 10**14), rates, rates, rates, rates, st.floats(0, 300), st.integers(0, 8), st.floats(0, 60)
-)
+@given(st.integers(0, 10**14), rates, rates, rates, rates, st.floats(0, 300), st.integers(0, 8), st.floats(0, 60))
 def test_no_row_is_slower_than_the_direct_one(
     size: int, source: float, destination: float, direct: float, pair: float, spawn: float, most: int, test: float
 ) -> None:

@@ -62,7 +62,8 @@ def test_nothing_serving_never_ends_and_nothing_to_move_takes_no_time() -> None:
 rates = st.floats(0.1, 1000)
 times = st.floats(0, 1000)
 schedules = st.lists(
-    st.tuples(rates, times, st.one_of(times, st.just(inf))).map(lambda t: Serving(t[0], t[1], max(t[1], t[2]))), max_size=6
+    st.tuples(rates, times, st.one_of(times, st.just(inf))).map(lambda t: Serving(t[0], t[1], max(t[1], t[2]))),
+    max_size=6,
 )
 
 
@@ -82,7 +83,5 @@ def test_integral_of_the_rate_up_to_the_end_is_the_size(
     end = models.zero_wait(size, paths, source, destination)
     changes = {t for p in paths for t in (p.joins, p.leaves) if 0 < t < end}
     steps = [0.0, *sorted(changes), end]
-    moved = sum(
-        models.rate_at(a, paths, source, destination) * (b - a) for a, b in zip(steps, steps[1:], strict=False)
-    )
+    moved = sum(models.rate_at(a, paths, source, destination) * (b - a) for a, b in zip(steps, steps[1:], strict=False))
     assert moved == pytest.approx(size, rel=1e-6)

@@ -80,7 +80,9 @@ places = st.sampled_from(
 
 @given(places, values)
 @settings(max_examples=400, deadline=None)
-def test_models_accept_only_what_the_schema_accepts_and_nothing_less_in_shape(place: tuple[str, ...], value: Any) -> None:
+def test_models_accept_only_what_the_schema_accepts_and_nothing_less_in_shape(
+    place: tuple[str, ...], value: Any
+) -> None:
     document = copy.deepcopy(request())
     inner = document
     for key in place[:-1]:
@@ -90,7 +92,15 @@ def test_models_accept_only_what_the_schema_accepts_and_nothing_less_in_shape(pl
     if accepted(document):
         assert valid
     elif valid:
-        rules = ("not supported yet", "not enrolled", "allowed", "limit", "both land as", "is the source as well", "'..'")
+        rules = (
+            "not supported yet",
+            "not enrolled",
+            "allowed",
+            "limit",
+            "both land as",
+            "is the source as well",
+            "'..'",
+        )
         assert all(any(rule in problem for rule in rules) for problem in refusal(document))
 
 

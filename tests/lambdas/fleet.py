@@ -1,0 +1,32 @@
+"""A transfer with its relays, at the stage that a test needs."""
+
+from lambdas.core.transfer import Membership, TransferPath
+from lambdas.handlers.spawn_relays import SpawnInput, spawn_relays
+from tests.lambdas.builders import estimate, paths, plan, transfer
+from tests.lambdas.cloud import Cloud
+
+ROUTE_KEY = "k" * 43
+
+
+def spawned(pairs: int = 2, *, pre_test: bool = False, key: bool = True) -> Cloud:
+    cloud = Cloud()
+    accepted = transfer(relays={"instanceTypes": ["t3.small", "t3.medium"]})
+    cloud.transfers.create(accepted)
+    wanted = estimate(pairs, pre_test=pre_test)
+    cloud.transfers.note("first", paths=paths().to_document(), estimate=wanted.to_document())
+    cloud.transfers.note("first", plan=plan(size=10**9).to_document())
+    direct = TransferPath(path_id="direct", generation=0, hops=[], receiver="54.1.0.1:4600", lanes=2)
+    cloud.agents.write_membership("first", Membership(version=1, paths=[direct]))
+    if key:
+        cloud.agents.route_keys["first"] = ROUTE_KEY
+    spawn_relays(SpawnInput(transfer=accepted, estimate=wanted, paths=paths()), cloud.world)
+    return cloud
+
+
+def states(cloud: Cloud) -> dict[str, str]:
+    return {node.node_id: node.state for node in cloud.nodes.of("first")}
+
+
+def path_ids(cloud: Cloud) -> list[str]:
+    membership = cloud.agents.membership("first")
+    return [path.path_id for path in membership.paths] if membership else []

@@ -1,0 +1,128 @@
+from typing import Any
+
+from lambdas.handlers.await_relays import AwaitInput, await_relays
+from tests.lambdas.builders import IRELAND, WEST, paths, transfer
+from tests.lambdas.cloud import Cloud, failed
+from tests.lambdas.fleet import ROUTE_KEY, path_ids, spawned, states
+
+
+def run(cloud: Cloud) -> dict[str, Any]:
+    return await_relays(AwaitInput(transfer=transfer(), paths=paths()), cloud.world)
+
+
+def test_pairs_join_as_soon_as_both_their_relays_are_ready() -> None:
+    cloud = spawned(2)
+    slow = cloud.nodes.of("first")[1]
+    cloud.compute[IRELAND].machines[slow.instance_id].launched += 20
+    joined_at: dict[str, float] = {}
+    original = cloud.agents.write_membership
+
+    def watch(transfer_id: str, membership: Any) -> bool:
+        for path in membership.paths:
+            joined_at.setdefault(path.path_id, cloud.clock.time)
+        return original(transfer_id, membership)
+
+    cloud.agents.write_membership = watch  # type: ignore[method-assign]
+    assert run(cloud) == {"ready": 2}
+    first, second = (f"pair-{slot}" for slot in ((1, 2) if slow.slot == 2 else (2, 1)))
+    assert joined_at[second] - joined_at[first] >= 15
+    assert set(states(cloud).values()) == {"JOINED"}
+
+
+def test_relay_is_started_with_the_senders_key_and_both_addresses() -> None:
+    cloud = spawned(1)
+    run(cloud)
+    (_, instance, command) = next(sent for sent in cloud.commands[WEST].sent if sent[0] == "relay")
+    assert command is not None
+    assert (command["nodeId"], command["senderRouteKey"]) == ("source-1-0", ROUTE_KEY)
+    machine = cloud.compute[WEST].machines[instance].instance
+    assert command["listen"] == [f"{machine.private_address}:4600", f"{machine.public_address}:4600"]
+
+
+def test_path_goes_inside_then_between_regions_then_inside() -> None:
+    cloud = spawned(1)
+    run(cloud)
+    source, destination = sorted(cloud.nodes.of("first"), key=lambda node: node.role, reverse=True)
+    membership = cloud.agents.membership("first")
+    assert membership is not None
+    (path,) = [path for path in membership.paths if path.path_id == "pair-1"]
+    assert [hop.address for hop in path.hops] == [
+        f"{source.private_address}:4600",
+        f"{destination.public_address}:4600",
+    ]
+    assert path.receiver == "10.11.0.1:4600"
+
+
+def test_each_hop_is_let_in_by_a_rule_for_its_address() -> None:
+    cloud = spawned(1)
+    run(cloud)
+    source, destination = sorted(cloud.nodes.of("first"), key=lambda node: node.role, reverse=True)
+    west = {(rule.group_id, rule.address) for rule in cloud.groups[WEST].admitted}
+    ireland = {(rule.group_id, rule.address) for rule in cloud.groups[IRELAND].admitted}
+    assert west == {("vpc-source/cpt-relay", "10.10.0.1")}
+    assert ireland == {
+        ("vpc-destination/cpt-relay", source.public_address),
+        ("vpc-destination/cpt-endpoint", destination.private_address),
+    }
+
+
+def test_times_of_launch_boot_agent_and_daemon_are_noted() -> None:
+    cloud = spawned(1)
+    run(cloud)
+    for node in cloud.nodes.of("first"):
+        times = [node.requested_at, node.running_at, node.online_at, node.ready_at, node.joined_at]
+        assert times == sorted(time for time in times if time is not None)
+
+
+def test_nothing_is_started_before_the_sender_has_published_its_key() -> None:
+    cloud = spawned(1, key=False)
+    cloud.clock.at(30, lambda: cloud.agents.route_keys.__setitem__("first", ROUTE_KEY))
+    run(cloud)
+    assert all(node.ready_at is not None and node.ready_at >= 1030 for node in cloud.nodes.of("first"))
+
+
+def test_with_a_pre_test_nobody_joins_yet() -> None:
+    cloud = spawned(1, pre_test=True)
+    assert run(cloud) == {"ready": 2}
+    assert path_ids(cloud) == ["direct"]
+    assert set(states(cloud).values()) == {"READY"}
+
+
+def test_relay_that_never_comes_is_lost_at_the_timeout_and_its_partner_released() -> None:
+    cloud = spawned(2)
+    broken = cloud.nodes.of("first")[0]
+    region = cloud.compute[broken.region]
+    region.machines[broken.instance_id].agent = False
+    assert run(cloud) == {"ready": 1}
+    slot = broken.slot
+    assert states(cloud)[broken.node_id] == "LOST"
+    assert all(state == "LOST" for node_id, state in states(cloud).items() if f"-{slot}-" in node_id)
+    assert "agent" in str(next(n for n in cloud.nodes.of("first") if n.node_id == broken.node_id).reason)
+    assert len(cloud.alive()) == 2
+
+
+def test_relay_whose_daemon_fails_is_lost_with_the_output() -> None:
+    cloud = spawned(1)
+    cloud.commands[WEST].scripts["relay"] = lambda _: failed("cpt: does not hash")
+    assert run(cloud) == {"ready": 0}
+    assert "does not hash" in str(next(n for n in cloud.nodes.of("first") if n.role == "source").reason)
+    assert cloud.alive() == []
+
+
+def test_instance_that_dies_while_booting_is_lost() -> None:
+    cloud = spawned(1)
+    source = next(node for node in cloud.nodes.of("first") if node.role == "source")
+    cloud.compute[WEST].terminate([source.instance_id])
+    assert run(cloud) == {"ready": 0}
+    assert states(cloud)["source-1-0"] == "LOST"
+
+
+def test_wait_ends_when_the_transfer_is_delivered() -> None:
+    cloud = spawned(1)
+    for compute in cloud.compute.values():
+        for machine in compute.machines.values():
+            machine.boots = machine.transfer_id == ""
+    cloud.clock.at(7, lambda: cloud.transfers.finish("first", {"delivered": {}}))
+    started = cloud.clock.time
+    assert run(cloud) == {"ready": 0}
+    assert cloud.clock.time - started < 10

@@ -1,0 +1,60 @@
+from typing import Any
+
+from lambdas.handlers.finish_transfer import finish_transfer
+from lambdas.runtime.handler import BusEvent
+from tests.lambdas.builders import transfer
+from tests.lambdas.cloud import Cloud
+
+
+def prepared(token: bool = True) -> Cloud:
+    cloud = Cloud()
+    cloud.transfers.create(transfer())
+    if token:
+        cloud.tokens.put("first", "token", 2)
+    return cloud
+
+
+def event(kind: str, **detail: Any) -> BusEvent:
+    body = {"schemaVersion": 1, "type": kind, "transferId": "first", "epoch": 2, **detail}
+    return BusEvent.from_document({"detail-type": kind, "detail": body})
+
+
+DELIVERED = event("Transfer Delivered", bytes=10, files=2, chunks=1, sentBytes=12)
+OUTCOME = {"delivered": {"bytes": 10, "files": 2, "chunks": 1, "sentBytes": 12, "epoch": 2}}
+
+
+def test_delivery_writes_the_outcome_and_releases_the_token() -> None:
+    cloud = prepared()
+    assert finish_transfer(DELIVERED, cloud.world) == {"released": True}
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert (record.status, record.outcome) == ("DONE", OUTCOME)
+    assert cloud.executions.answers == [("success", ("token", OUTCOME))]
+
+
+def test_failure_fails_the_task_with_the_ends_own_error() -> None:
+    cloud = prepared()
+    finish_transfer(event("Transfer Failed", side="sender", error="ChunksFailed", cause="chunk 3"), cloud.world)
+    assert cloud.executions.answers == [("failure", ("token", "ChunksFailed", "sender: chunk 3"))]
+
+
+def test_event_before_the_token_leaves_the_outcome_for_whoever_registers_it() -> None:
+    cloud = prepared(token=False)
+    assert finish_transfer(DELIVERED, cloud.world) == {"released": False}
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert record.outcome == OUTCOME
+
+
+def test_event_of_an_earlier_epoch_is_ignored() -> None:
+    cloud = prepared()
+    cloud.tokens.put("first", "newer", 3)
+    assert "ignored" in finish_transfer(DELIVERED, cloud.world)
+    assert cloud.executions.answers == []
+
+
+def test_second_event_repeats_the_first_outcome() -> None:
+    cloud = prepared()
+    finish_transfer(DELIVERED, cloud.world)
+    finish_transfer(event("Transfer Failed", side="receiver", error="Late", cause="x"), cloud.world)
+    assert [kind for kind, _ in cloud.executions.answers] == ["success", "success"]

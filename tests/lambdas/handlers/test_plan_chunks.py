@@ -1,0 +1,77 @@
+import json
+
+import pytest
+
+from lambdas.core.errors import FailTransfer
+from lambdas.core.plan import MIB
+from lambdas.core.transfer import TransferPlan
+from lambdas.handlers.plan_chunks import PlanInput, plan_chunks
+from tests.lambdas.builders import estimate, paths, survey, transfer
+from tests.lambdas.cloud import Cloud
+
+ENTRIES = [
+    {"path": "set", "kind": "directory", "size": 0},
+    {"path": "set/large", "kind": "file", "size": 2 * MIB + 5},
+    {"path": "set/a", "kind": "file", "size": 10},
+    {"path": "set/empty", "kind": "file", "size": 0},
+    {"path": "set/link", "kind": "symlink", "size": 0, "target": "a"},
+]
+
+
+def prepared() -> tuple[Cloud, PlanInput]:
+    cloud = Cloud()
+    accepted = transfer(chunkSizeMiB=1)
+    cloud.transfers.create(accepted)
+    cloud.transfers.note("first", paths=paths().to_document())
+    lines = [json.dumps({"source": "/" + str(e["path"]), "mode": 420, "mtimeNs": 1, "inode": 1, **e}) for e in ENTRIES]
+    cloud.objects.put("transfers/first/listing/part-00000.ndjson", "\n".join(lines[:2]).encode() + b"\n")
+    cloud.objects.put("transfers/first/listing/part-00001.ndjson", "\n".join(lines[2:]).encode() + b"\n")
+    parts = [(f"transfers/first/listing/part-0000{i}.ndjson", 2) for i in range(2)]
+    whole = survey(parts, size=2 * MIB + 15, files=3)
+    return cloud, PlanInput(transfer=accepted, survey=whole, estimate=estimate(1))
+
+
+def test_plan_items_and_manifest_agree() -> None:
+    cloud, event = prepared()
+    found = plan_chunks(event, cloud.world)
+    assert (found.chunks, found.bytes, found.files, found.last_phase_chunks) == (5, 2 * MIB + 15, 3, 1)
+    items = list(cloud.chunks.read("first", found.chunks))
+    assert [item.phase for item in items] == [0, 0, 0, 0, 1]
+    assert sum(item.files for item in items) == len(ENTRIES)
+    for item in items:
+        lines = cloud.objects.objects[item.manifest_key][item.manifest_start : item.manifest_end].splitlines()
+        assert item.bytes == sum(json.loads(line)["length"] for line in lines)
+    assert TransferPlan.model_validate_json(cloud.objects.objects["transfers/first/plan.json"]) == found
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert record.plan == found
+
+
+def test_first_membership_is_the_direct_path() -> None:
+    cloud, event = prepared()
+    plan_chunks(event, cloud.world)
+    first = cloud.agents.membership("first")
+    assert first is not None
+    assert [(path.path_id, path.receiver, path.lanes) for path in first.paths] == [("direct", "54.1.0.1:4600", 2)]
+
+
+def test_run_twice_it_writes_the_same() -> None:
+    cloud, event = prepared()
+    first = plan_chunks(event, cloud.world)
+    before = dict(cloud.objects.objects)
+    assert plan_chunks(event, cloud.world) == first
+    assert cloud.objects.objects == before
+
+
+def test_empty_listing_is_a_plan_without_chunks() -> None:
+    cloud, event = prepared()
+    empty = PlanInput(transfer=event.transfer, survey=survey([], size=0, files=0), estimate=event.estimate)
+    assert plan_chunks(empty, cloud.world).chunks == 0
+
+
+def test_plan_without_paths_is_a_failure_of_the_transfer() -> None:
+    cloud = Cloud()
+    accepted = transfer()
+    cloud.transfers.create(accepted)
+    with pytest.raises(FailTransfer, match="no resolved paths"):
+        plan_chunks(PlanInput(transfer=accepted, survey=survey(), estimate=estimate()), cloud.world)

@@ -1,0 +1,71 @@
+from lambdas.adapters.ports import ProbeResult
+from lambdas.core.transfer import Membership
+from lambdas.handlers.await_relays import AwaitInput, await_relays
+from lambdas.handlers.join_relays import JoinInput, join_relays
+from lambdas.handlers.pre_test_relays import PreTestInput, pre_test_relays
+from tests.lambdas.builders import paths, transfer
+from tests.lambdas.cloud import Cloud
+from tests.lambdas.fleet import path_ids, spawned, states
+
+RATES = {"pair-1": (5.0, 150.0), "pair-2": (20.0, 150.0), "pair-3": (5.0, 160.0), "pair-4": (20.0, 100.0)}
+
+
+def ready(pairs: int) -> Cloud:
+    cloud = spawned(pairs, pre_test=True)
+    await_relays(AwaitInput(transfer=transfer(), paths=paths()), cloud.world)
+    return cloud
+
+
+def sender_answers(cloud: Cloud, rates: dict[str, tuple[float, float]]) -> list[Membership]:
+    """The sender as it would act on a membership record with probes."""
+    seen: list[Membership] = []
+    original = cloud.agents.write_membership
+
+    def write(transfer_id: str, membership: Membership) -> bool:
+        seen.append(membership)
+        for probe in membership.probes:
+            path_id = probe.path.path_id
+            if path_id in rates:
+                result = ProbeResult(path_id, probe.path.generation, *rates[path_id])
+                cloud.agents.results.setdefault(transfer_id, []).append(result)
+        return original(transfer_id, membership)
+
+    cloud.agents.write_membership = write  # type: ignore[method-assign]
+    return seen
+
+
+def test_slower_half_is_terminated_and_the_better_half_joins() -> None:
+    cloud = ready(2)
+    sender_answers(cloud, RATES)
+    found = pre_test_relays(PreTestInput(transfer=transfer()), cloud.world)
+    assert [entry["slot"] for entry in found["ranking"]] == [2, 4, 3, 1]
+    assert sorted(found["rejected"]) == [1, 3]
+    kinds = list(states(cloud).values())
+    assert (kinds.count("REJECTED"), kinds.count("READY")) == (4, 4)
+    assert len(cloud.alive()) == 4
+    assert join_relays(JoinInput(transfer=transfer()), cloud.world) == {"joined": 2}
+    assert path_ids(cloud) == ["direct", "pair-2", "pair-4"]
+
+
+def test_probes_are_taken_out_again_and_the_results_kept_on_the_nodes() -> None:
+    cloud = ready(1)
+    seen = sender_answers(cloud, RATES)
+    pre_test_relays(PreTestInput(transfer=transfer()), cloud.world)
+    assert [probe.path.path_id for probe in seen[0].probes] == ["pair-1", "pair-2"]
+    assert seen[-1].probes == []
+    best = next(node for node in cloud.nodes.of("first") if node.node_id == "source-2-0")
+    assert (best.measured_inter_region, best.measured_intra_region) == (20.0, 150.0)
+
+
+def test_pair_without_a_result_ranks_last_and_the_wait_ends() -> None:
+    cloud = ready(1)
+    sender_answers(cloud, {"pair-2": (1.0, 1.0)})
+    assert pre_test_relays(PreTestInput(transfer=transfer()), cloud.world)["rejected"] == [1]
+
+
+def test_no_more_pairs_than_wanted_are_kept_untested() -> None:
+    cloud = ready(2)
+    for node in cloud.nodes.of("first"):
+        if node.slot > 2:
+            cloud.nodes.move(node, "LOST", ["READY"])
+    assert pre_test_relays(PreTestInput(transfer=transfer()), cloud.world) == {"ranking": [], "rejected": []}

@@ -1,0 +1,85 @@
+from typing import Any
+
+from lambdas.handlers.await_relays import AwaitInput, await_relays
+from lambdas.handlers.reconcile import reconcile
+from lambdas.runtime.handler import BusEvent
+from tests.lambdas.builders import ARN, WEST, chunk, paths, progress, transfer
+from tests.lambdas.cloud import Cloud
+from tests.lambdas.fleet import path_ids, spawned, states
+
+
+def running() -> Cloud:
+    cloud = spawned(1)
+    await_relays(AwaitInput(transfer=transfer(), paths=paths()), cloud.world)
+    cloud.tokens.put("first", "token", 1)
+    advance(cloud, 1)
+    return cloud
+
+
+def advance(cloud: Cloud, sender: int, receiver: int | None = None, failed: int = 0) -> None:
+    cloud.agents.progresses["first", "sender"] = progress(sender, failed=failed)
+    cloud.agents.progresses["first", "receiver"] = progress(sender if receiver is None else receiver)
+
+
+def run(cloud: Cloud) -> Any:
+    return reconcile(BusEvent.from_document({"detail-type": "Scheduled Event", "detail": {}}), cloud.world)
+
+
+def test_heartbeat_is_sent_only_while_both_ends_advance() -> None:
+    cloud = running()
+    assert run(cloud)["first"]["heartbeat"]
+    assert not run(cloud)["first"]["heartbeat"]
+    advance(cloud, 2, receiver=1)
+    assert not run(cloud)["first"]["heartbeat"]
+    advance(cloud, 2)
+    assert run(cloud)["first"]["heartbeat"]
+    assert cloud.executions.answers == [("heartbeat", "token")] * 2
+
+
+def test_end_that_has_not_spoken_gets_no_heartbeat() -> None:
+    cloud = running()
+    del cloud.agents.progresses["first", "receiver"]
+    assert not run(cloud)["first"]["heartbeat"]
+
+
+def test_failure_whose_event_was_lost_is_retried() -> None:
+    cloud = running()
+    cloud.chunks.put_all(
+        [chunk(0, failed_attempt=1, reason="stream-lost"), chunk(1), chunk(2, attempt=2, failed_attempt=1)]
+    )
+    assert run(cloud)["first"]["retried"] == 0
+    advance(cloud, 2, failed=1)
+    assert run(cloud)["first"]["retried"] == 1
+    attempts = [found.attempt for found in cloud.chunks.read("first", 3)]
+    assert attempts == [2, 1, 2]
+    assert run(cloud)["first"]["retried"] == 0
+
+
+def test_relay_whose_instance_is_gone_is_dropped() -> None:
+    cloud = running()
+    source = next(node for node in cloud.nodes.of("first") if node.role == "source")
+    cloud.compute[WEST].terminate([source.instance_id])
+    cloud.clock.time += 120
+    assert run(cloud)["first"]["lost"] == 1
+    assert states(cloud)["source-1-0"] == "LOST"
+    assert path_ids(cloud) == ["direct"]
+
+
+def test_outcome_whose_release_was_lost_is_released() -> None:
+    cloud = running()
+    cloud.transfers.finish("first", {"delivered": {"bytes": 1}})
+    assert run(cloud) == {"first": {"released": True}}
+    assert cloud.executions.answers == [("success", ("token", {"delivered": {"bytes": 1}}))]
+
+
+def test_transfer_without_a_running_execution_is_swept() -> None:
+    cloud = running()
+    cloud.executions.statuses[ARN] = "ABORTED"
+    assert run(cloud) == {"first": {"swept": "ABORTED"}}
+    assert cloud.alive() == []
+    assert cloud.transfers.active() == []
+    assert "transfers/first/report.json" in cloud.objects.objects
+
+
+def test_no_active_transfer_needs_no_work() -> None:
+    assert run(Cloud()) == {}

@@ -1,0 +1,53 @@
+from typing import Any
+
+import pytest
+
+from lambdas.handlers.retry_chunk import retry_chunk
+from lambdas.runtime.handler import BusEvent
+from tests.lambdas.builders import chunk
+from tests.lambdas.cloud import Cloud
+
+
+def failed(attempt: int = 1, reason: str = "stream-lost") -> BusEvent:
+    detail: dict[str, Any] = {
+        "schemaVersion": 1,
+        "type": "Chunk Failed",
+        "transferId": "first",
+        "chunk": 0,
+        "attempt": attempt,
+        "pathId": "pair-1",
+        "reason": reason,
+        "message": "the lane broke",
+    }
+    return BusEvent.from_document({"detail-type": "Chunk Failed", "detail": detail})
+
+
+@pytest.mark.parametrize(("attempt", "delay"), [(1, 1), (2, 2), (3, 4), (4, 8)])
+def test_each_attempt_waits_twice_as_long(attempt: int, delay: float) -> None:
+    cloud = Cloud()
+    cloud.chunks.put_all([chunk(0, attempt=attempt)])
+    assert retry_chunk(failed(attempt), cloud.world) == {"decision": "retried"}
+    found = cloud.chunks.get("first", 0)
+    assert found is not None
+    assert (found.state, found.attempt, found.not_before) == ("PENDING", attempt + 1, 1000 + delay)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "reason"), [(5, "checksum-mismatch"), (2, "source-changed"), (2, "source-unreadable")]
+)
+def test_poison_is_given_up_with_its_reason(attempt: int, reason: str) -> None:
+    cloud = Cloud()
+    cloud.chunks.put_all([chunk(0, attempt=attempt)])
+    assert retry_chunk(failed(attempt, reason), cloud.world) == {"decision": "given up"}
+    found = cloud.chunks.get("first", 0)
+    assert found is not None
+    assert (found.state, found.reason) == ("FAILED", f"{reason} after {attempt} attempts")
+
+
+def test_event_that_comes_twice_or_late_changes_nothing() -> None:
+    cloud = Cloud()
+    cloud.chunks.put_all([chunk(0)])
+    retry_chunk(failed(1), cloud.world)
+    before = cloud.chunks.get("first", 0)
+    assert retry_chunk(failed(1), cloud.world) == {"decision": "known"}
+    assert cloud.chunks.get("first", 0) == before

@@ -1,0 +1,63 @@
+import pytest
+
+from lambdas.core.errors import EndNotStarted, TransferFenced
+from lambdas.handlers.start_transfer import StartInput, start_transfer
+from tests.lambdas.builders import IRELAND, WEST, paths, plan, transfer
+from tests.lambdas.cloud import Cloud, failed
+
+
+def prepared() -> Cloud:
+    cloud = Cloud()
+    cloud.transfers.create(transfer())
+    return cloud
+
+
+def event(token: str = "token-a", limit: int | None = None) -> StartInput:
+    accepted = transfer(**({"bandwidthLimitMbps": limit} if limit else {}))
+    return StartInput(transfer=accepted, plan=plan(), paths=paths(), task_token=token)
+
+
+def test_both_ends_are_started_with_the_same_epoch() -> None:
+    cloud = prepared()
+    assert start_transfer(event(limit=80), cloud.world) == {"epoch": 1, "started": True}
+    (document, _, receive) = cloud.commands[IRELAND].sent[0]
+    (other, _, send) = cloud.commands[WEST].sent[0]
+    assert receive is not None
+    assert send is not None
+    assert (document, other) == ("receive", "send")
+    assert (receive["epoch"], send["epoch"], send["bandwidthLimitMbps"]) == (1, 1, 80)
+    assert receive["listen"] == ["10.11.0.1:4600", "54.1.0.1:4600"]
+    assert receive["plan"] == send["plan"] == "transfers/first/plan.json"
+    stored = cloud.tokens.get("first")
+    assert stored is not None
+    assert (stored.token, stored.epoch) == ("token-a", 1)
+
+
+def test_same_token_again_keeps_its_epoch_and_another_gets_the_next() -> None:
+    cloud = prepared()
+    assert start_transfer(event(), cloud.world)["epoch"] == 1
+    assert start_transfer(event(), cloud.world)["epoch"] == 1
+    assert start_transfer(event("token-b"), cloud.world)["epoch"] == 2
+
+
+def test_token_that_comes_after_the_outcome_is_released_at_once() -> None:
+    cloud = prepared()
+    cloud.transfers.finish("first", {"delivered": {"bytes": 5}})
+    assert not start_transfer(event(), cloud.world)["started"]
+    assert cloud.executions.answers == [("success", ("token-a", {"delivered": {"bytes": 5}}))]
+    assert cloud.commands[WEST].sent == []
+
+
+def test_end_that_does_not_start_shows_its_output() -> None:
+    cloud = prepared()
+    cloud.commands[IRELAND].scripts["receive"] = lambda _: failed("cpt: address in use")
+    with pytest.raises(EndNotStarted, match="receive on i-0bbbbbbbbbbbbbbb2 .*address in use"):
+        start_transfer(event(), cloud.world)
+
+
+def test_fenced_transfer_starts_nothing() -> None:
+    cloud = prepared()
+    cloud.transfers.fence("first")
+    with pytest.raises(TransferFenced):
+        start_transfer(event(), cloud.world)
+    assert cloud.commands[WEST].sent == []

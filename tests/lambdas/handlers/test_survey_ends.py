@@ -1,0 +1,66 @@
+from typing import Any
+
+import pytest
+
+from lambdas.core.errors import CommandFailed, CptError, DaemonVersionSkew, DestinationTooSmall, SurveyProblem
+from lambdas.core.transfer import Survey
+from lambdas.handlers.survey_ends import SurveyInput, survey_ends
+from tests.lambdas.builders import IRELAND, WEST, survey, transfer
+from tests.lambdas.cloud import Cloud, failed, printed
+
+
+def run(source: dict[str, Any] | None = None, destination: dict[str, Any] | None = None) -> Survey:
+    cloud = Cloud()
+    good = survey()
+    cloud.commands[WEST].scripts["scan"] = lambda _: printed({**good.source.to_document(), **(source or {})})
+    cloud.commands[IRELAND].scripts["scan"] = lambda _: printed(
+        {**good.destination.to_document(), **(destination or {})}
+    )
+    return survey_ends(SurveyInput(transfer=transfer()), cloud.world)
+
+
+def test_both_surveys_come_back() -> None:
+    assert run() == survey()
+
+
+def test_empty_source_is_fine() -> None:
+    assert run({"files": 0, "bytes": 0, "parts": []}).source.files == 0
+
+
+def problem(path: str, reason: str, count: int = 1) -> dict[str, Any]:
+    return {"problems": [{"path": path, "reason": reason}], "problemCount": count}
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "error", "words"),
+    [
+        (
+            problem("/no%20where", "No such file or directory"),
+            None,
+            SurveyProblem,
+            ["'/no where'", "No such file", "correct"],
+        ),
+        (problem("/s", "Permission denied", 30), None, SurveyProblem, ["$.source.paths", "let root read", "29 more"]),
+        (None, problem("/restore", "Not a directory"), SurveyProblem, ["$.destination.path", "name a directory"]),
+        (None, problem("/restore", "odd"), SurveyProblem, ["odd; repair it"]),
+        ({"bytes": 10**13}, None, DestinationTooSmall, ["1000000000000 bytes free", "10000000000000"]),
+        ({"files": 2 * 10**6}, None, DestinationTooSmall, ["1000000 inodes", "2000000"]),
+        ({"daemonVersion": "0.2.0"}, None, DaemonVersionSkew, ["0.2.0", "0.1.0", "deploy"]),
+    ],
+)
+def test_what_stands_in_the_way_is_named_with_a_remedy(
+    source: dict[str, Any] | None, destination: dict[str, Any] | None, error: type[CptError], words: list[str]
+) -> None:
+    with pytest.raises(error) as raised:
+        run(source, destination)
+    for word in words:
+        assert word in str(raised.value)
+
+
+def test_command_that_fails_shows_the_tail_of_its_output() -> None:
+    cloud = Cloud()
+    cloud.commands[WEST].scripts["scan"] = lambda _: failed("cpt: cannot read s3://assets/d")
+    with pytest.raises(
+        CommandFailed, match="scan on i-0aaaaaaaaaaaaaaa1 .us-west-2. ended with Failed: cpt: cannot read"
+    ):
+        survey_ends(SurveyInput(transfer=transfer()), cloud.world)

@@ -1,0 +1,102 @@
+import pytest
+
+from lambdas.core.errors import TeardownIncomplete
+from lambdas.handlers.await_relays import AwaitInput, await_relays
+from lambdas.handlers.tear_down import TearDownInput, tear_down
+from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, SOURCE_ID, WEST, paths, transfer
+from tests.lambdas.cloud import Cloud
+from tests.lambdas.fleet import spawned, states
+
+
+def joined() -> Cloud:
+    cloud = spawned(2)
+    await_relays(AwaitInput(transfer=transfer(), paths=paths()), cloud.world)
+    cloud.locks.acquire(DESTINATION_ID, "/restore", "first")
+    cloud.tokens.put("first", "token", 1)
+    for name in (
+        "listing/part-00000.ndjson",
+        "manifest/part-00000.ndjson",
+        "digests/sender/p",
+        "plan.json",
+        "report.json",
+    ):
+        cloud.objects.put(f"transfers/first/{name}", b"")
+    return cloud
+
+
+def event(*, known: bool = True) -> TearDownInput:
+    return TearDownInput(transfer=transfer() if known else None, execution_arn=ARN)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_nothing_is_left(known: bool) -> None:
+    cloud = joined()
+    assert tear_down(event(known=known), cloud.world)["terminated"] == 4
+    assert cloud.alive() == []
+    assert set(states(cloud).values()) == {"TERMINATED"}
+    assert cloud.groups[WEST].admitted == cloud.groups[IRELAND].admitted == []
+    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "next") is None
+    assert cloud.tokens.get("first") is None
+    assert list(cloud.objects.objects) == ["transfers/first/report.json"]
+    for region, instance in ((WEST, SOURCE_ID), (IRELAND, DESTINATION_ID)):
+        assert ("stop", instance, None) in cloud.commands[region].sent
+
+
+def test_fence_comes_first() -> None:
+    cloud = joined()
+    fenced_at_stop = []
+    cloud.commands[WEST].scripts["stop"] = lambda _: (  # type: ignore[assignment,return-value]
+        fenced_at_stop.append(cloud.transfers.get("first")),
+        cloud.commands[IRELAND].result("command-1", ""),
+    )[1]
+    tear_down(event(), cloud.world)
+    assert fenced_at_stop[0] is not None
+    assert fenced_at_stop[0].fenced
+
+
+def test_twice_is_as_good_as_once() -> None:
+    cloud = joined()
+    tear_down(event(), cloud.world)
+    assert tear_down(event(), cloud.world)["terminated"] == 0
+
+
+def test_request_that_was_never_accepted_needs_nothing() -> None:
+    assert tear_down(event(known=False), Cloud().world) == {"terminated": 0}
+
+
+def test_instance_that_shows_late_is_terminated_too() -> None:
+    cloud = joined()
+
+    def appears() -> None:
+        machine = cloud.compute[WEST].add("i-0late0late", "10.10.9.9", None)
+        machine.transfer_id = "first"
+
+    cloud.clock.at(1, appears)
+    tear_down(event(), cloud.world)
+    assert cloud.alive() == []
+
+
+def test_instances_that_stay_are_an_error_that_is_retried() -> None:
+    cloud = joined()
+    cloud.compute[WEST].immortal = True
+    with pytest.raises(TeardownIncomplete, match="still alive"):
+        tear_down(event(), cloud.world)
+
+
+def test_machine_whose_agent_is_silent_does_not_stop_the_teardown() -> None:
+    cloud = joined()
+    cloud.compute[WEST].machines[SOURCE_ID].agent = False
+    assert tear_down(event(), cloud.world)["stopped"] == 1
+    assert cloud.alive() == []
+
+
+def test_rule_that_another_transfer_shares_stays_until_that_ends() -> None:
+    cloud = joined()
+    second = transfer("second", "arn:second")
+    cloud.transfers.create(second)
+    cloud.groups[IRELAND].admit("vpc-destination/cpt-endpoint", "54.0.0.1", "first")
+    tear_down(event(), cloud.world)
+    assert [rule.address for rule in cloud.groups[IRELAND].admitted] == ["54.0.0.1"]
+    cloud.transfers.close("first", "SUCCEEDED")
+    tear_down(TearDownInput(transfer=second, execution_arn="arn:second"), cloud.world)
+    assert cloud.groups[IRELAND].admitted == []

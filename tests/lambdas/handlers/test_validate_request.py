@@ -1,0 +1,87 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lambdas.core.errors import DestinationBusy, InvalidRequest
+from lambdas.handlers.validate_request import ValidateInput, validate_request
+from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, SOURCE_ID, WEST, request
+from tests.lambdas.cloud import Cloud
+
+
+def run(cloud: Cloud, document: Any, name: str = "first", arn: str = ARN) -> Any:
+    event = {"request": document, "executionArn": arn, "executionName": name, "startedAt": "1970-01-01T00:16:40.5Z"}
+    return validate_request(ValidateInput.from_document(event), cloud.world)
+
+
+def test_accepted_transfer_knows_both_machines_and_has_its_defaults() -> None:
+    cloud = Cloud()
+    found = run(cloud, request())
+    assert (found.transfer_id, found.execution_started_at) == ("first", 1000.5)
+    assert (found.source.vpc_id, found.source.public_address) == ("vpc-source", "54.0.0.1")
+    assert (found.destination.region, found.destination.private_address) == (IRELAND, "10.11.0.1")
+    assert found.request.relays.instance_types == ["t3.small", "t3.medium"]
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert record.running
+    assert cloud.events.put_events == [("Transfer Started", {"transferId": "first", "executionArn": ARN})]
+
+
+def test_repeated_by_the_same_execution_it_accepts_again() -> None:
+    cloud = Cloud()
+    assert run(cloud, request()) == run(cloud, request())
+
+
+def test_name_of_the_request_is_the_id_and_odd_execution_names_become_ids() -> None:
+    assert run(Cloud(), request(name="mine")).transfer_id == "mine"
+    assert run(Cloud(), request(), name="-a.b+c").transfer_id == "a-b-c"
+
+
+@pytest.mark.parametrize(
+    ("state", "words"), [("stopped", "is stopped; start it first"), ("terminated", "is not in us-west-2")]
+)
+def test_machine_that_does_not_run_is_refused(state: str, words: str) -> None:
+    cloud = Cloud()
+    machine = cloud.compute[WEST].machines[SOURCE_ID]
+    machine.instance = replace(machine.instance, state=state)
+    with pytest.raises(InvalidRequest, match=words):
+        run(cloud, request())
+
+
+def test_unknown_machine_and_silent_agent_are_both_named() -> None:
+    cloud = Cloud()
+    del cloud.compute[WEST].machines[SOURCE_ID]
+    cloud.compute[IRELAND].machines[DESTINATION_ID].agent = False
+    with pytest.raises(InvalidRequest) as error:
+        run(cloud, request())
+    assert len(error.value.problems) == 2
+    assert f"$.source.instanceId: '{SOURCE_ID}' is not in {WEST}" in error.value.problems[0]
+    assert "does not answer SSM" in error.value.problems[1]
+    assert cloud.transfers.get("first") is None
+
+
+def test_overlapping_destination_is_refused_and_names_the_other() -> None:
+    cloud = Cloud()
+    run(cloud, request())
+    inner = {**request(), "destination": {**request()["destination"], "path": "/restore/inner"}}
+    with pytest.raises(DestinationBusy, match="'/restore/inner' .* 'first'"):
+        run(cloud, inner, name="second", arn="arn:second")
+    assert cloud.transfers.get("second") is None
+
+
+def test_used_name_is_refused_and_the_lock_given_back() -> None:
+    cloud = Cloud()
+    run(cloud, request(name="mine"))
+    cloud.transfers.close("mine", "SUCCEEDED")
+    cloud.locks.release(DESTINATION_ID, "mine")
+    with pytest.raises(InvalidRequest, match="'mine' was used by another execution"):
+        run(cloud, request(name="mine"), arn="arn:second")
+    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") is None
+
+
+def test_used_name_of_a_running_transfer_keeps_its_lock() -> None:
+    cloud = Cloud()
+    run(cloud, request(name="mine"))
+    with pytest.raises(InvalidRequest):
+        run(cloud, request(name="mine"), arn="arn:second")
+    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == "mine"

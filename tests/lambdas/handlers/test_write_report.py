@@ -1,0 +1,111 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from lambdas.handlers.write_report import ReportInput, write_report
+from tests.lambdas.builders import ARN, chunk, estimate, node, plan, transfer
+from tests.lambdas.cloud import Cloud
+
+SCHEMA = Draft202012Validator(json.loads((Path(__file__).parents[3] / "contracts" / "report.schema.json").read_text()))
+
+
+def finished() -> Cloud:
+    cloud = Cloud()
+    cloud.transfers.create(transfer())
+    cloud.transfers.note("first", estimate=estimate(1).to_document(), plan=plan(chunks=4).to_document())
+    cloud.transfers.note_stage("first", "Survey Ends", {"enteredAt": 1001.0, "leftAt": 1002.5})
+    cloud.transfers.note_stage("first", "Validate Request", {"enteredAt": 1000.0, "leftAt": 1000.25})
+    cloud.transfers.note_stage("first", "Write Report", {"enteredAt": 1100.0})
+    delivered = [(0, "direct", 1010.0, 1010.5, 1), (1, "pair-1", 1010.2, 1011.5, 1), (2, "pair-1", 1011.0, 1011.9, 3)]
+    for number, path, started, at, attempt in delivered:
+        item = chunk(number, state="DELIVERED", path_id=path, started_at=started, delivered_at=at, attempt=attempt)
+        cloud.chunks.put_all([item])
+    cloud.chunks.put_all([chunk(3, state="FAILED", attempt=5, reason="stream-lost after 5 attempts")])
+    for role in ("source", "destination"):
+        cloud.nodes.put(node(role, state="TERMINATED", joined_at=1005.0, ended_at=1090.0))  # type: ignore[arg-type]
+    cloud.transfers.finish("first", {"delivered": {"sentBytes": 2 * 10**9}})
+    cloud.clock.time = 1100.0
+    return cloud
+
+
+def run(cloud: Cloud, **changes: Any) -> dict[str, Any]:
+    document = {
+        "transfer": transfer().to_document(),
+        "executionArn": ARN,
+        "startedAt": "1970-01-01T00:16:40Z",
+        **changes,
+    }
+    return write_report(ReportInput.from_document(document), cloud.world)
+
+
+def test_successful_transfer() -> None:
+    cloud = finished()
+    found = run(cloud, verified={"verified": True, "files": 3}, failure=None)
+    SCHEMA.validate(found)
+    assert (found["status"], found["verified"], found["pairs"], found["retries"]) == ("SUCCEEDED", True, 1, 6)
+    assert (found["bytes"], found["chunks"], found["files"]) == (300, 3, 3)
+    assert found["failedChunks"] == [{"chunk": 3, "attempt": 5, "reason": "stream-lost after 5 attempts"}]
+    assert found["seconds"]["transfer"] == pytest.approx(1.9)
+    assert found["seconds"]["firstByte"] == pytest.approx(10.0)
+    assert found["seconds"]["total"] == pytest.approx(100.0)
+    assert (found["seconds"]["directEstimate"], found["seconds"]["estimate"]) == (50.0, 25.0)
+    assert found["timeline"] == [
+        {"second": 0, "pathId": "direct", "bytes": 100},
+        {"second": 1, "pathId": "pair-1", "bytes": 200},
+    ]
+    stages = [("Validate Request", 0.25), ("Survey Ends", 1.5)]
+    assert [(stage["stage"], stage["seconds"]) for stage in found["stages"]] == stages
+
+
+def test_cost_counts_relays_with_addresses_and_what_was_sent() -> None:
+    found = run(finished())["cost"]
+    assert found["relays"] == pytest.approx(90 * (0.0208 + 0.0228 + 2 * 0.005) / 3600)
+    assert found["egress"] == pytest.approx(2 * 0.02)
+    assert found["total"] == pytest.approx(found["relays"] + found["egress"])
+
+
+def test_report_is_written_announced_and_the_transfer_closed() -> None:
+    cloud = finished()
+    found = run(cloud)
+    assert json.loads(cloud.objects.objects["transfers/first/report.json"]) == found
+    assert cloud.transfers.active() == []
+    kind, detail = cloud.events.put_events[-1]
+    assert (kind, detail["status"], detail["reportKey"]) == (
+        "Transfer Finished",
+        "SUCCEEDED",
+        "transfers/first/report.json",
+    )
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        {"Error": "SurveyProblem", "Cause": json.dumps({"errorMessage": "no such path", "errorType": "SurveyProblem"})},
+        {"error": "SurveyProblem", "cause": "no such path"},
+    ],
+)
+def test_failure_is_told_in_its_own_words(failure: dict[str, str]) -> None:
+    found = run(finished(), failure=failure)
+    SCHEMA.validate(found)
+    assert (found["status"], found["error"], found["cause"]) == ("FAILED", "SurveyProblem", "no such path")
+
+
+def test_refused_request_has_a_report_too() -> None:
+    failure = {"Error": "InvalidRequest", "Cause": json.dumps({"errorMessage": "$.x: is missing"})}
+    found = run(Cloud(), transfer=None, failure=failure)
+    SCHEMA.validate(found)
+    assert (found["transferId"], found["status"], found["cause"]) == ("first", "FAILED", "$.x: is missing")
+
+
+def test_long_timeline_stays_out_of_the_output() -> None:
+    cloud = finished()
+    cloud.transfers.note("first", plan=plan(chunks=6000).to_document())
+    cloud.chunks.put_all(
+        chunk(i, state="DELIVERED", path_id="pair-1", started_at=1000.0 + i, delivered_at=1001.0 + i)
+        for i in range(6000)
+    )
+    assert run(cloud)["timeline"] == []
+    assert len(json.loads(cloud.objects.objects["transfers/first/report.json"])["timeline"]) == 6000
