@@ -1,13 +1,20 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import * as path from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
-import { expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { RelayDaemon } from '../../infra/lib/constructs/relay-daemon';
-import { ROOT } from './synthesis';
+import { ROOT, text } from './synthesis';
+
+const scratch = path.join(ROOT, '.cache', 'synth');
+mkdirSync(scratch, { recursive: true });
+const outdir = mkdtempSync(path.join(scratch, 'daemon-'));
+afterAll(() => {
+  rmSync(outdir, { recursive: true, force: true });
+});
 
 const stack = (context: Record<string, unknown> = {}): Stack =>
-  new Stack(new App({ context, analyticsReporting: false }), 'Stack', { env: { region: 'eu-west-1' } });
+  new Stack(new App({ context, outdir, analyticsReporting: false }), 'Stack', { env: { region: 'eu-west-1' } });
 
 it('a daemon that is not built stops the synthesis and names the command that builds it', () => {
   expect(() => new RelayDaemon(stack(), 'Daemon', 'no/such/cpt-relay')).toThrow(
@@ -17,13 +24,14 @@ it('a daemon that is not built stops the synthesis and names the command that bu
 
 it('the digest is that of the file, and the key is in the region’s own bucket', () => {
   const file = path.join('infra', 'assets', 'missing-daemon.txt');
-  const { asset } = new RelayDaemon(stack(), 'Daemon', file);
+  const region = stack();
+  const { asset } = new RelayDaemon(region, 'Daemon', file);
   expect(asset.sha256).toBe(
     createHash('sha256')
       .update(readFileSync(path.join(ROOT, file)))
       .digest('hex'),
   );
-  expect(asset.uri).toContain('-eu-west-1/');
+  expect(text(region.resolve(asset.uri))).toMatch(/^s3:\/\/cdk-hnb659fds-assets-<AWS::AccountId>-eu-west-1\/[0-9a-f]{64}/);
 });
 
 it('tests of templates may do without a daemon, by context', () => {
