@@ -1,0 +1,156 @@
+//! Commands by hand: a directory that both ends see stands in for the control plane.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::CliError;
+use super::options::Options;
+use super::roles::{self, Sender, print_json, print_probe};
+use crate::control::directory::Directory;
+use crate::control::{Control, ControlError, Side};
+use crate::defaults::{DIRECTORY_MAX_ATTEMPTS, PORT};
+use crate::documents::membership::{Hop, Membership, Path};
+use crate::documents::text::{Address, PathId, SchemaVersion1};
+use crate::plan::{self, PLAN_KEY, RANGE_SIZE};
+use crate::stop::Stop;
+use crate::{net, peer, probe, receive, relay, scan};
+
+/// A relay without work ends after so long unless told otherwise: an evening's experiment should not run for ever.
+const IDLE_SECONDS: u64 = 600;
+/// Wait for the other side's key.
+const KEY_WAIT: Duration = Duration::from_secs(60);
+
+pub fn run(options: &Options) -> Result<ExitCode, CliError> {
+    let stop = Stop::on_signals().map_err(|error| CliError::failed("Signals", error))?;
+    match options.role.as_str() {
+        "scan" => scan(options),
+        "plan" => plan(options),
+        "receive" => receive(options, &stop),
+        "send" => send(options, &stop),
+        "relay" => relay(options, &stop),
+        _ => probe(options, &stop),
+    }
+}
+
+fn open(options: &Options) -> Result<Directory, CliError> {
+    let missing = || CliError::Usage(format!("{} needs --command FILE or --control-dir DIR", options.role));
+    let directory = options.control_dir.as_ref().ok_or_else(missing)?;
+    let attempts = options.attempts.unwrap_or(DIRECTORY_MAX_ATTEMPTS);
+    Directory::open(directory, RANGE_SIZE, Some(attempts)).map_err(failed)
+}
+
+fn failed(error: ControlError) -> CliError {
+    CliError::failed("ControlUnavailable", error)
+}
+
+fn scan(options: &Options) -> Result<ExitCode, CliError> {
+    if options.paths.is_empty() {
+        return Err(CliError::Usage("scan needs a path".to_owned()));
+    }
+    // Without a directory only the totals are wanted.
+    let scratch = options.control_dir.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("cpt-scan-{}", std::process::id())));
+    let control = Directory::open(&scratch, RANGE_SIZE, None).map_err(failed)?;
+    let survey = scan::source(&options.paths, &control, "").map_err(failed);
+    if options.control_dir.is_none() {
+        let _ = std::fs::remove_dir_all(&scratch);
+    }
+    print_json(&survey?)
+}
+
+fn plan(options: &Options) -> Result<ExitCode, CliError> {
+    let control = open(options)?;
+    control.clear().map_err(failed)?;
+    let survey = scan::source(&options.paths, &control, "").map_err(failed)?;
+    if let crate::documents::survey::Survey::Source { problems, problem_count, .. } = &survey
+        && *problem_count > 0
+    {
+        let named: Vec<String> = problems.iter().map(|problem| format!("{}: {}", problem.path, problem.reason)).collect();
+        return Err(CliError::failed("SurveyProblem", named.join("; ")));
+    }
+    let size = options.chunk_mib.unwrap_or(8) << 20;
+    if !size.is_power_of_two() {
+        return Err(CliError::Usage(format!("--chunk-mib is {}; it must be a power of two", size >> 20)));
+    }
+    print_json(&plan::make(&control, &options.transfer(), &survey, size, options.lanes.unwrap_or(1)).map_err(failed)?)
+}
+
+/// The receiver's address goes into its record, so it must be one that others can dial; this machine's own is the default.
+fn listen_addresses(options: &Options) -> Vec<SocketAddrV4> {
+    if options.listen.is_empty() { vec![SocketAddrV4::new(Ipv4Addr::LOCALHOST, PORT)] } else { options.listen.clone() }
+}
+
+fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
+    let [destination] = options.paths.as_slice() else { return Err(CliError::Usage("receive needs one destination".to_owned())) };
+    let (control, transfer) = (Arc::new(open(options)?), options.transfer());
+    let plan = roles::read_plan(&*control, &transfer, PLAN_KEY)?;
+    let (destination, rules) = (destination.clone(), roles::rules()?);
+    let config = receive::Config { transfer, epoch: 1, destination, plan, prefix: String::new(), rules };
+    roles::run_receiver(config, control, &listen_addresses(options), options, stop)
+}
+
+fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
+    let (control, transfer) = (Arc::new(open(options)?), options.transfer());
+    let plan = roles::read_plan(&*control, &transfer, PLAN_KEY)?;
+    let sender = Sender::new(transfer, 1)?;
+    sender.publish(&*control)?;
+    if options.direct || !options.via.is_empty() {
+        let key = wait_for_key(&control, Side::Receiver, stop)?;
+        let receiver = key.address.as_deref().and_then(|address| address.parse().ok());
+        let receiver = receiver.ok_or_else(|| CliError::failed("NoReceiver", "the receiver's record holds no address"))?;
+        control.put_membership(&membership(options, receiver, options.lanes.unwrap_or(plan.lanes_per_path))?).map_err(failed)?;
+    }
+    crate::ready::write(options.ready.as_deref(), "send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
+    sender.run(plan, String::new(), options.rate_mbps, control, stop)
+}
+
+fn membership(options: &Options, receiver: SocketAddrV4, lanes: u32) -> Result<Membership, CliError> {
+    let path = |name: String, hops: Vec<Hop>| {
+        let path_id = PathId::new(name).map_err(CliError::Usage)?;
+        Ok(Path { path_id, generation: 0, hops, receiver: Address(receiver), lanes })
+    };
+    let mut paths = Vec::new();
+    if options.direct {
+        paths.push(path("direct".to_owned(), Vec::new())?);
+    }
+    for (slot, hops) in options.via.iter().enumerate() {
+        let hops = hops.iter().map(|address| Hop { node_id: address.to_string(), address: Address(*address) }).collect();
+        paths.push(path(format!("pair-{slot}"), hops)?);
+    }
+    Ok(Membership { schema_version: SchemaVersion1, version: 0, paths, probes: Vec::new() })
+}
+
+fn wait_for_key(control: &Directory, side: Side, stop: &Stop) -> Result<crate::control::KeyRecord, CliError> {
+    let deadline = std::time::Instant::now() + KEY_WAIT;
+    loop {
+        if let Some(key) = control.key(side).map_err(failed)? {
+            return Ok(key);
+        }
+        if std::time::Instant::now() >= deadline || stop.sleep(Duration::from_millis(50)) {
+            return Err(CliError::failed("NoKey", format!("no key of the {} after {} s", side.as_str(), KEY_WAIT.as_secs())));
+        }
+    }
+}
+
+fn relay(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
+    let control = open(options)?;
+    let key = wait_for_key(&control, Side::Sender, stop)?;
+    let route_key = key.route_public_key.as_deref().and_then(peer::route_key_from_text);
+    let route_key = route_key.ok_or_else(|| CliError::failed("NoKey", "the sender's record holds no route key"))?;
+    let idle = Duration::from_secs(options.idle_seconds.unwrap_or(IDLE_SECONDS));
+    let config = relay::Config { transfer: options.transfer(), route_key, idle, rules: roles::rules()? };
+    roles::run_relay(config, &listen_addresses(options), None, options, stop)
+}
+
+fn probe(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
+    let time = Duration::from_secs_f64(options.seconds.unwrap_or(10.0));
+    let report = match options.connect {
+        Some(address) => probe::connect(address, time, stop),
+        None => match net::listen(&listen_addresses(options)) {
+            Ok(listeners) => probe::listen(&listeners, time, stop),
+            Err(error) => probe::Report::refused(&error),
+        },
+    };
+    print_probe(&report)
+}

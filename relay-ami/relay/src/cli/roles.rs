@@ -1,0 +1,272 @@
+//! Commands from the control plane.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::CliError;
+use super::options::Options;
+use crate::control::aws::Aws;
+use crate::control::{Control, KeyRecord, Side};
+use crate::documents::command::{self, Command};
+use crate::documents::event::Event;
+use crate::documents::plan::TransferPlan;
+use crate::documents::text::{SchemaVersion1, TransferId};
+use crate::rate::RateRules;
+use crate::receive::{self, ReceiveError};
+use crate::route::Router;
+use crate::secure::keys::{Identity, generate_route_key, route_public};
+use crate::send::{self, SendError};
+use crate::stop::Stop;
+use crate::{net, peer, probe, ready, relay, scan};
+
+/// Waits for a ready file and prints it.
+pub fn await_ready(options: &Options) -> Result<ExitCode, CliError> {
+    let [file] = options.paths.as_slice() else { return Err(CliError::Usage("await-ready needs one file".to_owned())) };
+    let seconds = options.seconds.unwrap_or(20.0);
+    match ready::wait(file, Duration::from_secs_f64(seconds)) {
+        Some(line) => {
+            println!("{line}");
+            Ok(ExitCode::SUCCESS)
+        }
+        None => Err(CliError::failed("NotReady", format!("{} did not appear within {seconds} s", file.display()))),
+    }
+}
+
+/// Runs the command that the file holds.
+pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
+    let file = options.command.clone().unwrap_or_default();
+    let wrong = |why: String| CliError::Usage(format!("--command {}: {why}", file.display()));
+    let text = std::fs::read(&file).map_err(|error| wrong(error.to_string()))?;
+    let command = Command::parse(&text).map_err(wrong)?;
+    let stop = Stop::on_signals().map_err(|error| CliError::failed("Signals", error))?;
+    let role = match &command {
+        Command::ScanSource(_) | Command::ScanDestination(_) => "scan",
+        Command::Receive(_) => "receive",
+        Command::Send(_) => "send",
+        Command::Relay(_) => "relay",
+        Command::ProbeListen(_) | Command::ProbeConnect(_) => "probe",
+    };
+    if role != options.role {
+        return Err(wrong(format!("role is {role:?}, but the command line says {:?}", options.role)));
+    }
+    match command {
+        Command::ScanSource(scan) => {
+            let control = Aws::new(&scan.control, &scan.transfer_id).map_err(control_error)?;
+            let paths: Vec<PathBuf> = scan.paths.iter().map(|path| path.as_str().into()).collect();
+            print_json(&scan::source(&paths, &control, &scan.control.prefix).map_err(control_error)?)
+        }
+        Command::ScanDestination(scan) => print_json(&scan::destination(scan.path.as_str().as_ref())),
+        Command::Receive(command) => receive(options, command, &stop),
+        Command::Send(command) => send(options, command, &stop),
+        Command::Relay(command) => relay(options, &command, &stop),
+        Command::ProbeListen(probe) => {
+            let addresses: Vec<_> = probe.listen.iter().map(|address| address.0).collect();
+            print_probe(&match net::listen(&addresses) {
+                Ok(listeners) => probe::listen(&listeners, Duration::from_secs_f64(probe.seconds), &stop),
+                Err(error) => probe::Report::refused(&error),
+            })
+        }
+        Command::ProbeConnect(probe) => print_probe(&probe::connect(probe.address.0, Duration::from_secs_f64(probe.seconds), &stop)),
+    }
+}
+
+fn control_error(error: crate::control::ControlError) -> CliError {
+    CliError::failed("ControlUnavailable", error)
+}
+
+pub fn print_json(document: &impl serde::Serialize) -> Result<ExitCode, CliError> {
+    println!("{}", serde_json::to_string(document).map_err(|error| CliError::failed("Output", error))?);
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn print_probe(report: &probe::Report) -> Result<ExitCode, CliError> {
+    print_json(report)?;
+    Ok(if report.reachable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+pub fn rules() -> Result<RateRules, CliError> {
+    RateRules::from_environment().map_err(|why| CliError::failed("RateRules", why))
+}
+
+/// The clients with the plan that they are for.
+fn with_plan(place: &command::ControlPlace, transfer: &TransferId, key: &str) -> Result<(Arc<Aws>, TransferPlan), CliError> {
+    let control = Aws::new(place, transfer).map_err(control_error)?;
+    let plan = read_plan(&control, transfer, key)?;
+    Ok((Arc::new(control.with_range_size(plan.range_size)), plan))
+}
+
+pub fn read_plan(control: &dyn Control, transfer: &TransferId, key: &str) -> Result<TransferPlan, CliError> {
+    let text = control.read_object(key, None).map_err(control_error)?;
+    let plan = TransferPlan::parse(&text).map_err(|why| CliError::failed("PlanInvalid", format!("{key}: {why}")))?;
+    if plan.transfer_id != *transfer {
+        return Err(CliError::failed("PlanInvalid", format!("{key}: transferId is {}; the command's is {transfer}", plan.transfer_id)));
+    }
+    Ok(plan)
+}
+
+fn receive(options: &Options, command: command::Receive, stop: &Stop) -> Result<ExitCode, CliError> {
+    let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan)?;
+    let addresses: Vec<_> = command.listen.iter().map(|address| address.0).collect();
+    let config = receive::Config {
+        transfer: command.transfer_id,
+        epoch: command.epoch,
+        destination: command.destination.as_str().into(),
+        plan,
+        prefix: command.control.prefix,
+        rules: rules()?,
+    };
+    run_receiver(config, control, &addresses, options, stop)
+}
+
+/// Listens, makes itself known, receives, tells how it ended.
+pub fn run_receiver(
+    config: receive::Config,
+    control: Arc<dyn Control>,
+    addresses: &[std::net::SocketAddrV4],
+    options: &Options,
+    stop: &Stop,
+) -> Result<ExitCode, CliError> {
+    let (transfer, epoch) = (config.transfer.clone(), config.epoch);
+    let begin = || -> Result<_, CliError> {
+        let listeners = net::listen(addresses).map_err(|error| CliError::failed("ListenFailed", error))?;
+        let identity = Identity::generate().map_err(|error| CliError::failed("NoKey", error))?;
+        let address = listeners.first().and_then(|listener| listener.local_addr().ok()).map(|address| address.to_string());
+        let key = KeyRecord { epoch, tls_public_key: peer::to_text(identity.public()), route_public_key: None, address };
+        control.publish_key(Side::Receiver, &key).map_err(control_error)?;
+        ready::write(options.ready.as_deref(), "receive", &listeners, None).map_err(|error| CliError::failed("ReadyFile", error))?;
+        Ok((listeners, identity))
+    };
+    let result = begin().and_then(|(listeners, identity)| {
+        match receive::run(config, Arc::clone(&control), identity, &listeners, stop) {
+            // A stop is the control plane's or the user's own wish.
+            Ok(receive::Outcome::Agreed | receive::Outcome::Stopped) => Ok(ExitCode::SUCCESS),
+            Ok(receive::Outcome::Disagreed(why)) => Err(CliError::failed("DigestMismatch", why)),
+            Ok(receive::Outcome::Fenced) => Err(CliError::Fenced),
+            Err(error @ ReceiveError::Destination { .. }) => Err(CliError::failed("DestinationError", error)),
+            Err(error @ ReceiveError::Io(_)) => Err(CliError::failed("ReceiverError", error)),
+            Err(ReceiveError::Control(error)) => Err(control_error(error)),
+        }
+    });
+    // The sender announces a mismatch itself.
+    if let Err(CliError::Failed { class, cause }) = &result
+        && *class != "DigestMismatch"
+    {
+        announce_failure(&*control, transfer, Side::Receiver, epoch, class, cause);
+    }
+    result
+}
+
+fn send(options: &Options, command: command::Send, stop: &Stop) -> Result<ExitCode, CliError> {
+    let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan)?;
+    let sender = Sender::new(command.transfer_id, command.epoch)?;
+    sender.publish(&*control)?;
+    ready::write(options.ready.as_deref(), "send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
+    sender.run(plan, command.control.prefix, command.bandwidth_limit_mbps, control, stop)
+}
+
+/// A sender with its keys.
+pub struct Sender {
+    identity: Identity,
+    router: Router,
+    epoch: u64,
+}
+
+impl Sender {
+    pub fn new(transfer: TransferId, epoch: u64) -> Result<Self, CliError> {
+        let no_key = |error| CliError::failed("NoKey", error);
+        let router = Router { transfer, key: generate_route_key().map_err(no_key)? };
+        Ok(Self { identity: Identity::generate().map_err(no_key)?, router, epoch })
+    }
+
+    pub fn publish(&self, control: &dyn Control) -> Result<(), CliError> {
+        let key = KeyRecord {
+            epoch: self.epoch,
+            tls_public_key: peer::to_text(self.identity.public()),
+            route_public_key: Some(peer::to_text(&route_public(&self.router.key))),
+            address: None,
+        };
+        control.publish_key(Side::Sender, &key).map_err(control_error)
+    }
+
+    /// Sends, tells how it ended.
+    pub fn run(
+        self,
+        plan: TransferPlan,
+        prefix: String,
+        bandwidth_limit_mbps: Option<u64>,
+        control: Arc<dyn Control>,
+        stop: &Stop,
+    ) -> Result<ExitCode, CliError> {
+        let (transfer, epoch) = (self.router.transfer.clone(), self.epoch);
+        let Self { identity, router, .. } = self;
+        let config = send::Config { epoch, plan, prefix, router, identity, rules: rules()?, bandwidth_limit_mbps };
+        let result = match send::run(config, Arc::clone(&control), stop) {
+            Ok(send::Outcome::Delivered(totals)) => {
+                tracing::info!(?totals, "delivered");
+                let send::Totals { bytes, files, chunks, sent_bytes } = totals;
+                let schema_version = SchemaVersion1;
+                put_surely(
+                    &*control,
+                    &Event::TransferDelivered { schema_version, transfer_id: transfer.clone(), epoch, bytes, files, chunks, sent_bytes },
+                );
+                Ok(ExitCode::SUCCESS)
+            }
+            Ok(send::Outcome::ChunksFailed(chunks)) => Err(CliError::failed("ChunksFailed", send::describe(&chunks))),
+            Ok(send::Outcome::DigestMismatch(why)) => Err(CliError::failed("DigestMismatch", why)),
+            Ok(send::Outcome::Stopped) => Ok(ExitCode::SUCCESS),
+            Ok(send::Outcome::Fenced) => Err(CliError::Fenced),
+            Err(SendError::Plan(why)) => Err(CliError::failed("PlanInvalid", why)),
+            Err(error @ SendError::Io(_)) => Err(CliError::failed("SenderError", error)),
+            // The newer sender goes on; this one has nothing to announce.
+            Err(SendError::Control(error @ crate::control::ControlError::LeaseLost { .. })) => {
+                tracing::warn!(%error, "superseded");
+                return Err(CliError::Fenced);
+            }
+            Err(SendError::Control(error)) => Err(control_error(error)),
+        };
+        if let Err(CliError::Failed { class, cause }) = &result {
+            announce_failure(&*control, transfer, Side::Sender, epoch, class, cause);
+        }
+        result
+    }
+}
+
+fn announce_failure(control: &dyn Control, transfer_id: TransferId, side: Side, epoch: u64, class: &str, cause: &str) {
+    let (side, error, cause) = (side.as_str().to_owned(), class.to_owned(), cause.chars().take(1000).collect());
+    put_surely(control, &Event::TransferFailed { schema_version: SchemaVersion1, transfer_id, side, epoch, error, cause });
+}
+
+/// The last event is worth some patience: 1 + 2 + 4 + 8 s beside the SDK's own retries. After that the reconciler finds a silent end.
+fn put_surely(control: &dyn Control, event: &Event) {
+    for attempt in 0..5 {
+        match control.put_event(event) {
+            Ok(()) => return,
+            Err(error) => tracing::warn!(%error, "event"),
+        }
+        std::thread::sleep(Duration::from_secs(1 << attempt));
+    }
+}
+
+fn relay(options: &Options, command: &command::Relay, stop: &Stop) -> Result<ExitCode, CliError> {
+    let route_key = peer::route_key_from_text(command.sender_route_key.as_str());
+    let route_key = route_key.ok_or_else(|| CliError::Usage("senderRouteKey is no key of 32 bytes".to_owned()))?;
+    let addresses: Vec<_> = command.listen.iter().map(|address| address.0).collect();
+    let idle = Duration::from_secs(command.idle_seconds);
+    let config = relay::Config { transfer: command.transfer_id.clone(), route_key, idle, rules: rules()? };
+    run_relay(config, &addresses, Some(&command.node_id), options, stop)
+}
+
+pub fn run_relay(
+    config: relay::Config,
+    addresses: &[std::net::SocketAddrV4],
+    node_id: Option<&str>,
+    options: &Options,
+    stop: &Stop,
+) -> Result<ExitCode, CliError> {
+    let listeners = net::listen(addresses).map_err(|error| CliError::failed("ListenFailed", error))?;
+    ready::write(options.ready.as_deref(), "relay", &listeners, node_id).map_err(|error| CliError::failed("ReadyFile", error))?;
+    relay::run(config, &listeners, stop).map_err(|error| CliError::failed("RelayError", error))?;
+    Ok(ExitCode::SUCCESS)
+}

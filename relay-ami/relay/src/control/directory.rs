@@ -1,0 +1,245 @@
+//! Plain files in a directory as the control plane; both ends see the directory.
+//!
+//! `{key}` objects (plan.json, manifest/…, listing/…, digests/…) · `chunks/{chunk}.json` · `leases/{range}.json` ·
+//! `records/*.json` (membership, key-…, progress-…, probe-…, transfer) · `events.ndjson` · `lock`.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Side};
+use crate::documents::chunk::{Chunk, ChunkState, item_key};
+use crate::documents::event::{Event, FailureReason, Progress};
+use crate::documents::membership::Membership;
+use crate::documents::text::PathId;
+
+/// A control plane in a directory.
+#[derive(Debug)]
+pub struct Directory {
+    root: PathBuf,
+    range_size: u64,
+    /// Attempts that the directory's own retry policy allows; `None`: somebody else edits the items.
+    max_attempts: Option<u32>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Lease {
+    owner: String,
+    epoch: u64,
+}
+
+#[derive(Deserialize)]
+struct TransferRecord {
+    fenced: bool,
+}
+
+fn unavailable(path: &Path) -> impl FnOnce(std::io::Error) -> ControlError + '_ {
+    move |error| ControlError::Unavailable { what: path.display().to_string(), why: error.to_string() }
+}
+
+fn malformed(path: &Path, why: String) -> ControlError {
+    ControlError::Malformed { what: path.display().to_string(), why }
+}
+
+impl Directory {
+    /// Opens `root`, making it where it is absent. `range_size` is the plan's.
+    pub fn open(root: impl Into<PathBuf>, range_size: u64, max_attempts: Option<u32>) -> Result<Self> {
+        let root = root.into();
+        for part in ["chunks", "leases", "records"] {
+            let directory = root.join(part);
+            fs::create_dir_all(&directory).map_err(unavailable(&directory))?;
+        }
+        Ok(Self { root, range_size, max_attempts })
+    }
+
+    /// Forgets an earlier transfer: its keys and leases would mislead the next one's daemons.
+    pub fn clear(&self) -> Result<()> {
+        for part in ["chunks", "leases", "records", "digests"] {
+            let directory = self.root.join(part);
+            match fs::remove_dir_all(&directory) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(unavailable(&directory)(error)),
+                _ => {}
+            }
+        }
+        let _ = fs::remove_file(self.root.join("events.ndjson"));
+        Self::open(&self.root, self.range_size, self.max_attempts).map(drop)
+    }
+
+    /// All conditional writes go one at a time, as DynamoDB's do per item.
+    fn locked(&self) -> Result<File> {
+        let path = self.root.join("lock");
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(unavailable(&path))?;
+        flock(&file, FlockOperation::LockExclusive).map_err(|error| unavailable(&path)(error.into()))?;
+        Ok(file)
+    }
+
+    fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+        match fs::read(path) {
+            Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| malformed(path, error.to_string())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(unavailable(path)(error)),
+        }
+    }
+
+    /// Readers see the old file or the new one.
+    fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+        let parent = path.parent().unwrap_or(path);
+        fs::create_dir_all(parent).map_err(unavailable(parent))?;
+        let temporary = path.with_extension(format!("{}.new", std::process::id()));
+        fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path)).map_err(unavailable(path))
+    }
+
+    fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
+        let text = serde_json::to_vec(value).map_err(|error| malformed(path, error.to_string()))?;
+        Self::write(path, &text)
+    }
+
+    fn record(&self, name: &str) -> PathBuf {
+        self.root.join("records").join(format!("{name}.json"))
+    }
+
+    fn chunk_path(&self, chunk: u64) -> PathBuf {
+        self.root.join("chunks").join(format!("{}.json", item_key(chunk)))
+    }
+
+    fn chunk(&self, chunk: u64) -> Result<Option<Chunk>> {
+        let path = self.chunk_path(chunk);
+        Self::read::<Chunk>(&path)?.map(Chunk::checked).transpose().map_err(|why| malformed(&path, why))
+    }
+
+    /// Writes or replaces a chunk item.
+    pub fn put_chunk(&self, chunk: &Chunk) -> Result<()> {
+        Self::write_json(&self.chunk_path(chunk.chunk), chunk)
+    }
+
+    /// Writes the membership that the sender follows.
+    pub fn put_membership(&self, membership: &Membership) -> Result<()> {
+        Self::write_json(&self.record("membership"), membership)
+    }
+
+    /// The retry policy: the next attempt, or FAILED after the last.
+    fn decide(&self, chunk: u64, attempt: u32, max_attempts: u32) -> Result<()> {
+        let _lock = self.locked()?;
+        match self.chunk(chunk)? {
+            Some(mut item) if item.state == ChunkState::Pending && item.attempt == attempt => {
+                if attempt < max_attempts {
+                    item.attempt += 1;
+                } else {
+                    item.state = ChunkState::Failed;
+                }
+                self.put_chunk(&item)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Control for Directory {
+    fn read_object(&self, key: &str, range: Option<Range<u64>>) -> Result<Vec<u8>> {
+        let path = self.root.join(key);
+        let Some(range) = range else { return fs::read(&path).map_err(unavailable(&path)) };
+        let mut file = File::open(&path).map_err(unavailable(&path))?;
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(range.start)).map_err(unavailable(&path))?;
+        file.take(range.end - range.start).read_to_end(&mut bytes).map_err(unavailable(&path))?;
+        Ok(bytes)
+    }
+
+    fn write_object(&self, key: &str, bytes: Vec<u8>) -> Result<()> {
+        Self::write(&self.root.join(key), &bytes)
+    }
+
+    fn lease(&self, range: u64, owner: &str, epoch: u64) -> Result<()> {
+        let _lock = self.locked()?;
+        let path = self.root.join("leases").join(format!("{range:07}.json"));
+        match Self::read::<Lease>(&path)? {
+            Some(lease) if lease.epoch >= epoch && lease.owner != owner => Err(ControlError::LeaseLost { range, owner: lease.owner }),
+            _ => Self::write_json(&path, &Lease { owner: owner.to_owned(), epoch }),
+        }
+    }
+
+    fn range_chunks(&self, range: u64) -> Result<Vec<Chunk>> {
+        let numbers: Vec<u64> = (range * self.range_size..(range + 1) * self.range_size).collect();
+        self.chunks(&numbers)
+    }
+
+    fn chunks(&self, chunks: &[u64]) -> Result<Vec<Chunk>> {
+        chunks.iter().filter_map(|chunk| self.chunk(*chunk).transpose()).collect()
+    }
+
+    fn deliver(&self, deliveries: &[Delivery]) -> Result<()> {
+        let _lock = self.locked()?;
+        for delivery in deliveries {
+            if let Some(item) = self.chunk(delivery.chunk)?
+                && item.state == ChunkState::Pending
+                && item.attempt == delivery.attempt
+            {
+                self.put_chunk(&Chunk {
+                    state: ChunkState::Delivered,
+                    digest: Some(delivery.digest.clone()),
+                    path_id: Some(delivery.path_id.clone()),
+                    lane: Some(delivery.lane),
+                    started_at: Some(delivery.started_at),
+                    delivered_at: Some(delivery.delivered_at),
+                    ..item
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn note_failure(&self, chunk: u64, attempt: u32, reason: FailureReason) -> Result<bool> {
+        let _lock = self.locked()?;
+        match self.chunk(chunk)? {
+            Some(item) if item.state == ChunkState::Pending && item.attempt == attempt => {
+                self.put_chunk(&Chunk { failed_attempt: Some(attempt), reason: Some(reason.as_str().to_owned()), ..item })?;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn publish_key(&self, side: Side, key: &KeyRecord) -> Result<()> {
+        Self::write_json(&self.record(&format!("key-{}", side.as_str())), key)
+    }
+
+    fn key(&self, side: Side) -> Result<Option<KeyRecord>> {
+        Self::read(&self.record(&format!("key-{}", side.as_str())))
+    }
+
+    fn membership(&self) -> Result<Option<Membership>> {
+        let path = self.record("membership");
+        match fs::read(&path) {
+            Ok(text) => Membership::parse(&text).map(Some).map_err(|why| malformed(&path, why)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(unavailable(&path)(error)),
+        }
+    }
+
+    fn write_progress(&self, side: Side, progress: &Progress) -> Result<()> {
+        Self::write_json(&self.record(&format!("progress-{}", side.as_str())), progress)
+    }
+
+    fn write_probe(&self, path: &PathId, result: &ProbeResult) -> Result<()> {
+        Self::write_json(&self.record(&format!("probe-{path}")), result)
+    }
+
+    fn fenced(&self) -> Result<bool> {
+        Ok(Self::read::<TransferRecord>(&self.record("transfer"))?.is_some_and(|record| record.fenced))
+    }
+
+    fn put_event(&self, event: &Event) -> Result<()> {
+        let path = self.root.join("events.ndjson");
+        let mut line = serde_json::to_vec(event).map_err(|error| malformed(&path, error.to_string()))?;
+        line.push(b'\n');
+        OpenOptions::new().create(true).append(true).open(&path).and_then(|mut file| file.write_all(&line)).map_err(unavailable(&path))?;
+        match (event, self.max_attempts) {
+            (Event::ChunkFailed { chunk, attempt, .. }, Some(max)) => self.decide(*chunk, *attempt, max),
+            _ => Ok(()),
+        }
+    }
+}

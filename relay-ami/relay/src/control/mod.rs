@@ -1,0 +1,120 @@
+//! What the ends need of the control plane, and nothing else: objects, the chunk store, membership, keys, progress, events.
+//! Two implementations: AWS, and plain files in a directory (by hand, in benchmarks, in tests).
+
+pub mod aws;
+mod aws_items;
+pub mod directory;
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::documents::chunk::Chunk;
+use crate::documents::event::{Event, FailureReason, Progress};
+use crate::documents::membership::Membership;
+use crate::documents::text::{HexDigest, PathId};
+
+/// The control plane did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// It may work later; the SDK's own retries are used up.
+    #[error("{what}: {why}")]
+    Unavailable { what: String, why: String },
+    /// It holds something that this daemon cannot read.
+    #[error("{what}: {why}")]
+    Malformed { what: String, why: String },
+    /// Another sender of the same or a later epoch owns the range.
+    #[error("range {range} is leased by {owner}: a newer sender runs")]
+    LeaseLost { range: u64, owner: String },
+}
+
+/// Which end writes or is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Sender,
+    Receiver,
+}
+
+impl Side {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sender => "sender",
+            Self::Receiver => "receiver",
+        }
+    }
+}
+
+/// An end's public keys, each base64url.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeyRecord {
+    pub epoch: u64,
+    /// SubjectPublicKeyInfo, DER.
+    pub tls_public_key: String,
+    /// Of the sender: Ed25519, 32 bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub route_public_key: Option<String>,
+    /// Of the receiver: `ip:port`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+}
+
+/// A chunk that is on the receiver's disk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delivery {
+    pub chunk: u64,
+    pub attempt: u32,
+    pub digest: HexDigest,
+    pub path_id: String,
+    pub lane: u32,
+    /// Unix times, seconds.
+    pub started_at: f64,
+    pub delivered_at: f64,
+}
+
+/// A pre-test's result for one path and generation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProbeResult {
+    pub generation: u64,
+    #[serde(rename = "interRegionMBps", skip_serializing_if = "Option::is_none")]
+    pub inter_region_mbps: Option<f64>,
+    #[serde(rename = "intraRegionMBps", skip_serializing_if = "Option::is_none")]
+    pub intra_region_mbps: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+pub type Result<T> = std::result::Result<T, ControlError>;
+
+/// One transfer's control plane. Calls block; all are safe to repeat.
+pub trait Control: Send + Sync {
+    /// An object, or a range of its bytes.
+    fn read_object(&self, key: &str, range: Option<Range<u64>>) -> Result<Vec<u8>>;
+    fn write_object(&self, key: &str, bytes: Vec<u8>) -> Result<()>;
+    /// Takes the lease of a range for `owner` in `epoch`: when nobody of this or a later epoch has it.
+    fn lease(&self, range: u64, owner: &str, epoch: u64) -> Result<()>;
+    /// The chunk items of a range, ascending.
+    fn range_chunks(&self, range: u64) -> Result<Vec<Chunk>>;
+    /// Chunk items by number, as they are now.
+    fn chunks(&self, chunks: &[u64]) -> Result<Vec<Chunk>>;
+    /// PENDING → DELIVERED where state and attempt still match; a repeated delivery is fine.
+    fn deliver(&self, deliveries: &[Delivery]) -> Result<()>;
+    /// Notes that an attempt failed; `false` when the item has moved on.
+    fn note_failure(&self, chunk: u64, attempt: u32, reason: FailureReason) -> Result<bool>;
+    fn publish_key(&self, side: Side, key: &KeyRecord) -> Result<()>;
+    fn key(&self, side: Side) -> Result<Option<KeyRecord>>;
+    fn membership(&self) -> Result<Option<Membership>>;
+    fn write_progress(&self, side: Side, progress: &Progress) -> Result<()>;
+    fn write_probe(&self, path: &PathId, result: &ProbeResult) -> Result<()>;
+    /// Whether the control plane wants both ends to stop.
+    fn fenced(&self) -> Result<bool>;
+    fn put_event(&self, event: &Event) -> Result<()>;
+}
+
+/// Unix time in seconds, for reports; never compared with another machine's.
+#[must_use]
+pub fn unix_now() -> f64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
+}

@@ -1,0 +1,141 @@
+//! The relay command: what an SSM command tells this daemon.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::text::{AbsolutePath, Address, Region, RouteKeyText, SchemaVersion1, TransferId};
+
+/// The control plane in the home region.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ControlPlace {
+    pub region: Region,
+    pub bucket: String,
+    /// Key prefix of this transfer, ends with a slash.
+    pub prefix: String,
+    pub transfers_table: String,
+    pub chunks_table: String,
+    pub bus: String,
+}
+
+/// Makes the struct of one role, with what all of them carry.
+macro_rules! command {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        pub struct $name {
+            pub schema_version: SchemaVersion1,
+            pub role: String,
+            pub transfer_id: TransferId,
+            $($(#[$field_doc])* pub $field: $type,)*
+        }
+    };
+}
+
+command!(
+    /// List the source.
+    ScanSource { side: String, control: ControlPlace, paths: Vec<AbsolutePath>, }
+);
+command!(
+    /// Check the destination.
+    ScanDestination { side: String, path: AbsolutePath, }
+);
+command!(
+    /// Receive into a directory.
+    Receive {
+        control: ControlPlace,
+        epoch: u64,
+        listen: Vec<Address>,
+        destination: AbsolutePath,
+        plan: String,
+    }
+);
+command!(
+    /// Send the chunks of a plan.
+    Send {
+        control: ControlPlace,
+        epoch: u64,
+        plan: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bandwidth_limit_mbps: Option<u64>,
+    }
+);
+command!(
+    /// Pass streams on.
+    Relay {
+        node_id: String,
+        listen: Vec<Address>,
+        sender_route_key: RouteKeyText,
+        idle_seconds: u64,
+    }
+);
+command!(
+    /// Accept probes for a while.
+    ProbeListen { mode: String, listen: Vec<Address>, seconds: f64, }
+);
+command!(
+    /// Connect to a listening probe.
+    ProbeConnect { mode: String, address: Address, seconds: f64, }
+);
+
+/// A relay-command document.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    ScanSource(ScanSource),
+    ScanDestination(ScanDestination),
+    Receive(Receive),
+    Send(Send),
+    Relay(Relay),
+    ProbeListen(ProbeListen),
+    ProbeConnect(ProbeConnect),
+}
+
+#[derive(Deserialize)]
+struct Discriminants {
+    role: String,
+    side: Option<String>,
+    mode: Option<String>,
+}
+
+impl Command {
+    /// Reads a command; the refusal names the field, its value and what would be right.
+    pub fn parse(text: &[u8]) -> Result<Self, String> {
+        let kind: Discriminants = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        let command = match (kind.role.as_str(), kind.side.as_deref(), kind.mode.as_deref()) {
+            ("scan", Some("source"), _) => Self::ScanSource(read(text)?),
+            ("scan", Some("destination"), _) => Self::ScanDestination(read(text)?),
+            ("scan", side, _) => return Err(format!("side is {side:?}; a scan's side is \"source\" or \"destination\"")),
+            ("receive", ..) => Self::Receive(read(text)?),
+            ("send", ..) => Self::Send(read(text)?),
+            ("relay", ..) => Self::Relay(read(text)?),
+            ("probe", _, Some("listen")) => Self::ProbeListen(read(text)?),
+            ("probe", _, Some("connect")) => Self::ProbeConnect(read(text)?),
+            ("probe", _, mode) => return Err(format!("mode is {mode:?}; a probe's mode is \"listen\" or \"connect\"")),
+            (role, ..) => return Err(format!("role is {role:?}; it must be scan, receive, send, relay or probe")),
+        };
+        command.check()?;
+        Ok(command)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let at_least_one =
+            |name: &str, length: usize| if length == 0 { Err(format!("{name} is empty; name at least one")) } else { Ok(()) };
+        let positive = |name: &str, value: u64| if value == 0 { Err(format!("{name} is 0; it must be at least 1")) } else { Ok(()) };
+        let duration = |seconds: f64| {
+            if seconds >= 0.0 && seconds.is_finite() { Ok(()) } else { Err(format!("seconds is {seconds}; it must not be negative")) }
+        };
+        match self {
+            Self::ScanSource(scan) => at_least_one("paths", scan.paths.len()),
+            Self::ScanDestination(_) => Ok(()),
+            Self::Receive(receive) => at_least_one("listen", receive.listen.len()).and(positive("epoch", receive.epoch)),
+            Self::Send(send) => positive("epoch", send.epoch).and(positive("bandwidthLimitMbps", send.bandwidth_limit_mbps.unwrap_or(1))),
+            Self::Relay(relay) => at_least_one("listen", relay.listen.len()).and(positive("idleSeconds", relay.idle_seconds)),
+            Self::ProbeListen(probe) => at_least_one("listen", probe.listen.len()).and(duration(probe.seconds)),
+            Self::ProbeConnect(probe) => duration(probe.seconds),
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(text).map_err(|error| error.to_string())
+}

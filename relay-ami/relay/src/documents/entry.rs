@@ -1,0 +1,93 @@
+//! Listing entries and segments: what is moved, one line each.
+
+use serde::{Deserialize, Serialize};
+
+use super::percent;
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    File,
+    Directory,
+    Symlink,
+}
+
+/// One line of the survey's listing. Paths are percent-encoded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ListingEntry {
+    pub path: String,
+    pub source: String,
+    pub kind: Kind,
+    /// Bytes of a file; 0 for others.
+    pub size: u64,
+    pub mode: u32,
+    /// Nanoseconds since 1970.
+    pub mtime_ns: i64,
+    pub inode: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+}
+
+/// One line of a manifest: a whole small entry, or one part of a large file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Segment {
+    pub entry: u64,
+    pub path: String,
+    pub source: String,
+    pub kind: Kind,
+    pub size: u64,
+    pub mode: u32,
+    pub mtime_ns: i64,
+    pub inode: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    pub offset: u64,
+    pub length: u64,
+}
+
+impl ListingEntry {
+    /// Reads one line; the refusal names the field.
+    pub fn parse(line: &[u8]) -> Result<Self, String> {
+        let entry: Self = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+        check(&entry.path, &entry.source, entry.mode, entry.target.as_deref())?;
+        Ok(entry)
+    }
+}
+
+impl Segment {
+    /// Reads one line; the refusal names the field.
+    pub fn parse(line: &[u8]) -> Result<Self, String> {
+        let segment: Self = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+        check(&segment.path, &segment.source, segment.mode, segment.target.as_deref())?;
+        if segment.offset.checked_add(segment.length).is_none_or(|end| end > segment.size) {
+            return Err(format!("offset {} and length {} go beyond size {}", segment.offset, segment.length, segment.size));
+        }
+        Ok(segment)
+    }
+
+    /// A part is digested as a subtree of its file, a whole entry by itself.
+    #[must_use]
+    pub fn is_part(&self) -> bool {
+        self.length < self.size
+    }
+}
+
+fn check(path: &str, source: &str, mode: u32, target: Option<&str>) -> Result<(), String> {
+    if percent::decode(path).map_err(|why| format!("path: {why}"))?.is_empty() {
+        return Err("path is empty; it must name something below the destination".to_owned());
+    }
+    percent::decode(source).map_err(|why| format!("source: {why}"))?;
+    if !source.starts_with('/') {
+        return Err(format!("source: {source:?} is not an absolute path"));
+    }
+    if let Some(target) = target {
+        percent::decode(target).map_err(|why| format!("target: {why}"))?;
+    }
+    if mode > 0o7777 {
+        return Err(format!("mode is {mode}; permission bits are at most 4095"));
+    }
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! The versioned record of paths that the sender follows.
+
+use serde::{Deserialize, Serialize};
+
+use super::text::{Address, PathId, SchemaVersion1};
+
+/// A relay to go through.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Hop {
+    pub node_id: String,
+    /// Where the previous hop connects to.
+    pub address: Address,
+}
+
+/// One way from sender to receiver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Path {
+    pub path_id: PathId,
+    /// Changes when a hop is replaced.
+    pub generation: u64,
+    /// Relays in order; empty for the direct path.
+    pub hops: Vec<Hop>,
+    /// Where the last hop connects to.
+    pub receiver: Address,
+    /// TCP streams.
+    pub lanes: u32,
+}
+
+/// A pre-test to run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Probe {
+    pub path: Path,
+    /// Measuring time per hop, seconds.
+    pub seconds: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Membership {
+    pub schema_version: SchemaVersion1,
+    pub version: u64,
+    pub paths: Vec<Path>,
+    pub probes: Vec<Probe>,
+}
+
+impl Membership {
+    /// Reads a membership document; the refusal names the field.
+    pub fn parse(text: &[u8]) -> Result<Self, String> {
+        let membership: Self = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        for path in membership.paths.iter().chain(membership.probes.iter().map(|probe| &probe.path)) {
+            if path.lanes == 0 {
+                return Err(format!("path {}: lanes is 0; a path has at least one stream", path.path_id));
+            }
+            if path.hops.len() > 2 {
+                return Err(format!("path {}: {} hops; at most 2 are possible", path.path_id, path.hops.len()));
+            }
+        }
+        for probe in &membership.probes {
+            if !(probe.seconds >= 0.0 && probe.seconds.is_finite()) {
+                return Err(format!("probe of {}: seconds is {}; it must not be negative", probe.path.path_id, probe.seconds));
+            }
+        }
+        Ok(membership)
+    }
+}

@@ -1,0 +1,11 @@
+//! The documents of `contracts/`, as types: whoever holds one holds a checked one.
+
+pub mod chunk;
+pub mod command;
+pub mod entry;
+pub mod event;
+pub mod membership;
+pub mod percent;
+pub mod plan;
+pub mod survey;
+pub mod text;

@@ -1,0 +1,48 @@
+//! The transfer plan.
+
+use serde::{Deserialize, Serialize};
+
+use super::text::{SchemaVersion1, TransferId};
+
+/// What Plan Chunks hands to the data plane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TransferPlan {
+    pub schema_version: SchemaVersion1,
+    pub transfer_id: TransferId,
+    pub chunk_size_bytes: u64,
+    pub chunks: u64,
+    pub range_size: u64,
+    pub last_phase_chunks: u64,
+    pub bytes: u64,
+    pub files: u64,
+    pub manifest_parts: Vec<String>,
+    pub lanes_per_path: u32,
+}
+
+impl TransferPlan {
+    /// Reads a plan; the refusal names the field.
+    pub fn parse(text: &[u8]) -> Result<Self, String> {
+        let plan: Self = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        if plan.lanes_per_path == 0 {
+            return Err("lanesPerPath is 0; at least one stream is needed".to_owned());
+        }
+        if plan.chunks > 0 && plan.range_size == 0 {
+            return Err("rangeSize is 0; a range holds at least one chunk".to_owned());
+        }
+        if plan.last_phase_chunks > plan.chunks {
+            return Err(format!("lastPhaseChunks is {}, more than chunks ({})", plan.last_phase_chunks, plan.chunks));
+        }
+        // A BLAKE3 subtree begins at a multiple of its own size, which is a power of two of at least one 1024-byte leaf.
+        if plan.chunk_size_bytes != 0 && (!plan.chunk_size_bytes.is_power_of_two() || plan.chunk_size_bytes < 1024) {
+            return Err(format!("chunkSizeBytes is {}; it must be a power of two of at least 1024", plan.chunk_size_bytes));
+        }
+        Ok(plan)
+    }
+
+    /// Number of ranges of the chunk table.
+    #[must_use]
+    pub fn ranges(&self) -> u64 {
+        if self.chunks == 0 { 0 } else { self.chunks.div_ceil(self.range_size) }
+    }
+}

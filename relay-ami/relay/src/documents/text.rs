@@ -1,0 +1,136 @@
+//! Strings that carry a promise: checked once at the border, trusted afterwards.
+
+use std::fmt;
+use std::net::SocketAddrV4;
+
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+
+/// Makes a string type whose values satisfy `$check`; the refusal says the value and what would be right.
+macro_rules! checked_text {
+    ($(#[$doc:meta])* $name:ident, $check:expr, $right:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Refuses text that breaks the rule, in words.
+            pub fn new(text: impl Into<String>) -> Result<Self, String> {
+                let text = text.into();
+                let check: fn(&str) -> bool = $check;
+                if check(&text) { Ok(Self(text)) } else { Err(format!("{text:?} is not {}", $right)) }
+            }
+
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Self::new(String::deserialize(deserializer)?).map_err(D::Error::custom)
+            }
+        }
+    };
+}
+
+checked_text!(
+    /// A transfer's id.
+    TransferId,
+    is_transfer_id,
+    "a transfer id: a letter or digit, then at most 79 letters, digits, '_' or '-'"
+);
+checked_text!(
+    /// `direct` or `pair-{slot}`.
+    PathId,
+    |text| text == "direct" || text.strip_prefix("pair-").is_some_and(is_digits),
+    "a path id: \"direct\" or \"pair-\" and a number"
+);
+checked_text!(
+    /// An AWS region.
+    Region,
+    is_region,
+    "an AWS region such as eu-central-1"
+);
+checked_text!(
+    /// An absolute path as the request gives it.
+    AbsolutePath,
+    |text| text.starts_with('/') && !text.contains('\0') && text.chars().count() <= 4096,
+    "an absolute path of at most 4096 characters without NUL"
+);
+checked_text!(
+    /// 32 bytes, base64url without padding.
+    RouteKeyText,
+    |text| text.len() == 43 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'),
+    "a 32-byte key in base64url without padding"
+);
+checked_text!(
+    /// 32 bytes in lower-case hexadecimal.
+    HexDigest,
+    |text| text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)),
+    "a 32-byte digest in lower-case hexadecimal"
+);
+
+/// `ip:port`, IPv4 in dotted decimals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Address(pub SocketAddrV4);
+
+impl Serialize for Address {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Address {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(|_| D::Error::custom(format!("{text:?} is not ip:port, such as 10.0.0.7:4600")))
+    }
+}
+
+/// The only contract version this daemon reads: a skew between writer and reader is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SchemaVersion1;
+
+impl Serialize for SchemaVersion1 {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(1)
+    }
+}
+
+impl<'de> Deserialize<'de> for SchemaVersion1 {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match u32::deserialize(deserializer)? {
+            1 => Ok(Self),
+            other => Err(D::Error::custom(format!("schemaVersion is {other}; this daemon reads 1: use the same release on both sides"))),
+        }
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn is_transfer_id(text: &str) -> bool {
+    (1..=80).contains(&text.len())
+        && text.as_bytes()[0].is_ascii_alphanumeric()
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+fn is_region(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let Some(((last, first), middle)) =
+        parts.split_last().and_then(|(last, rest)| rest.split_first().map(|(first, middle)| ((last, first), middle)))
+    else {
+        return false;
+    };
+    let lower = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase());
+    first.len() == 2 && lower(first) && !middle.is_empty() && middle.iter().all(|part| lower(part)) && last.len() == 1 && is_digits(last)
+}

@@ -1,0 +1,32 @@
+//! The data plane of Cloud Parallel Transfer. `wire` and `documents` are what crosses a border, `control` is the control
+//! plane behind one trait, `secure` is TLS; `send`, `relay` and `receive` are the three ends of a stream.
+
+#![deny(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
+
+pub mod cli;
+pub mod control;
+pub mod defaults;
+pub mod digest;
+pub mod documents;
+pub mod net;
+pub mod peer;
+pub mod plan;
+pub mod probe;
+pub mod progress;
+pub mod rate;
+pub mod ready;
+pub mod receive;
+pub mod relay;
+pub mod route;
+pub mod scan;
+pub mod secure;
+pub mod send;
+pub mod splice;
+pub mod stop;
+pub mod stream;
+pub mod thread;
+pub mod wire;
+
+/// Version that ready files and surveys carry.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,105 @@
+//! What an end counts, and the report it makes of it every two seconds.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use crate::control::{Control, Side, unix_now};
+use crate::documents::event::{LaneProgress, Progress};
+use crate::documents::text::SchemaVersion1;
+use crate::thread::lock;
+
+/// Counters of one end.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Payload bytes that went out or came in, resent ones included.
+    pub moved: AtomicU64,
+    pub bytes: AtomicU64,
+    pub chunks: AtomicU64,
+    pub files: AtomicU64,
+    pub failed: AtomicU64,
+    first_byte_at: Mutex<Option<f64>>,
+}
+
+impl Counters {
+    pub fn moved(&self, bytes: u64) {
+        if self.moved.fetch_add(bytes, Ordering::Relaxed) == 0 {
+            lock(&self.first_byte_at).get_or_insert_with(unix_now);
+        }
+    }
+
+    pub fn delivered(&self, bytes: u64, files: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.files.fetch_add(files, Ordering::Relaxed);
+        self.chunks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Everything that shows an advance, in one number.
+    fn advance(&self) -> u64 {
+        [&self.moved, &self.chunks, &self.failed].map(|counter| counter.load(Ordering::Relaxed)).iter().sum()
+    }
+}
+
+/// Makes one end's reports.
+pub struct Reporter {
+    side: Side,
+    epoch: u64,
+    sequence: u64,
+    advance: u64,
+    moved: u64,
+    at: Instant,
+}
+
+impl Reporter {
+    #[must_use]
+    pub fn new(side: Side, epoch: u64) -> Self {
+        Self { side, epoch, sequence: 0, advance: u64::MAX, moved: 0, at: Instant::now() }
+    }
+
+    /// Seconds since the last report.
+    #[must_use]
+    pub fn age(&self) -> f64 {
+        self.at.elapsed().as_secs_f64()
+    }
+
+    /// Reports. The sequence grows when a counter did, or when this end `waits` for somebody else, which is no fault of its own.
+    /// The rate is that of moved bytes: deliveries come in chunks and would make it jump.
+    pub fn report(&mut self, control: &dyn Control, counters: &Counters, waits: bool, lanes: Vec<LaneProgress>) {
+        let (advance, moved) = (counters.advance(), counters.moved.load(Ordering::Relaxed));
+        if waits || advance != self.advance {
+            self.sequence += 1;
+        }
+        let rate = (moved - self.moved) as f64 / 1e6 / self.age().max(1e-3);
+        (self.advance, self.moved, self.at) = (advance, moved, Instant::now());
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let progress = Progress {
+            schema_version: SchemaVersion1,
+            epoch: self.epoch,
+            sequence: self.sequence,
+            bytes: load(&counters.bytes),
+            chunks: load(&counters.chunks),
+            files: load(&counters.files),
+            failed_chunks: load(&counters.failed),
+            rate_mbps: round(rate),
+            at: unix_now(),
+            first_byte_at: *lock(&counters.first_byte_at),
+            lanes,
+        };
+        tracing::info!(
+            bytes = progress.bytes,
+            chunks = progress.chunks,
+            rate = progress.rate_mbps,
+            lanes = progress.lanes.len(),
+            "progress"
+        );
+        if let Err(error) = control.write_progress(self.side, &progress) {
+            tracing::warn!(%error, "progress");
+        }
+    }
+}
+
+/// Three decimals are enough to read.
+#[must_use]
+pub fn round(rate: f64) -> f64 {
+    (rate * 1000.0).round() / 1000.0
+}

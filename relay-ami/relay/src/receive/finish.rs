@@ -1,0 +1,54 @@
+//! The last handshake: both ends have the same files.
+
+use std::collections::BTreeMap;
+
+use super::{Outcome, Shared};
+use crate::control::{Control, ControlError, Side};
+use crate::defaults::PART_LINES;
+use crate::digest::{Digest, to_hex, tree_digest};
+use crate::stream::{Replies, StreamError};
+use crate::wire::frame::Frame;
+
+/// Compares, uploads this end's digests, answers. The process ends after it.
+pub(super) fn finish(
+    shared: &Shared,
+    replies: &Replies,
+    complete: bool,
+    compare: bool,
+    files: u64,
+    tree: Digest,
+) -> Result<(), StreamError> {
+    let digests = shared.files.digests();
+    let own = tree_digest(digests.iter());
+    let agreed = !compare || (files == digests.len() as u64 && own == tree);
+    let message = if agreed {
+        String::new()
+    } else {
+        format!("the receiver has {} files with digest {}, the sender {files} with {}", digests.len(), to_hex(&own), to_hex(&tree))
+    };
+    tracing::info!(agreed, complete, files = digests.len(), "finish");
+    upload_digests(&*shared.control, &shared.prefix, Side::Receiver, &digests).map_err(|error| StreamError::Protocol(error.to_string()))?;
+    if complete && agreed {
+        shared.tree.sync()?;
+        shared.tree.remove_partial()?;
+    }
+    replies.send(&Frame::Finished { agreed, message: message.clone() })?;
+    shared.finished(if agreed { Outcome::Agreed } else { Outcome::Disagreed(message) });
+    Ok(())
+}
+
+/// Writes `digests/{side}/part-NNNNN.ndjson`.
+pub fn upload_digests(control: &dyn Control, prefix: &str, side: Side, digests: &BTreeMap<u64, Digest>) -> Result<(), ControlError> {
+    let mut lines = digests.iter().peekable();
+    let mut part = 0;
+    while lines.peek().is_some() {
+        let text: String = lines
+            .by_ref()
+            .take(PART_LINES)
+            .map(|(entry, digest)| format!("{{\"entry\": {entry}, \"digest\": \"{}\"}}\n", to_hex(digest)))
+            .collect();
+        control.write_object(&format!("{prefix}digests/{}/part-{part:05}.ndjson", side.as_str()), text.into_bytes())?;
+        part += 1;
+    }
+    Ok(())
+}

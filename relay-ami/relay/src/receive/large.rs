@@ -1,0 +1,133 @@
+//! Large files, which arrive in parts on many streams.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use super::tree::{Tree, finish_file};
+use crate::digest::{Digest, merge_parts};
+use crate::thread::lock;
+use crate::wire::frame::SegmentHeader;
+
+/// A file under way.
+pub struct Large {
+    header: SegmentHeader,
+    part_size: u64,
+    file: File,
+    state: RwLock<State>,
+}
+
+struct State {
+    /// The stream that may write a part: the one that came last.
+    writers: HashMap<usize, u64>,
+    /// Digests of the parts that are on the disk.
+    synced: Vec<Option<Digest>>,
+    missing: usize,
+    done: bool,
+}
+
+impl Large {
+    /// Number of the entry in the listing.
+    pub const fn entry(&self) -> u64 {
+        self.header.entry
+    }
+
+    /// Writes into a part, unless another stream has taken it over or the file is complete.
+    pub fn write(&self, part: usize, token: u64, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        if state.done || state.writers.get(&part) != Some(&token) {
+            return Ok(());
+        }
+        self.file.write_all_at(bytes, offset)
+    }
+
+    /// Notes a part that has been synced. Once all are there the file goes to its place: its digest comes back.
+    pub fn synced(&self, part: usize, digest: Digest, tree: &Tree) -> io::Result<Option<Digest>> {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        if state.done {
+            return Ok(None);
+        }
+        if let Some(slot) = state.synced.get_mut(part)
+            && slot.replace(digest).is_none()
+        {
+            state.missing -= 1;
+        }
+        if state.missing > 0 {
+            return Ok(None);
+        }
+        let parts: Vec<Digest> = state.synced.iter().copied().flatten().collect();
+        let merged = merge_parts(&parts, self.header.size, self.part_size);
+        let digest = merged.ok_or_else(|| io::Error::other("the parts do not make up the file"))?;
+        finish_file(&self.file, self.header.mode, self.header.mtime_ns)?;
+        tree.place(&self.header.entry.to_string(), &self.header.path)?;
+        state.done = true;
+        Ok(Some(digest))
+    }
+}
+
+/// A part that a stream is writing.
+pub struct Part {
+    pub file: Arc<Large>,
+    pub index: usize,
+    pub token: u64,
+}
+
+/// All large files of the transfer, and the digests of everything that is complete.
+#[derive(Default)]
+pub struct Files {
+    large: Mutex<HashMap<u64, Arc<Large>>>,
+    digests: Mutex<BTreeMap<u64, Digest>>,
+    tokens: AtomicU64,
+}
+
+impl Files {
+    /// Takes a part for writing; none when its file is complete already.
+    pub fn part(&self, tree: &Tree, header: &SegmentHeader, part_size: u64) -> io::Result<Option<Part>> {
+        let invalid =
+            |why: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("part at {} of entry {}: {why}", header.offset, header.entry));
+        if part_size == 0 || !header.offset.is_multiple_of(part_size) || header.length != part_size.min(header.size - header.offset) {
+            return Err(invalid("does not lie on the plan's chunk size"));
+        }
+        if lock(&self.digests).contains_key(&header.entry) {
+            return Ok(None);
+        }
+        let file = self.open(tree, header, part_size)?;
+        if file.header.size != header.size || file.header.path != header.path {
+            return Err(invalid("names another path or size than the entry's other parts"));
+        }
+        let index = usize::try_from(header.offset / part_size).map_err(|_| invalid("is too far out"))?;
+        let token = self.tokens.fetch_add(1, Ordering::Relaxed);
+        file.state.write().unwrap_or_else(PoisonError::into_inner).writers.insert(index, token);
+        Ok(Some(Part { file, index, token }))
+    }
+
+    fn open(&self, tree: &Tree, header: &SegmentHeader, part_size: u64) -> io::Result<Arc<Large>> {
+        let mut large = lock(&self.large);
+        if let Some(file) = large.get(&header.entry) {
+            return Ok(Arc::clone(file));
+        }
+        let parts = usize::try_from(header.size.div_ceil(part_size)).map_err(io::Error::other)?;
+        let file = Arc::new(Large {
+            header: header.clone(),
+            part_size,
+            file: tree.open_large(header.entry, header.size)?,
+            state: RwLock::new(State { writers: HashMap::new(), synced: vec![None; parts], missing: parts, done: false }),
+        });
+        large.insert(header.entry, Arc::clone(&file));
+        Ok(file)
+    }
+
+    /// Notes a file that is in its place.
+    pub fn complete(&self, entry: u64, digest: Digest) {
+        lock(&self.digests).insert(entry, digest);
+        lock(&self.large).remove(&entry);
+    }
+
+    /// Digests of all files in their places.
+    pub fn digests(&self) -> BTreeMap<u64, Digest> {
+        lock(&self.digests).clone()
+    }
+}

@@ -1,0 +1,232 @@
+//! The destination: a directory that nothing leaves, and the hidden directory of partial files in it.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use rustix::fs::{self, AtFlags, FallocateFlags, Mode, OFlags, ResolveFlags, Timespec, Timestamps};
+use rustix::io::Errno;
+
+use crate::documents::text::TransferId;
+use crate::thread::lock;
+
+/// Directories are private until their own mode is set, last of all.
+const NEW_DIRECTORY: Mode = Mode::RWXU;
+const NEW_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
+/// Never up, never through a link, whoever planted it.
+const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
+/// Open directories that are remembered; files come sorted by directory, so few are used at a time.
+const REMEMBERED: usize = 256;
+
+pub struct Tree {
+    root: OwnedFd,
+    partial: OwnedFd,
+    partial_name: String,
+    serial: AtomicU64,
+    parents: Mutex<HashMap<Vec<u8>, Arc<OwnedFd>>>,
+}
+
+impl Tree {
+    /// Opens `destination`, making it where it is absent.
+    pub fn open(destination: &Path, transfer: &TransferId) -> io::Result<Self> {
+        std::fs::create_dir_all(destination)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = fs::open(destination, flags, Mode::empty())?;
+        let partial_name = format!(".cpt-partial-{transfer}");
+        make_directory(&root, partial_name.as_bytes())?;
+        let partial = fs::openat2(&root, &*partial_name, flags, Mode::empty(), BENEATH)?;
+        Ok(Self { root, partial, partial_name, serial: AtomicU64::new(0), parents: Mutex::default() })
+    }
+
+    /// A name that no other attempt uses: two streams with the same entry must not share a file.
+    pub fn unique_name(&self, entry: u64) -> String {
+        format!("{entry}-{}", self.serial.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// A new partial file.
+    pub fn create(&self, name: &str) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match fs::openat(&self.partial, name, flags, NEW_FILE) {
+            // Left by an earlier process of this transfer.
+            Err(Errno::EXIST) => {
+                self.discard(name);
+                Ok(fs::openat(&self.partial, name, flags, NEW_FILE)?.into())
+            }
+            other => Ok(other?.into()),
+        }
+    }
+
+    /// The partial file of a large entry, with its room reserved; what an earlier process wrote stays.
+    pub fn open_large(&self, entry: u64, size: u64) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = File::from(fs::openat(&self.partial, entry.to_string(), flags, NEW_FILE)?);
+        match fs::fallocate(&file, FallocateFlags::empty(), 0, size) {
+            Ok(()) => {}
+            // The file system cannot reserve; a full disk will show when it is written.
+            Err(Errno::OPNOTSUPP) => {}
+            Err(error) => return Err(error.into()),
+        }
+        file.set_len(size)?;
+        Ok(file)
+    }
+
+    pub fn discard(&self, name: &str) {
+        if let Err(error) = fs::unlinkat(&self.partial, name, AtFlags::empty()) {
+            tracing::debug!(name, %error, "discard");
+        }
+    }
+
+    /// A symbolic link among the partial files; its target is never looked at.
+    pub fn link(&self, name: &str, target: &[u8], mtime_ns: i64) -> io::Result<()> {
+        fs::symlinkat(OsStr::from_bytes(target), &self.partial, name)?;
+        Ok(fs::utimensat(&self.partial, name, &times(mtime_ns), AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    /// Moves a partial entry to its place, replacing a file or link that is there.
+    pub fn place(&self, name: &str, path: &[u8]) -> io::Result<()> {
+        let (parent, base) = split(path)?;
+        let parent = self.directory_at(parent)?;
+        Ok(fs::renameat(&self.partial, name, &*parent, OsStr::from_bytes(base))?)
+    }
+
+    /// Makes a directory, or takes the one that is there, and sets its mode and time.
+    pub fn directory(&self, path: &[u8], mode: u16, mtime_ns: i64) -> io::Result<()> {
+        let directory = self.open_or_make(path)?;
+        fs::fchmod(&directory, Mode::from_raw_mode(mode.into()))?;
+        Ok(fs::futimens(&directory, &times(mtime_ns))?)
+    }
+
+    fn directory_at(&self, path: &[u8]) -> io::Result<Arc<OwnedFd>> {
+        if let Some(known) = lock(&self.parents).get(path) {
+            return Ok(Arc::clone(known));
+        }
+        let directory = Arc::new(if path.is_empty() { rustix::io::dup(&self.root)? } else { self.open_or_make(path)? });
+        let mut parents = lock(&self.parents);
+        if parents.len() >= REMEMBERED {
+            parents.clear();
+        }
+        parents.insert(path.to_vec(), Arc::clone(&directory));
+        Ok(directory)
+    }
+
+    fn open_or_make(&self, path: &[u8]) -> io::Result<OwnedFd> {
+        self.check(path)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let open = |path: &[u8]| fs::openat2(&self.root, OsStr::from_bytes(path), flags, Mode::empty(), BENEATH);
+        match open(path) {
+            Err(Errno::NOENT) => {
+                let (parent, base) = split(path)?;
+                let parent = self.directory_at(parent)?;
+                make_directory(&parent, base)?;
+                Ok(open(path)?)
+            }
+            other => Ok(other?),
+        }
+    }
+
+    /// Refuses paths that are not plain names one below the other, or that are ours.
+    pub fn check(&self, path: &[u8]) -> io::Result<()> {
+        let plain = |name: &[u8]| !name.is_empty() && name != b"." && name != b".." && !name.contains(&0);
+        let first = path.split(|byte| *byte == b'/').next();
+        if path.split(|byte| *byte == b'/').all(plain) && first != Some(self.partial_name.as_bytes()) {
+            Ok(())
+        } else {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, format!("path {:?} does not stay in the destination", OsStr::from_bytes(path))))
+        }
+    }
+
+    /// Everything written so far is on the disk when this returns. One call for the file system costs less than one per
+    /// file as soon as a chunk holds several.
+    pub fn sync(&self) -> io::Result<()> {
+        Ok(fs::syncfs(&self.root)?)
+    }
+
+    /// Removes what is left of the partial files and their directory.
+    pub fn remove_partial(&self) -> io::Result<()> {
+        let entries = fs::Dir::read_from(&self.partial)?;
+        for entry in entries {
+            let entry = entry?;
+            if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                fs::unlinkat(&self.partial, entry.file_name(), AtFlags::empty())?;
+            }
+        }
+        Ok(fs::unlinkat(&self.root, &*self.partial_name, AtFlags::REMOVEDIR)?)
+    }
+}
+
+/// Sets what a finished file carries.
+pub fn finish_file(file: &File, mode: u16, mtime_ns: i64) -> io::Result<()> {
+    fs::fchmod(file, Mode::from_raw_mode(mode.into()))?;
+    Ok(fs::futimens(file, &times(mtime_ns))?)
+}
+
+fn make_directory(parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
+    match fs::mkdirat(parent, OsStr::from_bytes(name), NEW_DIRECTORY) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn split(path: &[u8]) -> io::Result<(&[u8], &[u8])> {
+    match path.iter().rposition(|byte| *byte == b'/') {
+        Some(at) => Ok((&path[..at], &path[at + 1..])),
+        None if path.is_empty() => Err(io::ErrorKind::InvalidInput.into()),
+        None => Ok((&[], path)),
+    }
+}
+
+fn times(mtime_ns: i64) -> Timestamps {
+    const SECOND: i64 = 1_000_000_000;
+    let time = Timespec { tv_sec: mtime_ns.div_euclid(SECOND), tv_nsec: mtime_ns.rem_euclid(SECOND) };
+    Timestamps { last_access: Timespec { tv_sec: 0, tv_nsec: fs::UTIME_NOW }, last_modification: time }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree() -> (tempfile::TempDir, Tree) {
+        let directory = tempfile::tempdir().unwrap();
+        let tree = Tree::open(&directory.path().join("in"), &TransferId::new("t").unwrap()).unwrap();
+        (directory, tree)
+    }
+
+    #[test]
+    fn no_path_leaves_the_destination() {
+        let (_directory, tree) = tree();
+        tree.create("1-0").unwrap();
+        for path in ["/etc/x", "../x", "a/../../x", "a//x", ".", "", "a/.", ".cpt-partial-t/x", "a\0b/x"] {
+            assert!(tree.check(path.as_bytes()).is_err(), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn a_planted_link_is_not_followed() {
+        let (directory, tree) = tree();
+        let outside = directory.path().join("outside");
+        std::fs::create_dir(&outside).unwrap();
+        std::os::unix::fs::symlink(&outside, directory.path().join("in/sub")).unwrap();
+        tree.create("1-0").unwrap();
+        assert!(tree.place("1-0", b"sub/file").is_err());
+        assert!(tree.directory(b"sub/directory", 0o755, 0).is_err());
+        assert!(std::fs::read_dir(&outside).unwrap().next().is_none());
+    }
+
+    #[test]
+    fn an_existing_file_is_replaced_and_a_directory_is_not() {
+        let (directory, tree) = tree();
+        std::fs::write(directory.path().join("in/file"), "old").unwrap();
+        tree.create("1-0").unwrap();
+        tree.place("1-0", b"file").unwrap();
+        assert_eq!(std::fs::read(directory.path().join("in/file")).unwrap(), b"");
+        tree.directory(b"dir", 0o700, 0).unwrap();
+        tree.create("2-0").unwrap();
+        assert!(tree.place("2-0", b"dir").is_err());
+    }
+}

@@ -1,0 +1,222 @@
+//! Surveys: what the source holds, what the destination can take.
+
+use std::ffi::OsStr;
+use std::fs::{DirEntry, Metadata};
+use std::io;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, AtFlags, CWD, accessat, statvfs};
+
+use crate::VERSION;
+use crate::control::{Control, ControlError};
+use crate::defaults::{PART_LINES, PROBLEMS_NAMED};
+use crate::documents::entry::{Kind, ListingEntry};
+use crate::documents::percent;
+use crate::documents::survey::{Part, Problem, Survey};
+use crate::documents::text::SchemaVersion1;
+
+/// Lists `paths` into objects `{prefix}listing/part-NNNNN.ndjson`. Like rsync: a path lands under its base name, with a
+/// trailing slash its contents do. Names are sorted, links are not followed.
+pub fn source(paths: &[PathBuf], control: &dyn Control, prefix: &str) -> Result<Survey, ControlError> {
+    let mut listing = Listing { control, prefix, lines: Vec::new(), count: 0, parts: Vec::new(), totals: Totals::default() };
+    for path in paths {
+        listing.root(path)?;
+    }
+    listing.flush()?;
+    let Totals { files, directories, symlinks, skipped, bytes, largest, problems, problem_count } = listing.totals;
+    Ok(Survey::Source {
+        schema_version: SchemaVersion1,
+        daemon_version: VERSION,
+        files,
+        directories,
+        symlinks,
+        skipped,
+        bytes,
+        largest_file_bytes: largest,
+        parts: listing.parts,
+        problems,
+        problem_count,
+    })
+}
+
+#[derive(Default)]
+struct Totals {
+    files: u64,
+    directories: u64,
+    symlinks: u64,
+    skipped: u64,
+    bytes: u64,
+    largest: u64,
+    problems: Vec<Problem>,
+    problem_count: u64,
+}
+
+impl Totals {
+    fn problem(&mut self, path: &Path, error: &io::Error) {
+        self.problem_count += 1;
+        if self.problems.len() < PROBLEMS_NAMED {
+            self.problems.push(Problem { path: percent::encode(path.as_os_str().as_bytes()), reason: error.to_string() });
+        }
+    }
+}
+
+struct Listing<'a> {
+    control: &'a dyn Control,
+    prefix: &'a str,
+    lines: Vec<u8>,
+    count: usize,
+    parts: Vec<Part>,
+    totals: Totals,
+}
+
+impl Listing<'_> {
+    fn root(&mut self, path: &Path) -> Result<(), ControlError> {
+        let bytes = path.as_os_str().as_bytes();
+        let plain = bytes.len() - bytes.iter().rev().take_while(|byte| **byte == b'/').count();
+        let contents_only = plain < bytes.len();
+        let path = Path::new(OsStr::from_bytes(if plain == 0 { b"/" } else { &bytes[..plain] }));
+        // A trailing slash goes through a link to the directory itself, as rsync's does.
+        let found = if contents_only { std::fs::metadata(path) } else { std::fs::symlink_metadata(path) };
+        match found {
+            Err(error) => self.totals.problem(path, &error),
+            Ok(metadata) if contents_only && metadata.is_dir() => self.walk(path, b"")?,
+            Ok(_) if contents_only => self.totals.problem(path, &io::ErrorKind::NotADirectory.into()),
+            Ok(metadata) => match path.file_name() {
+                Some(name) => self.entry(path, name.as_bytes(), &metadata)?,
+                None => self.totals.problem(path, &io::Error::other("has no name to land under; end it with a slash")),
+            },
+        }
+        Ok(())
+    }
+
+    /// Lists what a directory holds. The walk keeps its own stack: a deep tree must not exhaust the thread's.
+    fn walk(&mut self, directory: &Path, relative: &[u8]) -> Result<(), ControlError> {
+        let mut stack = vec![self.children(directory, relative)];
+        while let Some(level) = stack.last_mut() {
+            let Some((path, relative)) = level.next() else {
+                stack.pop();
+                continue;
+            };
+            match std::fs::symlink_metadata(&path) {
+                Err(error) => self.totals.problem(&path, &error),
+                Ok(metadata) => {
+                    self.one(&path, &relative, &metadata)?;
+                    if metadata.is_dir() {
+                        stack.push(self.children(&path, &relative));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn children(&mut self, directory: &Path, relative: &[u8]) -> std::vec::IntoIter<(PathBuf, Vec<u8>)> {
+        let entries = std::fs::read_dir(directory).and_then(Iterator::collect::<io::Result<Vec<DirEntry>>>);
+        let mut names: Vec<Vec<u8>> = match entries {
+            Ok(entries) => entries.into_iter().map(|entry| entry.file_name().into_vec()).collect(),
+            Err(error) => {
+                self.totals.problem(directory, &error);
+                Vec::new()
+            }
+        };
+        names.sort_unstable();
+        let child = |name: Vec<u8>| {
+            let below = if relative.is_empty() { name.clone() } else { [relative, b"/", &name].concat() };
+            (directory.join(OsStr::from_bytes(&name)), below)
+        };
+        names.into_iter().map(child).collect::<Vec<_>>().into_iter()
+    }
+
+    fn entry(&mut self, path: &Path, relative: &[u8], metadata: &Metadata) -> Result<(), ControlError> {
+        self.one(path, relative, metadata)?;
+        if metadata.is_dir() { self.walk(path, relative) } else { Ok(()) }
+    }
+
+    fn one(&mut self, path: &Path, relative: &[u8], metadata: &Metadata) -> Result<(), ControlError> {
+        let kind = metadata.file_type();
+        let (kind, target) = if kind.is_file() {
+            if let Err(error) = accessat(CWD, path, Access::READ_OK, AtFlags::empty()) {
+                self.totals.problem(path, &error.into());
+            }
+            self.totals.files += 1;
+            self.totals.bytes += metadata.size();
+            self.totals.largest = self.totals.largest.max(metadata.size());
+            (Kind::File, None)
+        } else if kind.is_dir() {
+            self.totals.directories += 1;
+            (Kind::Directory, None)
+        } else if kind.is_symlink() {
+            self.totals.symlinks += 1;
+            match std::fs::read_link(path) {
+                Ok(target) => (Kind::Symlink, Some(percent::encode(target.as_os_str().as_bytes()))),
+                Err(error) => {
+                    self.totals.problem(path, &error);
+                    return Ok(());
+                }
+            }
+        } else {
+            self.totals.skipped += 1;
+            return Ok(());
+        };
+        self.line(&ListingEntry {
+            path: percent::encode(relative),
+            source: percent::encode(path.as_os_str().as_bytes()),
+            size: if kind == Kind::File { metadata.size() } else { 0 },
+            kind,
+            mode: metadata.permissions().mode() & 0o7777,
+            mtime_ns: metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()),
+            inode: metadata.ino(),
+            target,
+        })
+    }
+
+    fn line(&mut self, entry: &ListingEntry) -> Result<(), ControlError> {
+        let text =
+            serde_json::to_vec(entry).map_err(|error| ControlError::Malformed { what: "listing".to_owned(), why: error.to_string() })?;
+        self.lines.extend_from_slice(&text);
+        self.lines.push(b'\n');
+        self.count += 1;
+        if self.count >= PART_LINES { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), ControlError> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let key = format!("{}listing/part-{:05}.ndjson", self.prefix, self.parts.len());
+        let lines = std::mem::take(&mut self.lines);
+        self.parts.push(Part { key: key.clone(), entries: self.count as u64, bytes: lines.len() as u64 });
+        self.count = 0;
+        self.control.write_object(&key, lines)
+    }
+}
+
+/// Looks at the directory, or at the nearest one above it that exists.
+#[must_use]
+pub fn destination(path: &Path) -> Survey {
+    let mut problems = Vec::new();
+    let mut problem = |path: &Path, reason: String| problems.push(Problem { path: percent::encode(path.as_os_str().as_bytes()), reason });
+    let existing = path.ancestors().find(|ancestor| ancestor.symlink_metadata().is_ok()).unwrap_or_else(|| Path::new("/"));
+    let (mut free_bytes, mut free_inodes) = (0, 0);
+    match std::fs::metadata(existing) {
+        Ok(metadata) if !metadata.is_dir() => problem(existing, "is not a directory".to_owned()),
+        Ok(_) => {
+            if let Err(error) = accessat(CWD, existing, Access::WRITE_OK | Access::EXEC_OK, AtFlags::empty()) {
+                problem(existing, format!("cannot be written: {}", io::Error::from(error)));
+            }
+            match statvfs(existing) {
+                Ok(space) => {
+                    free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
+                    // A file system without a limit says 0 of 0.
+                    free_inodes = if space.f_files == 0 { i64::MAX as u64 } else { space.f_favail };
+                }
+                Err(error) => problem(existing, io::Error::from(error).to_string()),
+            }
+        }
+        Err(error) => problem(existing, error.to_string()),
+    }
+    let problem_count = problems.len() as u64;
+    Survey::Destination { schema_version: SchemaVersion1, daemon_version: VERSION, free_bytes, free_inodes, problems, problem_count }
+}

@@ -1,0 +1,223 @@
+//! The record layer of TLS 1.3 (RFC 8446, 5) after the handshake: one half seals, the other opens.
+
+use std::io::Read;
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use aws_lc_rs::aead::{AES_128_GCM, Aad, Algorithm, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use rustls::ConnectionTrafficSecrets;
+
+use super::SecureError;
+use crate::defaults::{DATA_BYTES, MAX_RECORDS, RECORD_BYTES};
+use crate::net::Outlet;
+
+const HEADER: usize = 5;
+const TAG: usize = 16;
+const ALERT: u8 = 21;
+const APPLICATION: u8 = 23;
+/// Longest record on the wire: header, and ciphertext of at most 2^14 + 256 bytes.
+const MAX_RECORD: usize = HEADER + RECORD_BYTES + 256;
+
+/// One direction's key and its counter of records.
+struct Direction {
+    key: LessSafeKey,
+    iv: [u8; NONCE_LEN],
+    sequence: u64,
+}
+
+impl Direction {
+    fn new((sequence, secrets): (u64, ConnectionTrafficSecrets)) -> Result<Self, SecureError> {
+        let (algorithm, key, iv): (&'static Algorithm, _, _) = match &secrets {
+            ConnectionTrafficSecrets::Aes128Gcm { key, iv } => (&AES_128_GCM, key, iv),
+            ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv } => (&CHACHA20_POLY1305, key, iv),
+            _ => return Err(SecureError::Cipher),
+        };
+        let key = UnboundKey::new(algorithm, key.as_ref()).map_err(|_| SecureError::Cipher)?;
+        let iv = iv.as_ref().try_into().map_err(|_| SecureError::Cipher)?;
+        Ok(Self { key: LessSafeKey::new(key), iv, sequence })
+    }
+
+    /// The next record's nonce: the IV xor the record's number.
+    fn nonce(&mut self) -> Nonce {
+        let mut nonce = self.iv;
+        for (byte, count) in nonce[NONCE_LEN - 8..].iter_mut().zip(self.sequence.to_be_bytes()) {
+            *byte ^= count;
+        }
+        self.sequence += 1;
+        Nonce::assume_unique_for_key(nonce)
+    }
+}
+
+/// The sending half.
+pub struct Sealer {
+    direction: Direction,
+    outlet: Outlet,
+    /// Small frames, gathered into full records.
+    plain: Vec<u8>,
+    /// Sealed records that are not written yet.
+    sealed: Vec<u8>,
+}
+
+impl Sealer {
+    pub(super) fn new(secrets: (u64, ConnectionTrafficSecrets), outlet: Outlet) -> Result<Self, SecureError> {
+        let sealed = Vec::with_capacity(DATA_BYTES + 2 * MAX_RECORD);
+        Ok(Self { direction: Direction::new(secrets)?, outlet, plain: Vec::with_capacity(2 * RECORD_BYTES), sealed })
+    }
+
+    /// Whether the key is near its end, so that the lane should reconnect.
+    #[must_use]
+    pub fn is_worn(&self) -> bool {
+        self.direction.sequence >= MAX_RECORDS
+    }
+
+    /// Where small frames are appended; `flush` or `write` sends them.
+    pub fn frames(&mut self) -> &mut Vec<u8> {
+        &mut self.plain
+    }
+
+    /// Sends `bytes` behind the frames; large ones are sealed from where they are.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), SecureError> {
+        if bytes.len() < RECORD_BYTES {
+            self.plain.extend_from_slice(bytes);
+        }
+        if self.plain.len() >= RECORD_BYTES || bytes.len() >= RECORD_BYTES {
+            self.seal_plain()?;
+        }
+        if bytes.len() >= RECORD_BYTES {
+            for piece in bytes.chunks(RECORD_BYTES) {
+                self.seal(APPLICATION, piece)?;
+            }
+        }
+        if self.sealed.len() >= DATA_BYTES { self.write_out() } else { Ok(()) }
+    }
+
+    /// Sends all that is gathered.
+    pub fn flush(&mut self) -> Result<(), SecureError> {
+        self.seal_plain()?;
+        self.write_out()
+    }
+
+    /// Tells the peer that nothing follows.
+    pub fn close(&mut self) -> Result<(), SecureError> {
+        self.seal_plain()?;
+        self.seal(ALERT, &[1, 0])?;
+        self.write_out()
+    }
+
+    fn seal_plain(&mut self) -> Result<(), SecureError> {
+        let mut plain = std::mem::take(&mut self.plain);
+        for piece in plain.chunks(RECORD_BYTES) {
+            self.seal(APPLICATION, piece)?;
+        }
+        plain.clear();
+        self.plain = plain;
+        Ok(())
+    }
+
+    fn seal(&mut self, content: u8, plain: &[u8]) -> Result<(), SecureError> {
+        // Acknowledgements of what was sent before `is_worn` may still go out; twice the bound is still below 2^24.5.
+        if self.direction.sequence >= 2 * MAX_RECORDS {
+            return Err(SecureError::Exhausted);
+        }
+        let length = plain.len() + 1 + TAG;
+        let header = [APPLICATION, 3, 3, (length >> 8) as u8, length as u8];
+        let start = self.sealed.len();
+        self.sealed.extend_from_slice(&header);
+        self.sealed.resize(start + HEADER + length, 0);
+        let (body, tail) = self.sealed[start + HEADER..].split_at_mut(plain.len());
+        let nonce = self.direction.nonce();
+        self.direction
+            .key
+            .seal_out_of_place_scatter(nonce, Aad::from(header), plain, body, &[content], tail)
+            .map_err(|_| SecureError::Cipher)
+    }
+
+    fn write_out(&mut self) -> Result<(), SecureError> {
+        self.outlet.write_paced(&self.sealed)?;
+        self.sealed.clear();
+        Ok(())
+    }
+}
+
+/// The receiving half.
+pub struct Opener {
+    direction: Direction,
+    socket: Arc<TcpStream>,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Opener {
+    pub(super) fn new(secrets: (u64, ConnectionTrafficSecrets), socket: Arc<TcpStream>) -> Result<Self, SecureError> {
+        Ok(Self { direction: Direction::new(secrets)?, socket, buffer: vec![0; DATA_BYTES + MAX_RECORD], start: 0, end: 0 })
+    }
+
+    /// Waits for a record, then appends the plaintext of all that have arrived. `false` at the peer's end of stream.
+    pub fn read(&mut self, plain: &mut Vec<u8>) -> Result<bool, SecureError> {
+        let before = plain.len();
+        loop {
+            while let Some(length) = self.whole_record()? {
+                if plain.len() - before + RECORD_BYTES > DATA_BYTES {
+                    return Ok(true);
+                }
+                if !self.open(length, plain)? {
+                    return Ok(plain.len() > before);
+                }
+            }
+            if plain.len() > before {
+                return Ok(true);
+            }
+            if self.start > 0 {
+                self.buffer.copy_within(self.start..self.end, 0);
+                self.end -= self.start;
+                self.start = 0;
+            }
+            let count = (&*self.socket).read(&mut self.buffer[self.end..])?;
+            if count == 0 {
+                return if self.end == 0 { Ok(false) } else { Err(SecureError::Truncated) };
+            }
+            self.end += count;
+        }
+    }
+
+    /// Length of the ciphertext at the front, once all of it is there.
+    fn whole_record(&self) -> Result<Option<usize>, SecureError> {
+        let waiting = &self.buffer[self.start..self.end];
+        let Some(header) = waiting.first_chunk::<HEADER>() else { return Ok(None) };
+        let length = usize::from(u16::from_be_bytes([header[3], header[4]]));
+        if header[0] != APPLICATION {
+            return Err(SecureError::Unexpected(header[0]));
+        }
+        if length <= TAG || HEADER + length > MAX_RECORD {
+            return Err(SecureError::Forged);
+        }
+        Ok((waiting.len() >= HEADER + length).then_some(length))
+    }
+
+    fn open(&mut self, length: usize, plain: &mut Vec<u8>) -> Result<bool, SecureError> {
+        let record = &self.buffer[self.start..self.start + HEADER + length];
+        let (header, body) = record.split_at(HEADER);
+        let (cipher, tag) = body.split_at(length - TAG);
+        let at = plain.len();
+        plain.resize(at + cipher.len(), 0);
+        let nonce = self.direction.nonce();
+        self.direction
+            .key
+            .open_separate_gather(nonce, Aad::from(header), cipher, tag, &mut plain[at..])
+            .map_err(|_| SecureError::Forged)?;
+        self.start += HEADER + length;
+        // The inner type is the last byte that is not padding.
+        let content = plain[at..].iter().rposition(|byte| *byte != 0).ok_or(SecureError::Forged)?;
+        let kind = plain[at + content];
+        plain.truncate(at + content);
+        match kind {
+            APPLICATION => Ok(true),
+            ALERT if plain[at..] == [1, 0] => {
+                plain.truncate(at);
+                Ok(false)
+            }
+            other => Err(SecureError::Unexpected(other)),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! One chunk onto one stream.
+
+use super::board::Work;
+use super::source::{Source, SourceFailure, check_link, header};
+use crate::defaults::DATA_BYTES;
+use crate::digest::{Digest, part_digest, part_hasher};
+use crate::documents::entry::{Kind, Segment};
+use crate::documents::event::FailureReason;
+use crate::secure::record::Sealer;
+use crate::stream::StreamError;
+use crate::wire::frame::Frame;
+
+/// Digests that count once the chunk is acknowledged.
+#[derive(Clone, Debug)]
+pub enum Sent {
+    /// One part of a large file: entry, size of the file, offset, chaining value.
+    Part { entry: u64, size: u64, offset: u64, digest: Digest },
+    /// Whole files by entry.
+    Whole(Vec<(u64, Digest)>),
+}
+
+/// Why a chunk was not sent to its end.
+#[derive(Debug)]
+pub enum ChunkError {
+    /// The source's fault; the stream goes on.
+    Source(SourceFailure),
+    /// The stream's fault.
+    Stream(StreamError),
+}
+
+impl<E: Into<StreamError>> From<E> for ChunkError {
+    fn from(error: E) -> Self {
+        Self::Stream(error.into())
+    }
+}
+
+/// A lane's sending side with its read buffer.
+pub struct ChunkWriter {
+    pub sealer: Sealer,
+    buffer: Vec<u8>,
+}
+
+impl ChunkWriter {
+    #[must_use]
+    pub fn new(sealer: Sealer) -> Self {
+        Self { sealer, buffer: vec![0; DATA_BYTES] }
+    }
+
+    /// Sends one frame at once.
+    pub fn frame(&mut self, frame: &Frame) -> Result<(), StreamError> {
+        frame.encode(self.sealer.frames());
+        Ok(self.sealer.flush()?)
+    }
+
+    /// Sends all but the digest, which [`Self::finish`] sends once the caller has noted what it will stand for.
+    pub fn send(&mut self, work: &Work, moved: &dyn Fn(u64)) -> Result<(Digest, Sent), ChunkError> {
+        let segments = parse(work).map_err(ChunkError::Source)?;
+        let count = u32::try_from(segments.len()).unwrap_or(u32::MAX);
+        Frame::Chunk { chunk: work.chunk, attempt: work.attempt, segments: count, phase: work.phase }.encode(self.sealer.frames());
+        let result = self.segments(&segments, moved);
+        if let Err(ChunkError::Source(failure)) = &result {
+            self.frame(&Frame::Abort { reason: failure.reason, message: failure.message.clone() })?;
+        }
+        result
+    }
+
+    pub fn finish(&mut self, digest: Digest) -> Result<(), StreamError> {
+        self.frame(&Frame::Digest(digest))
+    }
+
+    fn segments(&mut self, segments: &[Segment], moved: &dyn Fn(u64)) -> Result<(Digest, Sent), ChunkError> {
+        let mut all = blake3::Hasher::new();
+        let mut files = Vec::new();
+        for segment in segments {
+            let digest = self.segment(segment, moved)?;
+            if segment.kind == Kind::File && segment.is_part() {
+                let sent = Sent::Part { entry: segment.entry, size: segment.size, offset: segment.offset, digest };
+                // A part is a chunk of its own: its subtree's value is the chunk's digest.
+                return if segments.len() == 1 { Ok((digest, sent)) } else { Err(ChunkError::Source(mixed(segment))) };
+            }
+            all.update(&digest);
+            if segment.kind == Kind::File {
+                files.push((segment.entry, digest));
+            }
+        }
+        Ok((*all.finalize().as_bytes(), Sent::Whole(files)))
+    }
+
+    fn segment(&mut self, segment: &Segment, moved: &dyn Fn(u64)) -> Result<Digest, ChunkError> {
+        let header = header(segment).map_err(ChunkError::Source)?;
+        match segment.kind {
+            Kind::File => {}
+            Kind::Symlink => check_link(segment).map_err(ChunkError::Source)?,
+            Kind::Directory => {}
+        }
+        let source = (segment.kind == Kind::File).then(|| Source::open(segment)).transpose().map_err(ChunkError::Source)?;
+        let target = header.target.clone();
+        Frame::Segment(header).encode(self.sealer.frames());
+        let mut hasher = if segment.is_part() { part_hasher(segment.offset) } else { blake3::Hasher::new() };
+        if let Some(source) = source {
+            let (mut offset, end) = (segment.offset, segment.offset + segment.length);
+            while offset < end {
+                let want = usize::try_from(end - offset).unwrap_or(usize::MAX).min(self.buffer.len());
+                let count = source.read(&mut self.buffer[..want], offset).map_err(ChunkError::Source)?;
+                let bytes = &self.buffer[..count];
+                hasher.update(bytes);
+                Frame::Data(count).encode(self.sealer.frames());
+                self.sealer.write(bytes)?;
+                moved(count as u64);
+                offset += count as u64;
+            }
+            source.check().map_err(ChunkError::Source)?;
+        }
+        if segment.kind == Kind::File && segment.is_part() {
+            return Ok(part_digest(&hasher));
+        }
+        hasher.update(&target);
+        Ok(*hasher.finalize().as_bytes())
+    }
+}
+
+fn parse(work: &Work) -> Result<Vec<Segment>, SourceFailure> {
+    let lines = work.manifest.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(Segment::parse).collect::<Result<_, _>>().map_err(|why| SourceFailure {
+        reason: FailureReason::SourceUnreadable,
+        message: format!("manifest of chunk {}: {why}", work.chunk),
+    })
+}
+
+fn mixed(segment: &Segment) -> SourceFailure {
+    let message = format!("manifest: a part of entry {} shares its chunk with other segments", segment.entry);
+    SourceFailure { reason: FailureReason::SourceUnreadable, message }
+}

@@ -1,0 +1,51 @@
+//! Failed attempts: noted in the item first, then put on the bus; from then on only the table brings the chunk back.
+
+use std::sync::mpsc::Receiver;
+
+use super::Shared;
+use crate::documents::event::{Event, FailureReason};
+use crate::documents::text::SchemaVersion1;
+
+/// One failed attempt.
+pub struct Failure {
+    pub chunk: u64,
+    pub attempt: u32,
+    pub path: String,
+    pub reason: FailureReason,
+    pub message: String,
+}
+
+/// Longest message in an event; an entry may hold 256 KiB, a person reads less.
+const MESSAGE_CHARACTERS: usize = 500;
+
+/// Runs until the senders of `failures` are gone.
+pub fn run(shared: &Shared, failures: &Receiver<Failure>) {
+    while let Ok(failure) = failures.recv() {
+        report(shared, failure);
+    }
+}
+
+fn report(shared: &Shared, failure: Failure) {
+    let Failure { chunk, attempt, path, reason, message } = failure;
+    tracing::warn!(chunk, attempt, path, reason = reason.as_str(), message, "chunk failed");
+    match shared.control.note_failure(chunk, attempt, reason) {
+        // Delivered after all, or retried already: the table says how it goes on.
+        Ok(false) => return,
+        Ok(true) => {}
+        // The event still reaches the retry policy.
+        Err(error) => tracing::warn!(chunk, %error, "note the failure"),
+    }
+    let event = Event::ChunkFailed {
+        schema_version: SchemaVersion1,
+        transfer_id: shared.router.transfer.clone(),
+        chunk,
+        attempt,
+        path_id: path,
+        reason,
+        message: message.chars().take(MESSAGE_CHARACTERS).collect(),
+    };
+    if let Err(error) = shared.control.put_event(&event) {
+        // The note in the item is what the reconciler finds.
+        tracing::warn!(chunk, %error, "event");
+    }
+}

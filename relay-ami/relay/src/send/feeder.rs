@@ -1,0 +1,65 @@
+//! Reads chunks ahead of the lanes: leases a range, reads its items and their manifest lines.
+
+use std::sync::Arc;
+
+use super::board::Work;
+use super::{SendError, Shared};
+use crate::defaults::MANIFEST_READ_BYTES;
+use crate::documents::chunk::{Chunk, ChunkState};
+
+/// Feeds the board with all ranges in order.
+pub fn run(shared: &Shared) -> Result<(), SendError> {
+    for range in 0..shared.plan.ranges() {
+        shared.control.lease(range, &shared.owner, shared.epoch)?;
+        let chunks = shared.control.range_chunks(range)?;
+        let expected = shared.plan.range_size.min(shared.plan.chunks - range * shared.plan.range_size);
+        if chunks.len() as u64 != expected {
+            return Err(SendError::Plan(format!("range {range} holds {} chunks; the plan says {expected}", chunks.len())));
+        }
+        if !feed_range(shared, &chunks)? {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+fn feed_range(shared: &Shared, chunks: &[Chunk]) -> Result<bool, SendError> {
+    for run in adjacent(chunks) {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+        let bytes = shared.control.read_object(&first.manifest_key, Some(first.manifest_start..last.manifest_end))?;
+        for &chunk in &run {
+            let at = |offset: u64| usize::try_from(offset - first.manifest_start).unwrap_or(usize::MAX);
+            let lines = bytes.get(at(chunk.manifest_start)..at(chunk.manifest_end));
+            let lines =
+                lines.ok_or_else(|| SendError::Plan(format!("chunk {} lies beyond the end of {}", chunk.chunk, chunk.manifest_key)))?;
+            let work =
+                Work { chunk: chunk.chunk, attempt: chunk.attempt, phase: chunk.phase, bytes: chunk.bytes, manifest: Arc::from(lines) };
+            if chunk.failed_attempt == Some(chunk.attempt) {
+                shared.board.feed_undecided(work);
+            } else if !shared.board.feed(work) {
+                return Ok(false);
+            }
+        }
+    }
+    for chunk in chunks.iter().filter(|chunk| chunk.state != ChunkState::Pending) {
+        shared.settled_before(chunk);
+    }
+    Ok(true)
+}
+
+/// Runs of pending chunks whose lines follow each other in one object, as far as one read goes.
+fn adjacent(chunks: &[Chunk]) -> Vec<Vec<&Chunk>> {
+    let mut runs: Vec<Vec<&Chunk>> = Vec::new();
+    for chunk in chunks.iter().filter(|chunk| chunk.state == ChunkState::Pending) {
+        let follows = runs.last().and_then(|run| run.first().zip(run.last())).is_some_and(|(first, last)| {
+            last.manifest_key == chunk.manifest_key
+                && last.manifest_end == chunk.manifest_start
+                && chunk.manifest_end - first.manifest_start <= MANIFEST_READ_BYTES
+        });
+        match runs.last_mut() {
+            Some(run) if follows => run.push(chunk),
+            _ => runs.push(vec![chunk]),
+        }
+    }
+    runs
+}

@@ -1,0 +1,297 @@
+//! One lane: a thread that holds one stream, pulls chunks and sends them; a second reads the acknowledgements.
+
+use std::collections::BTreeMap;
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use super::Shared;
+use super::board::{Next, Verdict, Work};
+use super::chunk::{ChunkError, ChunkWriter, Sent};
+use crate::defaults::{DRAIN_TIMEOUT, HANDSHAKE_TIMEOUT, LANE_RETRIES, LANE_WINDOW, RECONNECT_PAUSE, RECONNECT_PAUSE_MAX, STACK_BYTES};
+use crate::documents::event::FailureReason;
+use crate::documents::membership::Path;
+use crate::net::Outlet;
+use crate::route::RouteError;
+use crate::secure::handshake;
+use crate::stream::{FrameReader, StreamError};
+use crate::thread::lock;
+use crate::wire::frame::{Frame, VERSION};
+
+/// What others see and steer of a lane.
+#[derive(Default)]
+pub struct Handle {
+    /// Pull nothing more, leave when all is acknowledged.
+    pub leave: AtomicBool,
+    pub connected: AtomicBool,
+    pub moved: AtomicU64,
+    pub delivered: AtomicU64,
+    socket: Mutex<Option<Arc<TcpStream>>>,
+}
+
+impl Handle {
+    /// Breaks the stream, so that a blocked lane moves on.
+    pub fn cut(&self) {
+        if let Some(socket) = &*lock(&self.socket) {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// One lane of one path and generation.
+pub struct Lane {
+    pub shared: Arc<Shared>,
+    pub path: Arc<Path>,
+    pub number: u32,
+    pub handle: Arc<Handle>,
+}
+
+/// A stream could not be opened, or broke.
+#[derive(Debug, thiserror::Error)]
+enum LaneError {
+    #[error(transparent)]
+    Route(#[from] RouteError),
+    #[error(transparent)]
+    Stream(#[from] StreamError),
+}
+
+/// Chunks that are sent and not acknowledged, with what their acknowledgement will stand for.
+type Unacknowledged = Mutex<BTreeMap<u64, (Work, Option<Sent>)>>;
+
+/// What the two threads of one stream share.
+struct Link<'a> {
+    lane: &'a Lane,
+    waiting: &'a Unacknowledged,
+    /// Set when the lane has to stop pulling: it was told to, or the stream broke.
+    over: AtomicBool,
+    broken: Mutex<Option<StreamError>>,
+    acknowledged: AtomicBool,
+}
+
+impl Lane {
+    /// Runs until the transfer is over or the lane is told to leave.
+    pub fn run(&self) {
+        let waiting = Unacknowledged::default();
+        let mut failures = 0;
+        let mut pause = RECONNECT_PAUSE;
+        loop {
+            let mut acknowledged = false;
+            let error = match self.converse(&waiting, &mut acknowledged) {
+                Ok(()) => break,
+                Err(error) => error,
+            };
+            if self.handle.leave.load(Ordering::SeqCst) || self.shared.board.verdict().is_some() {
+                break;
+            }
+            // A stream that worked starts the count anew.
+            if acknowledged {
+                (failures, pause) = (0, RECONNECT_PAUSE);
+            }
+            failures += 1;
+            tracing::warn!(path = %self.path.path_id, lane = self.number, failures, %error, "lane broken");
+            if failures > LANE_RETRIES {
+                self.give_up(&waiting, &error);
+                if self.shared.stop.sleep(pause) || self.handle.leave.load(Ordering::SeqCst) {
+                    break;
+                }
+                pause = (pause * 2).min(RECONNECT_PAUSE_MAX);
+            }
+        }
+        self.fail_all(&waiting, "the lane ended before its chunks were acknowledged");
+        tracing::info!(path = %self.path.path_id, lane = self.number, "lane ends");
+    }
+
+    fn give_up(&self, waiting: &Unacknowledged, error: &LaneError) {
+        self.fail_all(waiting, &error.to_string());
+        let suspect = match error {
+            LaneError::Route(error) => error.suspect.clone(),
+            // The stream broke somewhere: the first relay is as likely as any.
+            LaneError::Stream(_) => self.path.hops.first().map(|hop| hop.node_id.clone()),
+        };
+        if let Some(node) = suspect {
+            self.shared.relay_lost(&self.path, node, error.to_string());
+        }
+    }
+
+    fn fail_all(&self, waiting: &Unacknowledged, message: &str) {
+        let lost = std::mem::take(&mut *lock(waiting));
+        for (work, sent) in lost.into_values() {
+            if let Some(sent) = sent {
+                lock(&self.shared.ledger).hold(work.chunk, sent);
+            }
+            self.shared.failed(work, &self.path.path_id, FailureReason::StreamLost, message.to_owned());
+        }
+    }
+
+    fn open(&self) -> Result<(ChunkWriter, FrameReader), LaneError> {
+        let shared = &self.shared;
+        let socket = shared.router.open(&self.path)?;
+        socket.set_read_timeout(Some(HANDSHAKE_TIMEOUT)).map_err(StreamError::from)?;
+        let outlet = Outlet::new(socket, &shared.rules, shared.limit.as_ref());
+        let socket = outlet.socket();
+        *lock(&self.handle.socket) = Some(Arc::clone(&socket));
+        let (sealer, opener) = handshake::connect(outlet, &shared.identity, Arc::clone(&shared.peer_key)).map_err(StreamError::from)?;
+        let (mut writer, mut reader) = (ChunkWriter::new(sealer), FrameReader::new(opener));
+        writer.frame(&Frame::Hello {
+            version: VERSION,
+            transfer: shared.router.transfer.to_string(),
+            epoch: shared.epoch,
+            path: self.path.path_id.to_string(),
+            generation: self.path.generation,
+            lane: self.number,
+        })?;
+        match reader.expect()? {
+            Frame::Welcome { version: VERSION, .. } => {}
+            other => return Err(StreamError::Protocol(format!("{other:?} where Welcome of version {VERSION} should be")).into()),
+        }
+        socket.set_read_timeout(None).map_err(StreamError::from)?;
+        Ok((writer, reader))
+    }
+
+    /// One stream from connecting to leaving.
+    fn converse(&self, waiting: &Unacknowledged, acknowledged: &mut bool) -> Result<(), LaneError> {
+        let (mut writer, reader) = self.open()?;
+        tracing::info!(path = %self.path.path_id, generation = self.path.generation, lane = self.number, "lane begins");
+        self.handle.connected.store(true, Ordering::SeqCst);
+        let link =
+            Link { lane: self, waiting, over: AtomicBool::new(false), broken: Mutex::new(None), acknowledged: AtomicBool::new(false) };
+        let result = std::thread::scope(|scope| {
+            let listener = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || link.listen(reader));
+            let result = listener.map_err(StreamError::from).and_then(|_| link.speak(&mut writer));
+            self.handle.cut();
+            result
+        });
+        self.handle.connected.store(false, Ordering::SeqCst);
+        *acknowledged = link.acknowledged.load(Ordering::SeqCst);
+        match (result, lock(&link.broken).take()) {
+            (Ok(()), _) => Ok(()),
+            // What the listener saw is the cause; that writing failed is its consequence.
+            (Err(_), Some(cause)) => Err(cause.into()),
+            (Err(error), None) => Err(error.into()),
+        }
+    }
+}
+
+impl Link<'_> {
+    fn speak(&self, writer: &mut ChunkWriter) -> Result<(), StreamError> {
+        let again: Vec<Work> = lock(self.waiting).values().map(|(work, _)| work.clone()).collect();
+        for work in again {
+            self.send(writer, work)?;
+        }
+        let board = &self.lane.shared.board;
+        loop {
+            if writer.sealer.is_worn() {
+                writer.frame(&Frame::Drain)?;
+                self.wait_for_acknowledgements()?;
+                return Err(StreamError::Secure(crate::secure::SecureError::Exhausted));
+            }
+            let leave = || self.lane.handle.leave.load(Ordering::SeqCst);
+            if leave() {
+                self.over.store(true, Ordering::SeqCst);
+            }
+            match board.next(&self.over, || lock(self.waiting).len() >= LANE_WINDOW || leave()) {
+                Next::Send(work) => self.send(writer, work)?,
+                Next::Finish => return self.finish(writer).inspect_err(|_| board.unfinished()),
+                Next::Leave if lock(&self.broken).is_some() => return Err(StreamError::Ended),
+                Next::Leave => {
+                    writer.frame(&Frame::Drain)?;
+                    return self.wait_for_acknowledgements();
+                }
+            }
+        }
+    }
+
+    fn send(&self, writer: &mut ChunkWriter, work: Work) -> Result<(), StreamError> {
+        let (lane, shared) = (self.lane, &self.lane.shared);
+        lock(self.waiting).insert(work.chunk, (work.clone(), None));
+        let moved = |bytes| {
+            shared.counters.moved(bytes);
+            lane.handle.moved.fetch_add(bytes, Ordering::Relaxed);
+        };
+        match writer.send(&work, &moved) {
+            Ok((digest, sent)) => {
+                // Before the digest goes out: its acknowledgement may come at once.
+                lock(self.waiting).insert(work.chunk, (work, Some(sent)));
+                writer.finish(digest)
+            }
+            Err(ChunkError::Source(failure)) => {
+                lock(self.waiting).remove(&work.chunk);
+                shared.failed(work, &lane.path.path_id, failure.reason, failure.message);
+                Ok(())
+            }
+            Err(ChunkError::Stream(error)) => Err(error),
+        }
+    }
+
+    fn finish(&self, writer: &mut ChunkWriter) -> Result<(), StreamError> {
+        let shared = &self.lane.shared;
+        let (complete, compare, digests) = shared.totals();
+        let tree = crate::digest::tree_digest(digests.iter());
+        writer.frame(&Frame::Finish { complete, compare, files: digests.len() as u64, tree })?;
+        // The receiver uploads its digests first, which may take as long as it takes.
+        while shared.board.verdict().is_none() {
+            if lock(&self.broken).is_some() || shared.stop.is_requested() {
+                return Err(StreamError::Ended);
+            }
+            shared.board.wait(std::time::Duration::from_secs(1));
+        }
+        Ok(())
+    }
+
+    fn wait_for_acknowledgements(&self) -> Result<(), StreamError> {
+        let deadline = Instant::now() + DRAIN_TIMEOUT;
+        while !lock(self.waiting).is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || lock(&self.broken).is_some() {
+                return Err(StreamError::Ended);
+            }
+            self.lane.shared.board.wait(left);
+        }
+        Ok(())
+    }
+
+    /// Reads answers until the stream ends.
+    fn listen(&self, mut reader: FrameReader) {
+        let error = loop {
+            match reader.frame() {
+                Ok(Some(frame)) => {
+                    if let Err(error) = self.answer(frame) {
+                        break error;
+                    }
+                }
+                Ok(None) => break StreamError::Ended,
+                Err(error) => break error,
+            }
+        };
+        *lock(&self.broken) = Some(error);
+        self.over.store(true, Ordering::SeqCst);
+        self.lane.handle.cut();
+        self.lane.shared.board.wake();
+    }
+
+    fn answer(&self, frame: Frame) -> Result<(), StreamError> {
+        let (lane, shared) = (self.lane, &self.lane.shared);
+        match frame {
+            Frame::Ack { chunk, attempt } => {
+                let Some((work, sent)) = self.take(chunk, attempt) else { return Ok(()) };
+                self.acknowledged.store(true, Ordering::SeqCst);
+                lane.handle.delivered.fetch_add(work.bytes, Ordering::Relaxed);
+                shared.delivered(&work, sent);
+            }
+            Frame::Nack { chunk, attempt, reason, message } => {
+                if let Some((work, _)) = self.take(chunk, attempt) {
+                    shared.failed(work, &lane.path.path_id, reason, message);
+                }
+            }
+            Frame::Finished { agreed, message } => shared.board.finish(Verdict { agreed, message }),
+            other => return Err(StreamError::Protocol(format!("{other:?} is out of place"))),
+        }
+        Ok(())
+    }
+
+    fn take(&self, chunk: u64, attempt: u32) -> Option<(Work, Option<Sent>)> {
+        let mut waiting = lock(self.waiting);
+        if waiting.get(&chunk).is_some_and(|(work, _)| work.attempt == attempt) { waiting.remove(&chunk) } else { None }
+    }
+}

@@ -1,0 +1,302 @@
+//! The sending end: reads the plan's chunks, keeps lanes on all paths busy, lets the table decide about failed chunks.
+
+mod board;
+mod chunk;
+mod failures;
+mod feeder;
+mod lane;
+mod ledger;
+mod paths;
+mod pretest;
+mod source;
+
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+pub use board::GivenUp;
+use board::{Board, Verdict, Work};
+use chunk::Sent;
+use failures::Failure;
+use ledger::Ledger;
+use paths::Lanes;
+
+use crate::control::{Control, ControlError, Side};
+use crate::defaults;
+use crate::digest::Digest;
+use crate::documents::chunk::{Chunk, ChunkState};
+use crate::documents::event::{Event, FailureReason};
+use crate::documents::membership::Path;
+use crate::documents::plan::TransferPlan;
+use crate::documents::text::{PathId, SchemaVersion1};
+use crate::progress::{Counters, Reporter};
+use crate::rate::{Bucket, RateRules};
+use crate::route::Router;
+use crate::secure::handshake::KeyCheck;
+use crate::secure::keys::Identity;
+use crate::stop::Stop;
+use crate::thread::lock;
+
+/// What a sender needs to know.
+pub struct Config {
+    pub epoch: u64,
+    pub plan: TransferPlan,
+    /// Of the keys of objects, ends with a slash or is empty.
+    pub prefix: String,
+    pub router: Router,
+    pub identity: Identity,
+    pub rules: RateRules,
+    /// Upper bound of the sender's rate, Mbit/s.
+    pub bandwidth_limit_mbps: Option<u64>,
+}
+
+/// The sender cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum SendError {
+    #[error("plan: {0}")]
+    Plan(String),
+    #[error("sender: {0}")]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Control(#[from] ControlError),
+}
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Delivered(Totals),
+    /// Everything else is delivered.
+    ChunksFailed(Vec<GivenUp>),
+    /// The ends have different files; in words.
+    DigestMismatch(String),
+    Stopped,
+    Fenced,
+}
+
+/// What went over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    pub bytes: u64,
+    pub files: u64,
+    pub chunks: u64,
+    /// Payload bytes sent, resent ones included.
+    pub sent_bytes: u64,
+}
+
+/// What all threads share.
+struct Shared {
+    epoch: u64,
+    plan: TransferPlan,
+    /// Names this process in leases.
+    owner: String,
+    control: Arc<dyn Control>,
+    router: Router,
+    identity: Identity,
+    peer_key: Arc<KeyCheck>,
+    rules: RateRules,
+    limit: Option<Arc<Bucket>>,
+    board: Board,
+    ledger: Mutex<Ledger>,
+    counters: Counters,
+    failures: Mutex<Sender<Failure>>,
+    lost: Mutex<HashSet<(PathId, u64)>>,
+    pretests: Mutex<()>,
+    stop: Stop,
+}
+
+impl Shared {
+    fn delivered(&self, work: &Work, sent: Option<Sent>) {
+        if let Some(sent) = sent {
+            lock(&self.ledger).note(sent, self.plan.chunk_size_bytes);
+        }
+        self.count(work);
+        self.board.delivered(work);
+    }
+
+    fn count(&self, work: &Work) {
+        let ends = |line: &[u8]| {
+            crate::documents::entry::Segment::parse(line).is_ok_and(|segment| segment.offset + segment.length == segment.size)
+        };
+        let files = work.manifest.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && ends(line)).count();
+        self.counters.delivered(work.bytes, files as u64);
+    }
+
+    fn settled_before(&self, chunk: &Chunk) {
+        if chunk.state == ChunkState::Delivered {
+            lock(&self.ledger).incomplete = true;
+            self.counters.delivered(chunk.bytes, chunk.files);
+        }
+        self.board.settle_before(chunk);
+    }
+
+    fn failed(&self, work: Work, path: &PathId, reason: FailureReason, message: String) {
+        self.counters.failed.fetch_add(1, Ordering::Relaxed);
+        let failure = Failure { chunk: work.chunk, attempt: work.attempt, path: path.to_string(), reason, message };
+        self.board.failed(work);
+        // The reporter ends last; without it the process is ending.
+        let _ = lock(&self.failures).send(failure);
+    }
+
+    /// Once per path and generation.
+    fn relay_lost(&self, path: &Path, node_id: String, message: String) {
+        if !lock(&self.lost).insert((path.path_id.clone(), path.generation)) {
+            return;
+        }
+        tracing::warn!(path = %path.path_id, node_id, message, "relay lost");
+        let transfer_id = self.router.transfer.clone();
+        let event = Event::RelayLost { schema_version: SchemaVersion1, transfer_id, path_id: path.path_id.to_string(), node_id, message };
+        if let Err(error) = self.control.put_event(&event) {
+            tracing::warn!(%error, "event");
+        }
+    }
+
+    /// Whether everything is delivered, whether all digests are known here, and the digests.
+    fn totals(&self) -> (bool, bool, BTreeMap<u64, Digest>) {
+        let ledger = lock(&self.ledger);
+        let complete = self.board.given_up().is_empty();
+        (complete, complete && !ledger.incomplete, ledger.whole().clone())
+    }
+}
+
+/// The chunks that were given up, in words.
+#[must_use]
+pub fn describe(chunks: &[GivenUp]) -> String {
+    match chunks.iter().min_by_key(|given_up| given_up.chunk) {
+        Some(first) => format!(
+            "{} chunks failed, all others are delivered; the first: chunk {} ({}): {}",
+            chunks.len(),
+            first.chunk,
+            first.path,
+            first.reason
+        ),
+        None => "no chunk failed".to_owned(),
+    }
+}
+
+/// Sends until both ends have finished, or told to stop.
+pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Outcome, SendError> {
+    let (failures, reported) = channel();
+    let Config { epoch, plan, prefix, router, identity, rules, bandwidth_limit_mbps } = config;
+    let serial = u64::from_be_bytes(crate::secure::keys::random().map_err(io::Error::other)?);
+    let shared = Arc::new(Shared {
+        owner: format!("sender-{epoch}-{serial:016x}"),
+        peer_key: crate::peer::pinned(Arc::clone(&control), Side::Receiver),
+        // Mbit/s to bytes per second.
+        limit: bandwidth_limit_mbps.map(|limit| Bucket::new(limit as f64 * 1e6 / 8.0)),
+        board: Board::new(&plan),
+        ledger: Mutex::default(),
+        counters: Counters::default(),
+        failures: Mutex::new(failures),
+        lost: Mutex::default(),
+        pretests: Mutex::default(),
+        stop: stop.clone(),
+        epoch,
+        plan,
+        control,
+        router,
+        identity,
+        rules,
+    });
+    {
+        let shared = Arc::clone(&shared);
+        crate::thread::spawn("failures", move || failures::run(&shared, &reported))?;
+    }
+    let feeder = {
+        let shared = Arc::clone(&shared);
+        crate::thread::spawn("feeder", move || feeder::run(&shared))?
+    };
+    let mut lanes = Lanes::default();
+    let result = watch(&shared, &mut lanes, feeder);
+    if !matches!(result, Ok(Outcome::Stopped)) {
+        shared.board.close();
+    }
+    lanes.end(&shared, defaults::STOP_TIMEOUT);
+    shared.board.close();
+    if matches!(result, Ok(Outcome::Delivered(_) | Outcome::ChunksFailed(_))) {
+        let (_, _, digests) = shared.totals();
+        crate::receive::finish::upload_digests(&*shared.control, &prefix, Side::Sender, &digests)?;
+    }
+    result
+}
+
+/// Follows membership, table, fence and progress until the end.
+fn watch(shared: &Arc<Shared>, lanes: &mut Lanes, feeder: std::thread::JoinHandle<Result<(), SendError>>) -> Result<Outcome, SendError> {
+    let mut reporter = Reporter::new(Side::Sender, shared.epoch);
+    let mut feeder = Some(feeder);
+    let mut next_watch = Instant::now();
+    loop {
+        if shared.stop.is_requested() {
+            return Ok(Outcome::Stopped);
+        }
+        if let Some(verdict) = shared.board.verdict() {
+            let seconds = reporter.age();
+            reporter.report(&*shared.control, &shared.counters, true, lanes.progress(seconds));
+            return Ok(outcome(shared, verdict));
+        }
+        if feeder.as_ref().is_some_and(std::thread::JoinHandle::is_finished)
+            && let Some(ended) = feeder.take()
+        {
+            ended.join().unwrap_or_else(|_| Err(SendError::Plan("the feeder panicked".to_owned())))?;
+        }
+        if Instant::now() >= next_watch {
+            next_watch = Instant::now() + defaults::WATCH_INTERVAL;
+            follow(shared, lanes)?;
+        }
+        if reporter.age() >= defaults::PROGRESS_INTERVAL.as_secs_f64() {
+            // Without a path, or with nothing but chunks that others decide about, this end is not the one that stands still.
+            let waits = !lanes.any_path || shared.board.waits_for_others();
+            let seconds = reporter.age();
+            reporter.report(&*shared.control, &shared.counters, waits, lanes.progress(seconds));
+            match shared.control.fenced() {
+                Ok(true) => return Ok(Outcome::Fenced),
+                Ok(false) => {}
+                Err(error) => tracing::warn!(%error, "fence"),
+            }
+        }
+        shared.board.wait(next_watch.saturating_duration_since(Instant::now()));
+    }
+}
+
+fn follow(shared: &Arc<Shared>, lanes: &mut Lanes) -> Result<(), SendError> {
+    match shared.control.membership() {
+        Ok(Some(membership)) => lanes.follow(shared, &membership)?,
+        Ok(None) => {}
+        // The paths of a second ago still serve.
+        Err(error) => tracing::warn!(%error, "membership"),
+    }
+    shared.board.wake();
+    lanes.reap();
+    let undecided = shared.board.undecided();
+    if !undecided.is_empty() {
+        match shared.control.chunks(&undecided) {
+            Ok(items) => shared.board.decide(&items).iter().for_each(|work| {
+                lock(&shared.ledger).settle(work.chunk, shared.plan.chunk_size_bytes);
+                shared.count(work);
+            }),
+            Err(error) => tracing::warn!(%error, "failed chunks"),
+        }
+    }
+    Ok(())
+}
+
+fn totals(counters: &Counters) -> Totals {
+    let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+    Totals {
+        bytes: count(&counters.bytes),
+        files: count(&counters.files),
+        chunks: count(&counters.chunks),
+        sent_bytes: count(&counters.moved),
+    }
+}
+
+fn outcome(shared: &Shared, verdict: Verdict) -> Outcome {
+    let given_up = shared.board.given_up();
+    match verdict {
+        Verdict { agreed: false, message } => Outcome::DigestMismatch(message),
+        Verdict { .. } if given_up.is_empty() => Outcome::Delivered(totals(&shared.counters)),
+        Verdict { .. } => Outcome::ChunksFailed(given_up),
+    }
+}

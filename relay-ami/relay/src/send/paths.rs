@@ -1,0 +1,126 @@
+//! Follows the membership: lanes come, go and are replaced as paths do.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::Shared;
+use super::lane::{Handle, Lane};
+use crate::defaults::{DRAIN_TIMEOUT, HANDSHAKE_TIMEOUT};
+use crate::documents::event::LaneProgress;
+use crate::documents::membership::{Membership, Path};
+use crate::documents::text::PathId;
+use crate::progress::round;
+
+struct Running {
+    path: Arc<Path>,
+    number: u32,
+    handle: Arc<Handle>,
+    thread: JoinHandle<()>,
+    /// When a lane that was told to leave is cut off.
+    until: Option<Instant>,
+    moved: u64,
+}
+
+/// All lanes of the sender.
+#[derive(Default)]
+pub struct Lanes {
+    running: Vec<Running>,
+    /// Generations of pre-tests that have begun.
+    probed: HashMap<PathId, u64>,
+    /// Whether the membership names any path.
+    pub any_path: bool,
+}
+
+impl Lanes {
+    /// Makes the lanes what the membership says.
+    pub fn follow(&mut self, shared: &Arc<Shared>, membership: &Membership) -> std::io::Result<()> {
+        self.any_path = !membership.paths.is_empty();
+        for lane in &mut self.running {
+            let wanted = membership.paths.iter().find(|path| path.path_id == lane.path.path_id);
+            let same =
+                |path: &Path| path.generation == lane.path.generation && path.hops == lane.path.hops && path.receiver == lane.path.receiver;
+            match wanted {
+                Some(path) if same(path) && lane.number < path.lanes => {}
+                // Its hop was replaced, so it is probably dead: no long wait for its last words.
+                Some(path) if !same(path) => lane.leave(HANDSHAKE_TIMEOUT),
+                _ => lane.leave(DRAIN_TIMEOUT),
+            }
+        }
+        for path in &membership.paths {
+            for number in 0..path.lanes {
+                let is_this = |lane: &Running| lane.until.is_none() && lane.path.path_id == path.path_id && lane.number == number;
+                if !self.running.iter().any(is_this) {
+                    self.running.push(Running::start(shared, path, number)?);
+                }
+            }
+        }
+        let fresh: Vec<_> = membership
+            .probes
+            .iter()
+            .filter(|probe| self.probed.get(&probe.path.path_id) != Some(&probe.path.generation))
+            .cloned()
+            .collect();
+        if !fresh.is_empty() {
+            self.probed.extend(fresh.iter().map(|probe| (probe.path.path_id.clone(), probe.path.generation)));
+            let shared = Arc::clone(shared);
+            crate::thread::spawn("pretests", move || super::pretest::run(&shared, &fresh))?;
+        }
+        Ok(())
+    }
+
+    /// Cuts off lanes whose time to leave is over, forgets those that have ended.
+    pub fn reap(&mut self) {
+        for lane in &self.running {
+            if lane.until.is_some_and(|until| Instant::now() >= until) {
+                lane.handle.cut();
+            }
+        }
+        self.running.retain(|lane| !lane.thread.is_finished());
+    }
+
+    /// Tells all lanes to leave and waits for them, at most for `time`.
+    pub fn end(&mut self, shared: &Shared, time: Duration) {
+        let deadline = Instant::now() + time;
+        for lane in &mut self.running {
+            lane.leave(time);
+        }
+        shared.board.wake();
+        while !self.running.is_empty() && Instant::now() < deadline + Duration::from_secs(1) {
+            self.reap();
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Connected lanes, with the rates of what they moved in the last `seconds`.
+    pub fn progress(&mut self, seconds: f64) -> Vec<LaneProgress> {
+        let mut lanes: Vec<LaneProgress> = Vec::new();
+        for lane in self.running.iter_mut().filter(|lane| lane.handle.connected.load(Ordering::SeqCst)) {
+            let moved = lane.handle.moved.load(Ordering::Relaxed);
+            lanes.push(LaneProgress {
+                path_id: lane.path.path_id.to_string(),
+                lane: lane.number,
+                bytes: lane.handle.delivered.load(Ordering::Relaxed),
+                rate_mbps: round((moved - lane.moved) as f64 / 1e6 / seconds.max(1e-3)),
+            });
+            lane.moved = moved;
+        }
+        lanes
+    }
+}
+
+impl Running {
+    fn start(shared: &Arc<Shared>, path: &Path, number: u32) -> std::io::Result<Self> {
+        let (path, handle) = (Arc::new(path.clone()), Arc::new(Handle::default()));
+        let lane = Lane { shared: Arc::clone(shared), path: Arc::clone(&path), number, handle: Arc::clone(&handle) };
+        let thread = crate::thread::spawn("lane", move || lane.run())?;
+        Ok(Self { path, number, handle, thread, until: None, moved: 0 })
+    }
+
+    fn leave(&mut self, time: Duration) {
+        self.until.get_or_insert_with(|| Instant::now() + time);
+        self.handle.leave.store(true, Ordering::SeqCst);
+    }
+}

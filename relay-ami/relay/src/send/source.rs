@@ -1,0 +1,108 @@
+//! Reading the source: exactly the files of the listing, or a reason why not.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::documents::entry::{Kind, Segment};
+use crate::documents::event::FailureReason;
+use crate::documents::percent;
+use crate::wire::frame::SegmentHeader;
+
+/// Why a segment cannot be sent.
+#[derive(Debug)]
+pub struct SourceFailure {
+    pub reason: FailureReason,
+    pub message: String,
+}
+
+fn changed(segment: &Segment, what: impl std::fmt::Display) -> SourceFailure {
+    SourceFailure { reason: FailureReason::SourceChanged, message: format!("{}: {what}", segment.source) }
+}
+
+fn unreadable(segment: &Segment, error: &io::Error) -> SourceFailure {
+    // What the listing named and is gone has changed; all else the system refuses is unreadable.
+    let gone = matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+    let reason = if gone { FailureReason::SourceChanged } else { FailureReason::SourceUnreadable };
+    SourceFailure { reason, message: format!("{}: {error}", segment.source) }
+}
+
+/// The metadata that goes before a segment's bytes.
+pub fn header(segment: &Segment) -> Result<SegmentHeader, SourceFailure> {
+    let decode = |text: &str| percent::decode(text).map_err(|why| changed(segment, why));
+    Ok(SegmentHeader {
+        entry: segment.entry,
+        kind: segment.kind,
+        mode: u16::try_from(segment.mode).unwrap_or(0o7777),
+        mtime_ns: segment.mtime_ns,
+        size: if segment.kind == Kind::File { segment.size } else { 0 },
+        offset: segment.offset,
+        length: segment.length,
+        path: decode(&segment.path)?,
+        target: decode(segment.target.as_deref().unwrap_or_default())?,
+    })
+}
+
+/// A file that is still the one of the listing.
+pub struct Source<'a> {
+    segment: &'a Segment,
+    file: File,
+}
+
+impl<'a> Source<'a> {
+    pub fn open(segment: &'a Segment) -> Result<Self, SourceFailure> {
+        let path = percent::decode(&segment.source).map_err(|why| changed(segment, why))?;
+        // Not through a link that took the file's place, and without waiting for a pipe's other end.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = rustix::fs::open(OsStr::from_bytes(&path), flags, Mode::empty()).map_err(|error| unreadable(segment, &error.into()))?;
+        let source = Self { segment, file: file.into() };
+        source.check()?;
+        Ok(source)
+    }
+
+    /// Whether the file is what the listing says; asked before the first and after the last byte.
+    pub fn check(&self) -> Result<(), SourceFailure> {
+        let now = self.file.metadata().map_err(|error| unreadable(self.segment, &error))?;
+        let mtime_ns = now.mtime().saturating_mul(1_000_000_000).saturating_add(now.mtime_nsec());
+        let listed = self.segment;
+        for (what, is, was) in [
+            ("size", i128::from(now.size()), i128::from(listed.size)),
+            ("modification time", i128::from(mtime_ns), i128::from(listed.mtime_ns)),
+            ("inode", i128::from(now.ino()), i128::from(listed.inode)),
+        ] {
+            if is != was {
+                return Err(changed(listed, format!("{what} was {was} when it was listed and is {is} now")));
+            }
+        }
+        if now.is_file() { Ok(()) } else { Err(changed(listed, "is no file any more")) }
+    }
+
+    /// Reads at an offset of the file; never less than one byte.
+    pub fn read(&self, buffer: &mut [u8], offset: u64) -> Result<usize, SourceFailure> {
+        match self.file.read_at(buffer, offset) {
+            Ok(0) => Err(changed(self.segment, format!("ends at {offset}"))),
+            Ok(count) => Ok(count),
+            Err(error) => Err(unreadable(self.segment, &error)),
+        }
+    }
+}
+
+/// Whether a symbolic link still points where the listing says.
+pub fn check_link(segment: &Segment) -> Result<(), SourceFailure> {
+    let path = percent::decode(&segment.source).map_err(|why| changed(segment, why))?;
+    let target = std::fs::read_link(Path::new(OsStr::from_bytes(&path))).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput => changed(segment, "is no link any more"),
+        _ => unreadable(segment, &error),
+    })?;
+    if Some(percent::encode(target.as_os_str().as_bytes())) == segment.target {
+        Ok(())
+    } else {
+        Err(changed(segment, "points elsewhere now"))
+    }
+}

@@ -1,0 +1,57 @@
+//! Bytes from one socket to another inside the kernel.
+
+use std::io;
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::io::Errno;
+use rustix::pipe::{SpliceFlags, fcntl_setpipe_size, pipe, splice};
+
+use crate::defaults::PIPE_BYTES;
+use crate::net::Outlet;
+
+/// Moves bytes until `from` ends, then passes the end on. Counts them in `moved`. Back-pressure is the pipe's and the
+/// sockets' own: nothing is read that the next hop does not take.
+pub fn pump(from: &TcpStream, to: &Outlet, moved: &AtomicU64) -> io::Result<()> {
+    let result = run(from, to, moved);
+    let socket = to.socket();
+    match &result {
+        Ok(()) => {
+            let _ = socket.shutdown(Shutdown::Write);
+        }
+        // The other direction cannot go on either: both ends shall notice at once.
+        Err(_) => {
+            let _ = socket.shutdown(Shutdown::Both);
+            let _ = from.shutdown(Shutdown::Both);
+        }
+    }
+    result
+}
+
+fn run(from: &TcpStream, to: &Outlet, moved: &AtomicU64) -> io::Result<()> {
+    let (reader, writer) = pipe()?;
+    // A smaller pipe (the user's quota of pipe pages is used up) works too.
+    let _ = fcntl_setpipe_size(&writer, PIPE_BYTES);
+    let socket = to.socket();
+    loop {
+        let count = retry(|| splice(from, None, &writer, None, PIPE_BYTES, SpliceFlags::MOVE))?;
+        if count == 0 {
+            return Ok(());
+        }
+        let mut left = count;
+        to.pace(count);
+        while left > 0 {
+            left -= retry(|| splice(&reader, None, &*socket, None, left, SpliceFlags::MOVE))?;
+        }
+        moved.fetch_add(count as u64, Ordering::Relaxed);
+    }
+}
+
+fn retry(mut call: impl FnMut() -> rustix::io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            other => return other.map_err(io::Error::from),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! One wish to stop, from a signal, a fence or the end of the work; it wakes whoever polls.
+
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
+
+#[derive(Clone, Debug)]
+pub struct Stop {
+    wanted: Arc<AtomicBool>,
+    wake: Arc<OwnedFd>,
+}
+
+impl Stop {
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { wanted: Arc::default(), wake: Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?) })
+    }
+
+    /// Stops on SIGTERM and SIGINT.
+    pub fn on_signals() -> io::Result<Self> {
+        let stop = Self::new()?;
+        for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
+            // The flag first: whoever the second handler wakes finds it set.
+            signal_hook::flag::register(signal, Arc::clone(&stop.wanted))?;
+            let wake = rustix::io::dup(&*stop.wake)?;
+            let (reader, writer) = std::os::unix::net::UnixStream::pair()?;
+            signal_hook::low_level::pipe::register(signal, writer)?;
+            crate::thread::spawn("signals", move || {
+                let _ = io::Read::read(&mut &reader, &mut [0]);
+                let _ = rustix::io::write(&wake, &1u64.to_ne_bytes());
+            })?;
+        }
+        Ok(stop)
+    }
+
+    pub fn request(&self) {
+        self.wanted.store(true, Ordering::SeqCst);
+        let _ = rustix::io::write(&*self.wake, &1u64.to_ne_bytes());
+    }
+
+    #[must_use]
+    pub fn is_requested(&self) -> bool {
+        self.wanted.load(Ordering::SeqCst)
+    }
+
+    /// Waits for a connection, at most `timeout`; `None` when there is none or the stop is wanted.
+    pub fn accept(&self, listeners: &[TcpListener], timeout: Duration) -> io::Result<Option<TcpStream>> {
+        let mut fds: Vec<PollFd<'_>> = listeners.iter().map(|listener| PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)).collect();
+        fds.push(PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN));
+        wait(&mut fds, timeout)?;
+        if self.is_requested() {
+            return Ok(None);
+        }
+        let ready = fds.iter().take(listeners.len()).position(|fd| !fd.revents().is_empty());
+        let Some(listener) = ready.and_then(|at| listeners.get(at)) else { return Ok(None) };
+        match listener.accept() {
+            Ok((stream, _)) => Ok(Some(stream)),
+            // The client left again before it was taken.
+            Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sleeps, at most until the stop is wanted, which it returns.
+    pub fn sleep(&self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        while !self.is_requested() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || wait(&mut [PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN)], left).is_err() {
+                break;
+            }
+        }
+        self.is_requested()
+    }
+}
+
+fn wait(fds: &mut [PollFd<'_>], timeout: Duration) -> io::Result<()> {
+    let timeout = Timespec { tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX), tv_nsec: timeout.subsec_nanos().into() };
+    match poll(fds, Some(&timeout)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,114 @@
+//! Frames over TLS: a reading half and a writing half.
+
+use std::sync::Mutex;
+
+use crate::defaults::MAX_FRAME_BYTES;
+use crate::secure::SecureError;
+use crate::secure::record::{Opener, Sealer};
+use crate::thread::lock;
+use crate::wire::WireError;
+use crate::wire::frame::{DATA, Frame, HEADER_BYTES};
+
+/// The stream between sender and receiver cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum StreamError {
+    #[error(transparent)]
+    Secure(#[from] SecureError),
+    #[error("protocol: {0}")]
+    Wire(#[from] WireError),
+    #[error("protocol: {0}")]
+    Protocol(String),
+    #[error("the peer ended the stream")]
+    Ended,
+}
+
+impl From<std::io::Error> for StreamError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Secure(error.into())
+    }
+}
+
+/// Reads frames.
+pub struct FrameReader {
+    opener: Opener,
+    plain: Vec<u8>,
+    at: usize,
+}
+
+impl FrameReader {
+    #[must_use]
+    pub const fn new(opener: Opener) -> Self {
+        Self { opener, plain: Vec::new(), at: 0 }
+    }
+
+    fn available(&self) -> usize {
+        self.plain.len() - self.at
+    }
+
+    /// Makes `bytes` available; `false` when the stream ended before.
+    fn fill(&mut self, bytes: usize) -> Result<bool, StreamError> {
+        while self.available() < bytes {
+            self.plain.drain(..self.at);
+            self.at = 0;
+            if !self.opener.read(&mut self.plain)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The next frame; none when the peer ended the stream between frames. After `Data` its bytes follow by [`data`](Self::data).
+    pub fn frame(&mut self) -> Result<Option<Frame>, StreamError> {
+        if !self.fill(HEADER_BYTES)? {
+            return if self.available() == 0 { Ok(None) } else { Err(StreamError::Ended) };
+        }
+        let header = &self.plain[self.at..self.at + HEADER_BYTES];
+        let kind = header[0];
+        let length = header[1..].iter().fold(0usize, |sum, byte| sum << 8 | usize::from(*byte));
+        if length > MAX_FRAME_BYTES {
+            return Err(StreamError::Protocol(format!("frame of type {kind} has {length} bytes; at most {MAX_FRAME_BYTES} are allowed")));
+        }
+        self.at += HEADER_BYTES;
+        if kind == DATA {
+            return Ok(Some(Frame::Data(length)));
+        }
+        if !self.fill(length)? {
+            return Err(StreamError::Ended);
+        }
+        let frame = Frame::decode(kind, &self.plain[self.at..self.at + length])?;
+        self.at += length;
+        Ok(Some(frame))
+    }
+
+    /// The next frame, which must come.
+    pub fn expect(&mut self) -> Result<Frame, StreamError> {
+        self.frame()?.ok_or(StreamError::Ended)
+    }
+
+    /// What is there of a data frame's bytes: at least one, at most `limit`.
+    pub fn data(&mut self, limit: usize) -> Result<&[u8], StreamError> {
+        if limit > 0 && !self.fill(1)? {
+            return Err(StreamError::Ended);
+        }
+        let count = limit.min(self.available());
+        self.at += count;
+        Ok(&self.plain[self.at - count..self.at])
+    }
+}
+
+/// The writing half where several threads answer.
+pub struct Replies(Mutex<Sealer>);
+
+impl Replies {
+    #[must_use]
+    pub const fn new(sealer: Sealer) -> Self {
+        Self(Mutex::new(sealer))
+    }
+
+    /// Sends one frame at once.
+    pub fn send(&self, frame: &Frame) -> Result<(), StreamError> {
+        let mut sealer = lock(&self.0);
+        frame.encode(sealer.frames());
+        Ok(sealer.flush()?)
+    }
+}

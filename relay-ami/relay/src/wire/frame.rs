@@ -1,0 +1,257 @@
+//! Frames inside TLS: `type:1 length:4 payload`.
+//!
+//! Sender: `Hello`, then per chunk `Chunk`, for each segment `Segment` and its bytes as `Data`, then `Digest` or `Abort`;
+//! `Drain` before it leaves, or `Finish` on one lane. Receiver: `Welcome`, then `Ack` and `Nack` as chunks end, `Finished`.
+
+use super::{Fields, WireError, put16};
+use crate::digest::Digest;
+use crate::documents::entry::Kind;
+use crate::documents::event::FailureReason;
+
+/// Version of the frames; both ends must have the same.
+pub const VERSION: u16 = 1;
+/// `type` and `length`.
+pub const HEADER_BYTES: usize = 5;
+
+pub const DATA: u8 = 0x04;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame {
+    Hello {
+        version: u16,
+        transfer: String,
+        epoch: u64,
+        path: String,
+        generation: u64,
+        lane: u32,
+    },
+    Chunk {
+        chunk: u64,
+        attempt: u32,
+        segments: u32,
+        phase: u8,
+    },
+    Segment(SegmentHeader),
+    /// Length of the data that follows the frame's header.
+    Data(usize),
+    Digest(Digest),
+    Abort {
+        reason: FailureReason,
+        message: String,
+    },
+    Drain,
+    /// `compare`: the sender knows the digests of all files, so the receiver's must be the same.
+    Finish {
+        complete: bool,
+        compare: bool,
+        files: u64,
+        tree: Digest,
+    },
+    Welcome {
+        version: u16,
+        epoch: u64,
+    },
+    Ack {
+        chunk: u64,
+        attempt: u32,
+    },
+    Nack {
+        chunk: u64,
+        attempt: u32,
+        reason: FailureReason,
+        message: String,
+    },
+    Finished {
+        agreed: bool,
+        message: String,
+    },
+}
+
+/// A segment's metadata; paths as plain bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SegmentHeader {
+    pub entry: u64,
+    pub kind: Kind,
+    pub mode: u16,
+    pub mtime_ns: i64,
+    pub size: u64,
+    pub offset: u64,
+    pub length: u64,
+    pub path: Vec<u8>,
+    /// Of a symlink, else empty.
+    pub target: Vec<u8>,
+}
+
+impl Frame {
+    const fn type_byte(&self) -> u8 {
+        match self {
+            Self::Hello { .. } => 0x01,
+            Self::Chunk { .. } => 0x02,
+            Self::Segment(_) => 0x03,
+            Self::Data(_) => DATA,
+            Self::Digest(_) => 0x05,
+            Self::Abort { .. } => 0x06,
+            Self::Drain => 0x07,
+            Self::Finish { .. } => 0x08,
+            Self::Welcome { .. } => 0x81,
+            Self::Ack { .. } => 0x82,
+            Self::Nack { .. } => 0x83,
+            Self::Finished { .. } => 0x84,
+        }
+    }
+
+    /// Appends the frame; of `Data` only the header, the bytes are the caller's.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&[self.type_byte(), 0, 0, 0, 0]);
+        match self {
+            Self::Hello { version, transfer, epoch, path, generation, lane } => {
+                out.extend_from_slice(&version.to_be_bytes());
+                put16(out, transfer.as_bytes());
+                out.extend_from_slice(&epoch.to_be_bytes());
+                put16(out, path.as_bytes());
+                out.extend_from_slice(&generation.to_be_bytes());
+                out.extend_from_slice(&lane.to_be_bytes());
+            }
+            Self::Chunk { chunk, attempt, segments, phase } => {
+                out.extend_from_slice(&chunk.to_be_bytes());
+                out.extend_from_slice(&attempt.to_be_bytes());
+                out.extend_from_slice(&segments.to_be_bytes());
+                out.push(*phase);
+            }
+            Self::Segment(segment) => {
+                out.extend_from_slice(&segment.entry.to_be_bytes());
+                out.push(kind_byte(segment.kind));
+                out.extend_from_slice(&segment.mode.to_be_bytes());
+                out.extend_from_slice(&segment.mtime_ns.to_be_bytes());
+                out.extend_from_slice(&segment.size.to_be_bytes());
+                out.extend_from_slice(&segment.offset.to_be_bytes());
+                out.extend_from_slice(&segment.length.to_be_bytes());
+                put16(out, &segment.path);
+                put16(out, &segment.target);
+            }
+            Self::Data(_) | Self::Drain => {}
+            Self::Digest(digest) => out.extend_from_slice(digest),
+            Self::Abort { reason, message } => {
+                out.push(reason_byte(*reason));
+                put16(out, message.as_bytes());
+            }
+            Self::Finish { complete, compare, files, tree } => {
+                out.extend_from_slice(&[u8::from(*complete), u8::from(*compare)]);
+                out.extend_from_slice(&files.to_be_bytes());
+                out.extend_from_slice(tree);
+            }
+            Self::Welcome { version, epoch } => {
+                out.extend_from_slice(&version.to_be_bytes());
+                out.extend_from_slice(&epoch.to_be_bytes());
+            }
+            Self::Ack { chunk, attempt } => {
+                out.extend_from_slice(&chunk.to_be_bytes());
+                out.extend_from_slice(&attempt.to_be_bytes());
+            }
+            Self::Nack { chunk, attempt, reason, message } => {
+                out.extend_from_slice(&chunk.to_be_bytes());
+                out.extend_from_slice(&attempt.to_be_bytes());
+                out.push(reason_byte(*reason));
+                put16(out, message.as_bytes());
+            }
+            Self::Finished { agreed, message } => {
+                out.push(u8::from(*agreed));
+                put16(out, message.as_bytes());
+            }
+        }
+        let length = if let Self::Data(length) = self { *length } else { out.len() - start - HEADER_BYTES };
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        out[start + 1..start + HEADER_BYTES].copy_from_slice(&length.to_be_bytes());
+    }
+
+    /// Reads a frame other than `Data`.
+    pub fn decode(type_byte: u8, payload: &[u8]) -> Result<Self, WireError> {
+        let mut fields = Fields::new("frame", payload);
+        let frame = match type_byte {
+            0x01 => Self::Hello {
+                version: fields.u16()?,
+                transfer: fields.text16()?,
+                epoch: fields.u64()?,
+                path: fields.text16()?,
+                generation: fields.u64()?,
+                lane: fields.u32()?,
+            },
+            0x02 => Self::Chunk { chunk: fields.u64()?, attempt: fields.u32()?, segments: fields.u32()?, phase: fields.u8()? },
+            0x03 => Self::Segment(SegmentHeader {
+                entry: fields.u64()?,
+                kind: kind(fields.u8()?)?,
+                mode: fields.u16()?,
+                mtime_ns: i64::from_be_bytes(fields.array()?),
+                size: fields.u64()?,
+                offset: fields.u64()?,
+                length: fields.u64()?,
+                path: fields.bytes16()?.to_vec(),
+                target: fields.bytes16()?.to_vec(),
+            }),
+            0x05 => Self::Digest(fields.array()?),
+            0x06 => Self::Abort { reason: reason(fields.u8()?)?, message: fields.text16()? },
+            0x07 => Self::Drain,
+            0x08 => {
+                Self::Finish { complete: flag(fields.u8()?)?, compare: flag(fields.u8()?)?, files: fields.u64()?, tree: fields.array()? }
+            }
+            0x81 => Self::Welcome { version: fields.u16()?, epoch: fields.u64()? },
+            0x82 => Self::Ack { chunk: fields.u64()?, attempt: fields.u32()? },
+            0x83 => Self::Nack { chunk: fields.u64()?, attempt: fields.u32()?, reason: reason(fields.u8()?)?, message: fields.text16()? },
+            0x84 => Self::Finished { agreed: flag(fields.u8()?)?, message: fields.text16()? },
+            other => return Err(WireError::Unknown { what: "frame type", value: other.into() }),
+        };
+        fields.end()?;
+        Ok(frame)
+    }
+}
+
+const fn kind_byte(kind: Kind) -> u8 {
+    match kind {
+        Kind::File => 0,
+        Kind::Directory => 1,
+        Kind::Symlink => 2,
+    }
+}
+
+fn kind(byte: u8) -> Result<Kind, WireError> {
+    match byte {
+        0 => Ok(Kind::File),
+        1 => Ok(Kind::Directory),
+        2 => Ok(Kind::Symlink),
+        other => Err(WireError::Unknown { what: "entry kind", value: other.into() }),
+    }
+}
+
+const fn reason_byte(reason: FailureReason) -> u8 {
+    match reason {
+        FailureReason::ChecksumMismatch => 1,
+        FailureReason::StreamLost => 2,
+        FailureReason::SourceChanged => 3,
+        FailureReason::SourceUnreadable => 4,
+        FailureReason::DestinationError => 5,
+    }
+}
+
+fn reason(byte: u8) -> Result<FailureReason, WireError> {
+    match byte {
+        1 => Ok(FailureReason::ChecksumMismatch),
+        2 => Ok(FailureReason::StreamLost),
+        3 => Ok(FailureReason::SourceChanged),
+        4 => Ok(FailureReason::SourceUnreadable),
+        5 => Ok(FailureReason::DestinationError),
+        other => Err(WireError::Unknown { what: "failure reason", value: other.into() }),
+    }
+}
+
+fn flag(byte: u8) -> Result<bool, WireError> {
+    match byte {
+        0 => Ok(false),
+        1 => Ok(true),
+        other => Err(WireError::Unknown { what: "flag", value: other.into() }),
+    }
+}
+
+#[cfg(test)]
+#[path = "frame_tests.rs"]
+mod tests;

@@ -1,0 +1,72 @@
+//! The bytes of every frame: a change here is a new protocol version.
+
+use super::*;
+
+fn frames() -> Vec<(Frame, &'static str)> {
+    let segment = SegmentHeader {
+        entry: 5,
+        kind: Kind::Symlink,
+        mode: 0o777,
+        mtime_ns: -1,
+        size: 16,
+        offset: 8,
+        length: 4,
+        path: b"a/\xff".to_vec(),
+        target: b"..".to_vec(),
+    };
+    vec![
+        (
+            Frame::Hello { version: 1, transfer: "t".into(), epoch: 2, path: "direct".into(), generation: 3, lane: 4 },
+            "010000002100010001740000000000000002000664697265637400000000000000030000 0004",
+        ),
+        (Frame::Chunk { chunk: 258, attempt: 1, segments: 2, phase: 1 }, "0200000011 0000000000000102 00000001 00000002 01"),
+        (
+            Frame::Segment(segment),
+            "0300000034 0000000000000005 02 01ff ffffffffffffffff 0000000000000010 0000000000000008 0000000000000004 0003612fff 00022e2e",
+        ),
+        (Frame::Digest([0xab; 32]), "0500000020 abababababababababababababababababababababababababababababababab"),
+        (Frame::Abort { reason: FailureReason::SourceChanged, message: "no".into() }, "0600000005 03 00026e6f"),
+        (Frame::Drain, "0700000000"),
+        (
+            Frame::Finish { complete: true, compare: false, files: 7, tree: [1; 32] },
+            "080000002a 01 00 0000000000000007 0101010101010101010101010101010101010101010101010101010101010101",
+        ),
+        (Frame::Welcome { version: 1, epoch: 2 }, "810000000a 0001 0000000000000002"),
+        (Frame::Ack { chunk: 1, attempt: 2 }, "820000000c 0000000000000001 00000002"),
+        (
+            Frame::Nack { chunk: 1, attempt: 2, reason: FailureReason::ChecksumMismatch, message: String::new() },
+            "830000000f 0000000000000001 00000002 01 0000",
+        ),
+        (Frame::Finished { agreed: false, message: "x".into() }, "8400000004 00 000178"),
+    ]
+}
+
+#[test]
+fn golden_bytes_both_ways() {
+    for (frame, golden) in frames() {
+        let mut bytes = Vec::new();
+        frame.encode(&mut bytes);
+        let text: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+        assert_eq!(text, golden.replace(' ', ""), "{frame:?}");
+        assert_eq!(Frame::decode(bytes[0], &bytes[HEADER_BYTES..]), Ok(frame));
+    }
+    let mut data = Vec::new();
+    Frame::Data(70_000).encode(&mut data);
+    assert_eq!(data, [0x04, 0x00, 0x01, 0x11, 0x70]);
+}
+
+#[test]
+fn cut_and_padded_frames_are_refused() {
+    for (frame, _) in frames() {
+        let mut bytes = Vec::new();
+        frame.encode(&mut bytes);
+        let payload = &bytes[HEADER_BYTES..];
+        for length in 0..payload.len() {
+            assert!(Frame::decode(bytes[0], &payload[..length]).is_err(), "{frame:?} cut to {length}");
+        }
+        assert!(Frame::decode(bytes[0], &[payload, b"x"].concat()).is_err(), "{frame:?} padded");
+    }
+    for unknown in [0x00, 0x09, 0x80, 0x85, 0xff] {
+        assert!(Frame::decode(unknown, &[]).is_err());
+    }
+}
