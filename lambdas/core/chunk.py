@@ -31,8 +31,8 @@ def ranges(chunks: int, range_size: int = RANGE_SIZE) -> range:
 class Chunk(Document):
     """Contract `chunk`; times in Unix seconds, sizes in bytes."""
 
-    range_key: str
-    item_key: str
+    range_key: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+#[0-9]{7}$")]
+    item_key: Annotated[str, Field(pattern=r"^[0-9]{9}$")]
     chunk: Count
     state: ChunkState
     attempt: Annotated[int, Field(ge=1)]
@@ -44,12 +44,12 @@ class Chunk(Document):
     files: Count
     not_before: float | None = None
     reason: str | None = None
-    digest: str | None = None
+    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
     path_id: str | None = None
     lane: Count | None = None
     started_at: float | None = None
     delivered_at: float | None = None
-    failed_attempt: int | None = None
+    failed_attempt: Annotated[int, Field(ge=1)] | None = None
 
     @property
     def awaits_policy(self) -> bool:

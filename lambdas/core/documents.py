@@ -28,6 +28,7 @@ TransferId = Annotated[str, Field(pattern=TRANSFER_ID)]
 InstanceId = Annotated[str, Field(pattern=INSTANCE_ID)]
 Region = Annotated[str, Field(pattern=REGION)]
 InstanceType = Annotated[str, Field(pattern=INSTANCE_TYPE)]
+SocketAddress = Annotated[str, Field(pattern=r"^[0-9]{1,3}(\.[0-9]{1,3}){3}:[0-9]{1,5}$")]
 
 
 class Document(BaseModel):

@@ -25,7 +25,7 @@ class Node(Document):
     """Contract `node`; times in Unix seconds, rates in MB/s."""
 
     transfer_id: TransferId
-    node_id: str
+    node_id: Annotated[str, Field(pattern=r"^(source|destination)-[0-9]+-[0-9]+$")]
     role: Role
     slot: Annotated[int, Field(ge=1)]
     generation: Count

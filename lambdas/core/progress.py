@@ -1,6 +1,6 @@
 """What the ends report, and what a watcher may conclude from it without comparing two clocks."""
 
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -20,7 +20,7 @@ class Progress(Document):
     """Contract `progress`."""
 
     schema_version: Literal[1]
-    epoch: int
+    epoch: Annotated[int, Field(ge=1)]
     sequence: Count
     bytes: Count
     chunks: Count

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from lambdas.core.documents import Count, Document, Handover, InstanceId, Region, TransferId
+from lambdas.core.documents import Count, Document, Handover, InstanceId, Region, SocketAddress, TransferId
 from lambdas.core.request import TransferRequest
 
 PORT = 4600
@@ -143,7 +143,7 @@ class Hop(Document):
     """A relay to go through."""
 
     node_id: str
-    address: str
+    address: SocketAddress
 
 
 class TransferPath(Document):
@@ -152,7 +152,7 @@ class TransferPath(Document):
     path_id: Annotated[str, Field(pattern=r"^(direct|pair-[0-9]+)$")]
     generation: Count
     hops: list[Hop] = Field(max_length=2)
-    receiver: str
+    receiver: SocketAddress
     lanes: Annotated[int, Field(ge=1)]
 
 

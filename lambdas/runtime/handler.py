@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field
 from lambdas.adapters.world import World, world
 from lambdas.core.documents import Document, Handover
 from lambdas.core.errors import CptError
+from lambdas.runtime import idempotency
 
 logger = Logger()
 tracer = Tracer(patch_modules=("botocore",))
@@ -59,7 +60,8 @@ def _observed(model: type[Input], run: Callable[[Input, World], Result]) -> Hand
     @logger.inject_lambda_context(clear_state=True)
     @tracer.capture_lambda_handler(capture_response=False)
     @metrics.log_metrics(capture_cold_start_metric=True)
-    def handler(event: dict[str, Any], _context: LambdaContext) -> Any:
+    def handler(event: dict[str, Any], context: LambdaContext) -> Any:
+        idempotency.register(context)
         parsed = parse(event, model)
         logger.append_keys(transfer_id=_transfer_id(parsed))
         try:

@@ -6,6 +6,7 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.idempotency import DynamoDBPersistenceLayer, IdempotencyConfig, idempotent_function
 from aws_lambda_powertools.utilities.idempotency.exceptions import IdempotencyAlreadyInProgressError
+from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from lambdas.core.errors import WriteConflict
 from lambdas.runtime import clients
@@ -13,6 +14,14 @@ from lambdas.runtime.env import environment
 
 # A day: longer than any retry of the state machine or of an event rule.
 EXPIRES_SECONDS = 86_400
+
+
+_config = IdempotencyConfig(expires_after_seconds=EXPIRES_SECONDS)
+
+
+def register(context: LambdaContext) -> None:
+    """Tell Powertools when this invocation ends: one that crashed blocks its key only until then."""
+    _config.register_lambda_context(context)
 
 
 @cache
@@ -27,7 +36,7 @@ def once(step: str, key: dict[str, Any], effect: Callable[[], dict[str, Any]]) -
     @idempotent_function(  # type: ignore[untyped-decorator]
         data_keyword_argument="key",
         persistence_store=_persistence(),
-        config=IdempotencyConfig(expires_after_seconds=EXPIRES_SECONDS),
+        config=_config,
         key_prefix=step,
     )
     def run(*, key: dict[str, Any]) -> dict[str, Any]:

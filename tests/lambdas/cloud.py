@@ -37,7 +37,7 @@ class FakeClock:
 
     def __init__(self) -> None:
         self.time = 1000.0
-        self._due: list[tuple[float, Callable[[], None]]] = []
+        self._due: list[tuple[float, Callable[[], object]]] = []
 
     def now(self) -> float:
         return self.time
@@ -51,7 +51,7 @@ class FakeClock:
             self._due.remove(due)
             due[1]()
 
-    def at(self, seconds: float, action: Callable[[], None]) -> None:
+    def at(self, seconds: float, action: Callable[[], object]) -> None:
         self._due.append((self.time + seconds, action))
 
 

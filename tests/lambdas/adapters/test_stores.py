@@ -1,6 +1,7 @@
 """One suite for the stores in memory and in DynamoDB."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import boto3
 import pytest
@@ -27,7 +28,7 @@ from lambdas.core.transfer import Membership, TransferPath
 from tests.lambdas import builders
 from tests.lambdas.cloud import FakeClock
 
-TABLES = {
+TABLES: dict[str, tuple[str, str, dict[str, tuple[str, str | None]]]] = {
     "transfers": ("transferId", "record", {"active": ("active", "transferId")}),
     "chunks": ("rangeKey", "itemKey", {}),
     "nodes": ("transferId", "nodeId", {"by-instance": ("instanceId", None)}),
@@ -39,10 +40,10 @@ TABLES = {
 @pytest.fixture
 def tables() -> Iterator[dict[str, Table]]:
     with mock_aws():
-        client = boto3.client("dynamodb", region_name="us-west-2")
+        client: Any = boto3.client("dynamodb", region_name="us-west-2")
         for name, (hash_key, sort_key, indexes) in TABLES.items():
             keys = {hash_key, sort_key, *(key for pair in indexes.values() for key in pair if key)}
-            options = {}
+            options: dict[str, Any] = {}
             if indexes:
                 options["GlobalSecondaryIndexes"] = [
                     {

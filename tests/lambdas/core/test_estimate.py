@@ -101,7 +101,7 @@ def test_budget_takes_the_best_within_it() -> None:
 
 
 def test_budget_below_the_direct_path_is_refused() -> None:
-    with pytest.raises(BudgetTooSmall, match="maxCostUsd: 0.01 "):
+    with pytest.raises(BudgetTooSmall, match=r"maxCostUsd: 0\.01 "):
         run(objective=Objective(max_cost_usd=0.01))
 
 

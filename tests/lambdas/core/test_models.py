@@ -1,5 +1,6 @@
 """The equations against the published check values, and the zero-wait model against its definition."""
 
+from itertools import pairwise
 from math import inf
 
 import pytest
@@ -83,5 +84,5 @@ def test_integral_of_the_rate_up_to_the_end_is_the_size(
     end = models.zero_wait(size, paths, source, destination)
     changes = {t for p in paths for t in (p.joins, p.leaves) if 0 < t < end}
     steps = [0.0, *sorted(changes), end]
-    moved = sum(models.rate_at(a, paths, source, destination) * (b - a) for a, b in zip(steps, steps[1:], strict=False))
+    moved = sum(models.rate_at(a, paths, source, destination) * (b - a) for a, b in pairwise(steps))
     assert moved == pytest.approx(size, rel=1e-6)

@@ -80,7 +80,7 @@ def test_refusal_on_one_side_leaves_nothing_on_the_other(code: str, error: type[
 def test_no_capacity_anywhere_says_what_each_type_answered() -> None:
     cloud = prepared()
     cloud.compute[WEST].refusals = dict.fromkeys(["t3.small", "t3.medium"], "InsufficientInstanceCapacity")
-    with pytest.raises(NoCapacity, match="no source relay in us-west-2: Insufficient.*; Insufficient"):
+    with pytest.raises(NoCapacity, match=r"no source relay in us-west-2: Insufficient.*; Insufficient"):
         spawn_relays(event(), cloud.world)
 
 

@@ -13,7 +13,7 @@ def prepared() -> Cloud:
 
 
 def event(token: str = "token-a", limit: int | None = None) -> StartInput:
-    accepted = transfer(**({"bandwidthLimitMbps": limit} if limit else {}))
+    accepted = transfer(bandwidthLimitMbps=limit) if limit else transfer()
     return StartInput(transfer=accepted, plan=plan(), paths=paths(), task_token=token)
 
 
@@ -51,7 +51,7 @@ def test_token_that_comes_after_the_outcome_is_released_at_once() -> None:
 def test_end_that_does_not_start_shows_its_output() -> None:
     cloud = prepared()
     cloud.commands[IRELAND].scripts["receive"] = lambda _: failed("cpt: address in use")
-    with pytest.raises(EndNotStarted, match="receive on i-0bbbbbbbbbbbbbbb2 .*address in use"):
+    with pytest.raises(EndNotStarted, match=r"receive on i-0bbbbbbbbbbbbbbb2 .*address in use"):
         start_transfer(event(), cloud.world)
 
 

@@ -61,6 +61,6 @@ def test_command_that_fails_shows_the_tail_of_its_output() -> None:
     cloud = Cloud()
     cloud.commands[WEST].scripts["scan"] = lambda _: failed("cpt: cannot read s3://assets/d")
     with pytest.raises(
-        CommandFailed, match="scan on i-0aaaaaaaaaaaaaaa1 .us-west-2. ended with Failed: cpt: cannot read"
+        CommandFailed, match=r"scan on i-0aaaaaaaaaaaaaaa1 \(us-west-2\) ended with Failed: cpt: cannot read"
     ):
         survey_ends(SurveyInput(transfer=transfer()), cloud.world)

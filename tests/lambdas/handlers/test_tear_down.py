@@ -1,10 +1,12 @@
 import pytest
 
+from lambdas.adapters.ports import CommandResult, TransferRecord
+from lambdas.core.commands import Command
 from lambdas.core.errors import TeardownIncomplete
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.handlers.tear_down import TearDownInput, tear_down
 from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, SOURCE_ID, WEST, paths, transfer
-from tests.lambdas.cloud import Cloud
+from tests.lambdas.cloud import Cloud, printed
 from tests.lambdas.fleet import spawned, states
 
 
@@ -44,11 +46,13 @@ def test_nothing_is_left(known: bool) -> None:
 
 def test_fence_comes_first() -> None:
     cloud = joined()
-    fenced_at_stop = []
-    cloud.commands[WEST].scripts["stop"] = lambda _: (  # type: ignore[assignment,return-value]
-        fenced_at_stop.append(cloud.transfers.get("first")),
-        cloud.commands[IRELAND].result("command-1", ""),
-    )[1]
+    fenced_at_stop: list[TransferRecord | None] = []
+
+    def stop(_: Command | None) -> CommandResult:
+        fenced_at_stop.append(cloud.transfers.get("first"))
+        return printed({"stopped": "first"})
+
+    cloud.commands[WEST].scripts["stop"] = stop
     tear_down(event(), cloud.world)
     assert fenced_at_stop[0] is not None
     assert fenced_at_stop[0].fenced

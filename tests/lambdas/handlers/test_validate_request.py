@@ -64,7 +64,7 @@ def test_overlapping_destination_is_refused_and_names_the_other() -> None:
     cloud = Cloud()
     run(cloud, request())
     inner = {**request(), "destination": {**request()["destination"], "path": "/restore/inner"}}
-    with pytest.raises(DestinationBusy, match="'/restore/inner' .* 'first'"):
+    with pytest.raises(DestinationBusy, match=r"'/restore/inner' .* 'first'"):
         run(cloud, inner, name="second", arn="arn:second")
     assert cloud.transfers.get("second") is None
 

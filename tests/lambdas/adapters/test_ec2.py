@@ -1,0 +1,103 @@
+"""EC2 adapters against moto."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from lambdas.adapters.ec2 import Ec2Compute
+from lambdas.adapters.ports import LaunchError, LaunchRequest
+from lambdas.adapters.security_groups import Ec2SecurityGroups
+
+
+@pytest.fixture
+def ec2() -> Iterator[Any]:
+    with mock_aws():
+        client = boto3.client("ec2", region_name="us-west-2")
+        image = client.describe_images()["Images"][0]["ImageId"]
+        client.create_launch_template(LaunchTemplateName="cpt-relay", LaunchTemplateData={"ImageId": image})
+        yield client
+
+
+@pytest.fixture
+def network(ec2: Any) -> tuple[str, str, str]:
+    vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/20")["Subnet"]["SubnetId"]
+    group = ec2.create_security_group(GroupName="cpt-relay", Description="x", VpcId=vpc)["GroupId"]
+    return vpc, subnet, group
+
+
+def order(network: tuple[str, str, str], count: int = 2, template: str = "t3.small", **changes: Any) -> LaunchRequest:
+    values: dict[str, Any] = {
+        "transfer_id": "first",
+        "role": "source",
+        "instance_type": template,
+        "count": count,
+        "subnet_id": network[1],
+        "group_id": network[2],
+        "public_address": True,
+        "spot": False,
+        "client_token": "t" * 64,
+    }
+    return LaunchRequest(**{**values, **changes})
+
+
+def test_relays_are_launched_found_by_their_tag_and_terminated(ec2: Any, network: tuple[str, str, str]) -> None:
+    compute = Ec2Compute(ec2, "cpt")
+    launched = compute.launch(order(network))
+    assert len(launched) >= 1
+    ids = [instance.instance_id for instance in launched]
+    found = compute.of_transfer("first")
+    assert sorted(i.instance_id for i in found) == ids
+    assert (found[0].vpc_id, found[0].subnet_id, found[0].instance_type) == (network[0], network[1], "t3.small")
+    assert compute.of_transfer("second") == []
+    assert Ec2Compute(ec2, "other").of_transfer("first") == []
+    compute.terminate(ids)
+    assert compute.of_transfer("first") == []
+    assert all(instance.gone for instance in compute.describe(ids))
+
+
+def test_unknown_ids_are_left_out_and_terminating_them_is_fine(ec2: Any, network: tuple[str, str, str]) -> None:
+    compute = Ec2Compute(ec2, "cpt")
+    (known, *_) = compute.launch(order(network, 1))
+    unknown = "i-0123456789abcdef0"
+    assert [i.instance_id for i in compute.describe([unknown, known.instance_id])] == [known.instance_id]
+    compute.terminate([unknown, known.instance_id])
+    assert compute.of_transfer("first") == []
+    assert compute.describe([]) == []
+
+
+def test_refused_launch_carries_ec2s_code(ec2: Any, network: tuple[str, str, str]) -> None:
+    with pytest.raises(LaunchError) as error:
+        Ec2Compute(ec2, "cpt").launch(order(network, subnet_id="subnet-00000000000000000"))
+    assert error.value.code == "InvalidSubnetID.NotFound"
+
+
+def test_launch_asks_for_what_the_borders_say(ec2: Any, network: tuple[str, str, str]) -> None:
+    arguments = Ec2Compute(ec2, "cpt")._run_arguments(order(network, 3, spot=True))
+    assert (arguments["MinCount"], arguments["MaxCount"], arguments["InstanceType"]) == (1, 3, "t3.small")
+    assert arguments["LaunchTemplate"] == {"LaunchTemplateName": "cpt-relay", "Version": "$Latest"}
+    (interface,) = arguments["NetworkInterfaces"]
+    assert interface["AssociatePublicIpAddress"] is True
+    assert arguments["InstanceMarketOptions"]["MarketType"] == "spot"
+    tags = {tag["Key"]: tag["Value"] for tag in arguments["TagSpecifications"][0]["Tags"]}
+    assert (tags["cpt:transfer"], tags["cpt:role"], tags["cpt:deployment"]) == ("first", "source", "cpt")
+
+
+def test_rules_are_admitted_once_listed_and_revoked(ec2: Any, network: tuple[str, str, str]) -> None:
+    groups = Ec2SecurityGroups(ec2, "cpt")
+    vpc, _, group = network
+    assert groups.find("cpt-relay", vpc) == group
+    assert groups.find("cpt-endpoint", vpc) is None
+    groups.admit(group, "54.0.0.1", "first")
+    groups.admit(group, "54.0.0.1", "second")
+    groups.admit(group, "54.0.0.2", "second")
+    found = {(rule.address, rule.transfer_id) for rule in groups.rules()}
+    assert found == {("54.0.0.1", "first"), ("54.0.0.2", "second")}
+    groups.revoke(groups.rules()[:1])
+    assert len(groups.rules()) == 1
+    groups.revoke(groups.rules())
+    groups.revoke([])
+    assert groups.rules() == []

@@ -1,0 +1,154 @@
+"""S3, EventBridge, SSM and Step Functions adapters: what each answer of AWS means."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+from moto import mock_aws
+
+from lambdas.adapters.events import EventBus
+from lambdas.adapters.ports import NotManagedError
+from lambdas.adapters.s3 import S3Objects
+from lambdas.adapters.ssm import SsmCommands
+from lambdas.adapters.stepfunctions import StepFunctions
+from lambdas.core.errors import MissingPermission, Throttled
+from lambdas.runtime.env import DaemonAsset
+
+
+@pytest.fixture
+def objects() -> Iterator[S3Objects]:
+    with mock_aws():
+        client = boto3.client("s3", region_name="us-west-2")
+        client.create_bucket(Bucket="control", CreateBucketConfiguration={"LocationConstraint": "us-west-2"})
+        yield S3Objects(client, "control")
+
+
+def test_objects_are_written_listed_read_by_line_and_deleted(objects: S3Objects) -> None:
+    long = b"x" * 3_000_000
+    objects.put("a/2", b"one\ntwo\n" + long + b"\n")
+    objects.put("a/1", b"")
+    assert objects.keys("a/") == ["a/1", "a/2"]
+    assert list(objects.lines("a/2")) == [b"one", b"two", long]
+    assert list(objects.lines("a/1")) == []
+    objects.delete(["a/1", "a/2", "a/3"])
+    objects.delete([])
+    assert objects.keys("a/") == []
+
+
+def stub(service: str) -> tuple[Any, Stubber]:
+    client = boto3.client(service, region_name="us-west-2", aws_access_key_id="x", aws_secret_access_key="x")  # type: ignore[call-overload]
+    stubber = Stubber(client)
+    stubber.activate()
+    return client, stubber
+
+
+def test_event_that_the_bus_refuses_is_throttled() -> None:
+    client, stubber = stub("events")
+    stubber.add_response("put_events", {"FailedEntryCount": 0, "Entries": [{"EventId": "1"}]})
+    stubber.add_response("put_events", {"FailedEntryCount": 1, "Entries": [{"ErrorMessage": "too fast"}]})
+    bus = EventBus(client, "cpt")
+    bus.put("Transfer Started", {"transferId": "first"})
+    with pytest.raises(Throttled, match="too fast"):
+        bus.put("Transfer Started", {"transferId": "first"})
+
+
+@pytest.fixture
+def ssm() -> tuple[SsmCommands, Stubber]:
+    client, stubber = stub("ssm")
+    return SsmCommands(client, "cpt", "us-west-2", DaemonAsset("s3://assets/d", "f" * 64)), stubber
+
+
+def test_command_carries_its_parameters_and_stop_only_the_transfer(ssm: tuple[SsmCommands, Stubber]) -> None:
+    commands, stubber = ssm
+    answer = {"Command": {"CommandId": "11111111-1111-1111-1111-111111111111"}}
+    parameters = {
+        "TransferId": ["first"],
+        "Command": ["eyJhIjoxfQ"],
+        "DaemonUri": ["s3://assets/d"],
+        "DaemonSha256": ["f" * 64],
+        "DaemonRegion": ["us-west-2"],
+    }
+    common = {"InstanceIds": ["i-00000001"], "TimeoutSeconds": 30}
+    stubber.add_response("send_command", answer, {**common, "DocumentName": "cpt-scan", "Parameters": parameters})
+    stop = {**common, "DocumentName": "cpt-stop", "Parameters": {"TransferId": ["first"]}}
+    stubber.add_response("send_command", answer, stop)
+    assert commands.send("scan", "i-00000001", "first", {"a": 1}) == answer["Command"]["CommandId"]
+    commands.send("stop", "i-00000001", "first", None)
+    stubber.assert_no_pending_responses()
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        ("InvalidInstanceId", NotManagedError),
+        ("AccessDeniedException", MissingPermission),
+        ("ThrottlingException", Throttled),
+    ],
+)
+def test_refused_command_is_told_apart(ssm: tuple[SsmCommands, Stubber], code: str, error: type[Exception]) -> None:
+    commands, stubber = ssm
+    for _ in range(10):
+        stubber.add_client_error("send_command", code)
+    with pytest.raises(error):
+        commands.send("scan", "i-00000001", "first", {})
+
+
+@pytest.mark.parametrize("status", ["Pending", "InProgress", "Delayed"])
+def test_running_command_has_no_result_yet(ssm: tuple[SsmCommands, Stubber], status: str) -> None:
+    commands, stubber = ssm
+    stubber.add_client_error("get_command_invocation", "InvocationDoesNotExist")
+    stubber.add_response("get_command_invocation", {"Status": status})
+    command = "1" * 36
+    assert commands.result(command, "i-00000001") is None
+    assert commands.result(command, "i-00000001") is None
+
+
+def test_finished_command_shows_status_and_both_outputs(ssm: tuple[SsmCommands, Stubber]) -> None:
+    commands, stubber = ssm
+    stubber.add_response(
+        "get_command_invocation",
+        {"Status": "Failed", "StatusDetails": "Failed", "StandardOutputContent": "o\n", "StandardErrorContent": "e\n"},
+    )
+    found = commands.result("1" * 36, "i-00000001")
+    assert found is not None
+    assert (found.succeeded, found.status, found.tail()) == (False, "Failed", "o\ne")
+
+
+def test_agents_that_answer_are_online(ssm: tuple[SsmCommands, Stubber]) -> None:
+    commands, stubber = ssm
+    information = [
+        {"InstanceId": "i-00000001", "PingStatus": "Online"},
+        {"InstanceId": "i-00000002", "PingStatus": "ConnectionLost"},
+    ]
+    stubber.add_response("describe_instance_information", {"InstanceInformationList": information})
+    assert commands.online(["i-00000001", "i-00000002"]) == {"i-00000001"}
+    assert commands.online([]) == set()
+
+
+@pytest.mark.parametrize("code", ["TaskTimedOut", "TaskDoesNotExist", "InvalidToken"])
+def test_token_of_an_ended_task_is_no_error(code: str) -> None:
+    client, stubber = stub("stepfunctions")
+    for operation in ("send_task_success", "send_task_failure", "send_task_heartbeat"):
+        stubber.add_client_error(operation, code)
+    steps = StepFunctions(client)
+    assert not steps.succeed("t", {})
+    assert not steps.fail("t", "E", "c")
+    assert not steps.heartbeat("t")
+
+
+def test_answers_are_cut_to_what_step_functions_takes() -> None:
+    client, stubber = stub("stepfunctions")
+    stubber.add_response("send_task_success", {}, {"taskToken": "t", "output": json.dumps({"a": 1})})
+    stubber.add_response("send_task_failure", {}, {"taskToken": "t", "error": "E" * 256, "cause": "c" * 32_768})
+    steps = StepFunctions(client)
+    assert steps.succeed("t", {"a": 1})
+    assert steps.fail("t", "E" * 300, "c" * 40_000)
+
+
+def test_unknown_execution_has_no_status() -> None:
+    client, stubber = stub("stepfunctions")
+    stubber.add_client_error("describe_execution", "ExecutionDoesNotExist")
+    assert StepFunctions(client).status("arn:aws:states:us-west-2:000000000000:execution:a:b") is None

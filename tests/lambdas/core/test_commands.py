@@ -1,0 +1,46 @@
+"""Every command that is sent is one of the contract's."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from lambdas.core import commands
+from lambdas.core.commands import Control
+from tests.lambdas.builders import transfer
+
+SCHEMA = Draft202012Validator(
+    json.loads((Path(__file__).parents[3] / "contracts" / "relay-command.schema.json").read_text())
+)
+CONTROL = Control(
+    region="us-west-2", bucket="b", prefix="transfers/first/", transfers_table="t", chunks_table="c", bus="cpt"
+)
+LISTEN = commands.listen_addresses("10.0.0.1", "54.0.0.1")
+COMMANDS: dict[str, dict[str, Any]] = {
+    "scan source": commands.scan_source(transfer(), CONTROL),
+    "scan destination": commands.scan_destination(transfer()),
+    "receive": commands.receive(transfer(), CONTROL, 1, "transfers/first/plan.json"),
+    "send": commands.send(transfer(), CONTROL, 1, "transfers/first/plan.json"),
+    "send limited": commands.send(transfer(bandwidthLimitMbps=80), CONTROL, 1, "transfers/first/plan.json"),
+    "relay": commands.relay("first", "source-1-0", LISTEN, "k" * 43, 600),
+    "probe listen": commands.probe("first", "listen", LISTEN, 20.0),
+    "probe connect": commands.probe("first", "connect", "54.0.0.1:4600", 15.0),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_command_fits_its_contract(name: str) -> None:
+    SCHEMA.validate(COMMANDS[name])
+
+
+def test_encoding_is_base64url_that_decodes_to_the_same() -> None:
+    text = commands.encode(COMMANDS["relay"])
+    assert set(text) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+    assert json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))) == COMMANDS["relay"]
+
+
+def test_machine_without_public_address_listens_on_one() -> None:
+    assert commands.listen_addresses("10.0.0.1", None) == ["10.0.0.1:4600"]

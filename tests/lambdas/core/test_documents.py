@@ -1,0 +1,96 @@
+"""The models read every good golden example and write it back unchanged; what they write fits the contract."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from pydantic import ValidationError
+
+from lambdas.core.chunk import Chunk
+from lambdas.core.documents import Document
+from lambdas.core.estimate import Estimate
+from lambdas.core.events import ChunkFailed, RelayLost, TransferDelivered, TransferFailed
+from lambdas.core.fleet import Node
+from lambdas.core.progress import Progress
+from lambdas.core.report import Report
+from lambdas.core.transfer import DestinationSurvey, Failure, Membership, SourceSurvey, TransferPlan
+from tests.lambdas import builders
+
+CONTRACTS = Path(__file__).parents[3] / "contracts"
+MODELS: dict[str, list[type[Document]]] = {
+    "chunk": [Chunk],
+    "estimate": [Estimate],
+    "membership": [Membership],
+    "node": [Node],
+    "progress": [Progress],
+    "report": [Report],
+    "survey": [SourceSurvey, DestinationSurvey],
+    "transfer-plan": [TransferPlan],
+    "event": [ChunkFailed, RelayLost, TransferDelivered, TransferFailed],
+}
+# Written by the control plane, never read by it.
+OWN_EVENTS = ("Transfer Started", "Transfer Finished")
+
+
+def read(contract: str, document: Any) -> Document | None:
+    for model in MODELS[contract]:
+        try:
+            return model.from_document(document)
+        except ValidationError:
+            continue
+    return None
+
+
+def examples(kind: str) -> list[Path]:
+    return sorted(path for name in MODELS for path in CONTRACTS.glob(f"examples/{kind}/{name}/*.json"))
+
+
+@pytest.mark.parametrize("path", examples("good"), ids=lambda p: f"{p.parent.name}/{p.name}")
+def test_good_example_is_read_and_written_back(path: Path) -> None:
+    document = json.loads(path.read_text())
+    if document.get("type") in OWN_EVENTS:
+        return
+    found = read(path.parent.name, document)
+    assert found is not None
+    assert found.to_document() == document
+
+
+@pytest.mark.parametrize("path", examples("bad"), ids=lambda p: f"{p.parent.name}/{p.name}")
+def test_bad_example_is_refused(path: Path) -> None:
+    assert read(path.parent.name, json.loads(path.read_text())) is None
+
+
+@pytest.mark.parametrize(
+    ("contract", "document"),
+    [
+        ("chunk", builders.chunk(3, not_before=1.5, reason="stream-lost")),
+        ("estimate", builders.estimate(2)),
+        ("node", builders.node(measured_inter_region=19.5)),
+        ("transfer-plan", builders.plan()),
+        ("progress", builders.progress()),
+        ("survey", builders.survey().source),
+        ("survey", builders.survey().destination),
+    ],
+)
+def test_what_we_write_fits_the_contract(contract: str, document: Document) -> None:
+    schema = json.loads((CONTRACTS / f"{contract}.schema.json").read_text())
+    Draft202012Validator(schema).validate(document.to_document())
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, None),
+        ({}, None),
+        ({"Error": "A", "Cause": "plain"}, ("A", "plain")),
+        ({"Error": "A", "Cause": '{"errorMessage": "inner", "errorType": "A"}'}, ("A", "inner")),
+        ({"error": {"Error": "A", "Cause": "x"}}, ("A", "x")),
+        ({"error": "A"}, ("A", "")),
+        ({"Error": "A", "Cause": "[1]"}, ("A", "[1]")),
+    ],
+)
+def test_failure_is_read_in_each_form(value: Any, expected: tuple[str, str] | None) -> None:
+    found = Failure.from_any(value)
+    assert (found and (found.error, found.cause)) == expected

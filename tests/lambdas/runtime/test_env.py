@@ -1,0 +1,44 @@
+import pytest
+
+from lambdas.runtime.env import Environment, MissingVariableError
+
+GOOD = {
+    "DEPLOYMENT_NAME": "cpt",
+    "HOME_REGION": "us-west-2",
+    "REGIONS": '["us-west-2", "eu-west-1"]',
+    "INSTANCE_TYPES": '["t3.small"]',
+    "MAX_PAIRS": "8",
+    "PRE_TEST_SECONDS": "10",
+    "INTER_REGION_PATH": "internet",
+    "TRANSFERS_TABLE": "cpt-transfers",
+    "CHUNKS_TABLE": "cpt-chunks",
+    "NODES_TABLE": "cpt-nodes",
+    "PROFILES_TABLE": "cpt-profiles",
+    "CONTROL_TOKENS_TABLE": "cpt-control-tokens",
+    "IDEMPOTENCY_TABLE": "cpt-idempotency",
+    "CONTROL_BUCKET": "cpt-control",
+    "EVENT_BUS": "cpt",
+    "STATE_MACHINE_NAME": "cpt-transfer",
+    "DAEMON_ASSETS": '{"us-west-2": {"uri": "s3://a/b", "sha256": "00"}}',
+}
+
+
+def test_environment_is_typed() -> None:
+    env = Environment.from_env(GOOD)
+    assert (env.regions, env.max_pairs, env.poll_seconds) == (("us-west-2", "eu-west-1"), 8, 1.0)
+    assert env.daemon_assets["us-west-2"].uri == "s3://a/b"
+    assert Environment.from_env({**GOOD, "POLL_SECONDS": "0.2"}).poll_seconds == 0.2
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_missing_variable_is_named(name: str) -> None:
+    with pytest.raises(MissingVariableError, match=name):
+        Environment.from_env({key: value for key, value in GOOD.items() if key != name})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("REGIONS", "us-west-2"), ("MAX_PAIRS", "many"), ("INTER_REGION_PATH", "pigeon")]
+)
+def test_wrong_value_is_named_with_what_would_be_right(name: str, value: str) -> None:
+    with pytest.raises(MissingVariableError, match=f"{name} is '{value}'; give"):
+        Environment.from_env({**GOOD, name: value})

@@ -1,0 +1,100 @@
+"""What is around a handler: parsing, the times of its state, errors that keep their names."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from lambdas.adapters.world import World
+from lambdas.core.documents import Handover
+from lambdas.core.errors import SurveyProblem
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.runtime import handler as module
+from lambdas.runtime.handler import BusEvent, event_rule, task_state
+from tests.lambdas.builders import transfer
+from tests.lambdas.cloud import Cloud
+
+
+class Input(Handover):
+    transfer: AcceptedTransfer
+
+
+class Context:
+    function_name = "cpt-test"
+    memory_limit_in_mb = 128
+    invoked_function_arn = "arn:aws:lambda:us-west-2:000000000000:function:cpt-test"
+    aws_request_id = "1"
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 60_000
+
+
+@pytest.fixture
+def cloud(monkeypatch: pytest.MonkeyPatch) -> Cloud:
+    cloud = Cloud()
+    cloud.transfers.create(transfer())
+    monkeypatch.setattr(module, "world", lambda: cloud.world)
+    return cloud
+
+
+def call(run: Any, event: Any) -> Any:
+    return run(event, Context())
+
+
+EVENT = {"transfer": transfer().to_document(), "aKeyOfALaterVersion": 1}
+
+
+def test_times_of_the_state_are_noted(cloud: Cloud) -> None:
+    def work(_event: Input, world: World) -> dict[str, Any]:
+        world.clock.sleep(2.5)
+        return {"done": True}
+
+    assert call(task_state("Survey Ends", Input, work), EVENT) == {"done": True}
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert record.stages == {"Survey Ends": {"enteredAt": 1000.0, "leftAt": 1002.5}}
+
+
+def test_running_state_is_visible_before_it_has_left(cloud: Cloud) -> None:
+    seen: list[Any] = []
+
+    def work(_event: Input, world: World) -> None:
+        seen.append(world.transfers.get("first"))
+
+    call(task_state("Survey Ends", Input, work), EVENT)
+    assert seen[0].stages == {"Survey Ends": {"enteredAt": 1000.0}}
+
+
+def test_error_keeps_its_name_and_the_state_has_left(cloud: Cloud) -> None:
+    def work(_event: Input, _world: World) -> None:
+        raise SurveyProblem("no such path")
+
+    with pytest.raises(SurveyProblem):
+        call(task_state("Survey Ends", Input, work), EVENT)
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert "leftAt" in record.stages["Survey Ends"]
+
+
+def test_state_that_accepts_a_transfer_notes_its_times_with_the_result(cloud: Cloud) -> None:
+    class Raw(Handover):
+        request: Any
+
+    found = call(task_state("Validate Request", Raw, lambda _event, _world: transfer()), {"request": 1})
+    assert found == transfer().to_document()
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert "Validate Request" in record.stages
+
+
+def test_input_of_the_wrong_form_is_refused(cloud: Cloud) -> None:
+    with pytest.raises(ValidationError):
+        call(task_state("Survey Ends", Input, lambda _event, _world: None), {"transfer": {}})
+
+
+def test_event_gives_its_type_and_detail(cloud: Cloud) -> None:
+    def react(event: BusEvent, _world: World) -> dict[str, Any]:
+        return {event.detail_type: event.detail}
+
+    event = {"version": "0", "source": "cpt.agent", "detail-type": "Relay Lost", "detail": {"transferId": "first"}}
+    assert call(event_rule(react), event) == {"Relay Lost": {"transferId": "first"}}
