@@ -5,7 +5,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from tests.e2e.account import HOME, Account, make_files, tree
+from tests.e2e.account import HOME, Account
+from tests.e2e.files import make_files, tree
 
 AWS = Path(".tools/bin/aws").absolute()
 

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.account import HOME, Account, make_files, tree
+from tests.e2e.account import HOME, Account
+from tests.e2e.files import make_files, tree
 
 LARGE = 400_000_000  # 10 s on the direct path (40 MB/s), so that relays join (1 s) and can be lost in the middle
 

@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from tests.e2e.account import HOME, OTHER, Account, make_files, tree
+from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.files import make_files, tree
 
 
 def test_stopped_execution_leaves_no_instance_rule_daemon_or_lock(account: Account, tmp_path: Path) -> None:

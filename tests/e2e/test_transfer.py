@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.account import HOME, OTHER, Account, make_files, tree
+from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.files import make_files, tree
 
 STAGES = [
     "Validate Request",
