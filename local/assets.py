@@ -13,30 +13,28 @@ ELF_MACHINES = {62: "x86_64", 183: "arm64"}
 RUNTIMES = ("python3.11",)
 
 
-class AssetRefused(Exception):
+class AssetError(Exception):
     """A function cannot run on Lambda as it is; the message names the function, the value and the limit."""
 
 
 def check_function(name: str, properties: dict[str, Any], code: Path) -> None:
-    """Architecture of native libraries, runtime, unzipped size, environment. Raises AssetRefused."""
+    """Architecture of native libraries, runtime, unzipped size, environment. Raises AssetError."""
     runtime = properties.get("Runtime")
     if runtime not in RUNTIMES:
-        raise AssetRefused(
-            f"function {name}: runtime {runtime} cannot run here; this machine runs {', '.join(RUNTIMES)}"
-        )
+        raise AssetError(f"function {name}: runtime {runtime} cannot run here; this machine runs {', '.join(RUNTIMES)}")
     architecture = (properties.get("Architectures") or ["x86_64"])[0]
     size = sum(path.stat().st_size for path in code.rglob("*") if path.is_file())
     if size > UNZIPPED_BYTES:
-        raise AssetRefused(f"function {name}: {size} bytes unzipped; Lambda takes {UNZIPPED_BYTES}")
+        raise AssetError(f"function {name}: {size} bytes unzipped; Lambda takes {UNZIPPED_BYTES}")
     for path, machine in native_libraries(code):
         if machine != architecture:
-            raise AssetRefused(
+            raise AssetError(
                 f"function {name}: {path.relative_to(code)} is built for {machine}, the function is declared {architecture}"
             )
     variables = (properties.get("Environment") or {}).get("Variables", {})
     used = sum(len(key) + len(str(value)) for key, value in variables.items())
     if used > ENVIRONMENT_BYTES:
-        raise AssetRefused(f"function {name}: environment of {used} bytes; Lambda takes {ENVIRONMENT_BYTES}")
+        raise AssetError(f"function {name}: environment of {used} bytes; Lambda takes {ENVIRONMENT_BYTES}")
 
 
 def native_libraries(code: Path) -> Iterator[tuple[Path, str]]:

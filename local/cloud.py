@@ -60,7 +60,7 @@ class LocalCloud:
     def start(self) -> None:
         """Start the emulator as a process of its own and deploy the assembly; returns when both are done.
 
-        Raises LocalCloudError, DeployError or AssetRefused; what was started is stopped then.
+        Raises LocalCloudError, DeployError or AssetError; what was started is stopped then.
         """
         running = self.state.read()
         if running is not None and _alive(int(str(running["pid"]))):
@@ -95,7 +95,8 @@ class LocalCloud:
 
     def client(self, service: str, region: str | None = None) -> Any:
         """A boto3 client of the account's owner."""
-        return boto3.client(
+        make: Any = boto3.client  # its overloads name every service literally
+        return make(
             service,
             region_name=region or self.config.home_region,
             endpoint_url=self.endpoint,
@@ -173,7 +174,7 @@ def namespaces_available() -> bool:
     """Whether instances can be network namespaces here: root, with iproute2 and nftables."""
     if os.geteuid() != 0 or any(shutil.which(tool) is None for tool in ("ip", "tc", "nft", "nsenter")):
         return False
-    with tempfile.NamedTemporaryFile(prefix="cptprobe", dir="/tmp") as unique:  # noqa: S108 - only its name is used
+    with tempfile.NamedTemporaryFile(prefix="cptprobe", dir="/tmp") as unique:
         name = Path(unique.name).name
         made = subprocess.run(["ip", "netns", "add", name], capture_output=True, check=False).returncode == 0
         if made:
@@ -189,19 +190,20 @@ def _spawn(state: StateDir) -> str:
         "PYTHONPATH": str(CHECKOUT),
         "PYTHONUNBUFFERED": "1",
     }
+    reading, writing = os.pipe()
     with state.log_file.open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "local.emulator", str(state.root)],
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=writing,
             stderr=log,
             env=environment,
             cwd=state.root,
             start_new_session=True,
         )
-    assert process.stdout is not None
-    line = process.stdout.readline().decode().strip()
-    process.stdout.close()
+    os.close(writing)
+    with os.fdopen(reading) as answer:
+        line = answer.readline().strip()
     if not line.startswith("http"):
         process.wait(START_SECONDS)
         end = state.log_file.read_text(errors="replace").strip().splitlines()[-5:]

@@ -24,12 +24,17 @@ class Caps(_Section):
     inter_region_mbps: float | None = Field(default=None, gt=0, alias="interRegionMBps")
     intra_region_mbps: float | None = Field(default=None, gt=0, alias="intraRegionMBps")
 
+    @staticmethod
+    def of(inter: float | None, intra: float | None) -> Caps:
+        """Caps from two figures."""
+        return Caps.model_validate({"interRegionMBps": inter, "intraRegionMBps": intra})
+
     def scaled(self, factor: float) -> Caps:
         """The same caps times `factor`."""
         inter, intra = self.inter_region_mbps, self.intra_region_mbps
-        return Caps(
-            interRegionMBps=None if inter is None else inter * factor,
-            intraRegionMBps=None if intra is None else intra * factor,
+        return Caps.of(
+            None if inter is None else inter * factor,
+            None if intra is None else intra * factor,
         )
 
 
@@ -52,9 +57,9 @@ class CapsSection(Caps):
     def of_type(self, instance_type: str) -> Caps:
         """Caps of a type; what it does not name comes from the default."""
         own = self.by_type.get(instance_type, Caps())
-        return Caps(
-            interRegionMBps=own.inter_region_mbps or self.inter_region_mbps,
-            intraRegionMBps=own.intra_region_mbps or self.intra_region_mbps,
+        return Caps.of(
+            own.inter_region_mbps or self.inter_region_mbps,
+            own.intra_region_mbps or self.intra_region_mbps,
         )
 
 

@@ -75,7 +75,7 @@ def stacks_of(assembly: Path, default_region: str) -> list[Stack]:
 
 
 def deploy(assembly: Path, client: Client, account: str, home_region: str) -> dict[str, dict[str, str]]:
-    """Check and publish all assets, create all stacks; outputs by stack name. Raises DeployError, AssetRefused."""
+    """Check and publish all assets, create all stacks; outputs by stack name. Raises DeployError, AssetError."""
     stacks = stacks_of(assembly, home_region)
     bodies: dict[str, bytes] = {}
     for stack in stacks:

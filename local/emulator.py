@@ -26,16 +26,16 @@ BLOCK_LOCK_PORT = 4599  # held on .254 of an address block by the cloud that use
 BLOCKS = 200
 
 
-class PortTaken(Exception):
+class PortTakenError(Exception):
     """The port is in use."""
 
 
 def listen(port: int) -> socket.socket:
-    """The API's listening socket, loopback only. Raises PortTaken."""
+    """The API's listening socket, loopback only. Raises PortTakenError."""
     try:
         return socket.create_server(("127.0.0.1", port), backlog=512)
     except OSError as error:
-        raise PortTaken(
+        raise PortTakenError(
             f"port {port} on 127.0.0.1 is in use ({error.strerror}); stop what uses it (`cpt local down`), "
             "or set port = 0 in the configuration"
         ) from error
@@ -46,7 +46,7 @@ def claim_block() -> tuple[int, socket.socket]:
     for block in range(BLOCKS):
         with contextlib.suppress(OSError):
             return block, socket.create_server((f"127.10.{block}.254", BLOCK_LOCK_PORT))
-    raise PortTaken(f"{BLOCKS} local clouds run on this machine already; stop one with `cpt local down`")
+    raise PortTakenError(f"{BLOCKS} local clouds run on this machine already; stop one with `cpt local down`")
 
 
 def prepare_environment(config: LocalConfig, state: StateDir, port: int) -> None:
@@ -138,7 +138,7 @@ def main() -> None:
     try:
         listener = listen(config.port)
         block, lock = claim_block() if config.instances == "process" else (0, None)
-    except PortTaken as error:
+    except PortTakenError as error:
         sys.exit(str(error))
     port = listener.getsockname()[1]
     prepare_environment(config, state, port)

@@ -20,7 +20,7 @@ TRUST = {
 }
 
 
-class ControlRefused(Exception):
+class ControlError(Exception):
     """The emulator's own control interface refused a request."""
 
 
@@ -60,9 +60,9 @@ def endpoint_profile(iam: Any) -> str:
 
 
 def control(endpoint: str, action: str, body: bytes) -> None:
-    """Ask the emulator for something that AWS has no API for. Raises ControlRefused."""
+    """Ask the emulator for something that AWS has no API for. Raises ControlError."""
     request = urllib.request.Request(f"{endpoint}/_local/{action}", data=body, method="POST")  # noqa: S310 - loopback
     try:
         urllib.request.urlopen(request, timeout=30).close()  # noqa: S310
     except urllib.error.HTTPError as error:
-        raise ControlRefused(f"{action}: {error.read().decode(errors='replace')}") from error
+        raise ControlError(f"{action}: {error.read().decode(errors='replace')}") from error

@@ -9,7 +9,7 @@ from typing import Literal
 
 from local.config import Caps, LocalConfig
 from local.instances.clock import Clock
-from local.instances.model import AddressPlan, Backend, Instance, NoAddressLeft
+from local.instances.model import AddressPlan, Backend, Instance, NoAddressLeftError
 
 log = logging.getLogger("local.fleet")
 
@@ -18,7 +18,7 @@ USER_DATA_SECONDS = 60  # cloud-init has no limit; a script that takes longer th
 State = Literal["pending", "running", "shutting-down", "terminated"]
 
 
-class CapacityRefused(Exception):
+class CapacityRefusedError(Exception):
     """The configuration says that this RunInstances call fails; `code` is the AWS error code."""
 
     def __init__(self, code: str) -> None:
@@ -46,19 +46,19 @@ class Fleet:
         self._lock = threading.RLock()
 
     def admit(self, region: str, least: int, most: int) -> int:
-        """Count one RunInstances call and say how many instances it gets; raises CapacityRefused for too few."""
+        """Count one RunInstances call and say how many instances it gets; raises CapacityRefusedError for too few."""
         with self._lock:
             call = self._calls.get(region, 0) + 1
             self._calls[region] = call
         for fault in self.config.capacity_errors:
             if fault.region == region and fault.launch <= call < fault.launch + fault.count:
                 if fault.available < least:
-                    raise CapacityRefused(fault.code)
+                    raise CapacityRefusedError(fault.code)
                 most = min(most, fault.available)
         return most
 
     def next_number(self, region: str) -> int:
-        """Number of the next instance of a region, 1-250; raises NoAddressLeft."""
+        """Number of the next instance of a region, 1-250; raises NoAddressLeftError."""
         with self._lock:
             used = {item.number for item in self._instances.values() if item.region == region}
             last = self._numbers.get(region, 0)
@@ -67,7 +67,7 @@ class Fleet:
                 if number not in used:
                     self._numbers[region] = number
                     return number
-        raise NoAddressLeft(f"region {region} has 250 live instances; terminate some")
+        raise NoAddressLeftError(f"region {region} has 250 live instances; terminate some")
 
     def caps_for(self, instance_type: str, region: str, tags: dict[str, str]) -> Caps:
         """Caps of a launch: the type's, scaled by every counted rule that its tags match."""
@@ -125,13 +125,17 @@ class Fleet:
             return False
         self.on_spot_warning(instance)
         seconds = self.config.spot_grace_seconds if grace is None else grace
-        self.clock.after(seconds, lambda: self.terminate(instance_id) and None)
+        self.clock.after(seconds, lambda: self._done(self.terminate(instance_id)))
         return True
 
     def stop_all(self) -> None:
         """End every instance now, without events."""
         for instance in self.live():
             self.backend.terminate(instance)
+
+    @staticmethod
+    def _done(known: bool) -> None:
+        """A timer's answer has no reader; an instance that is gone by then needs nothing."""
 
     def _alive(self, instance: Instance) -> bool:
         return instance.instance_id in self._instances and instance.instance_id not in self._ending
@@ -145,7 +149,7 @@ class Fleet:
         self.clock.after(self.config.boot_seconds, lambda: self._booted(instance))
         for warning in self.config.spot_warnings:
             if (warning.region, warning.launch) == (instance.region, instance.launch_number):
-                self.clock.after(warning.after_seconds, lambda: self.interrupt(instance.instance_id) and None)
+                self.clock.after(warning.after_seconds, lambda: self._done(self.interrupt(instance.instance_id)))
 
     def _booted(self, instance: Instance) -> None:
         self.clock.after(self.config.ssm_registration_seconds, lambda: self._register(instance))

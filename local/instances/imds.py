@@ -32,10 +32,10 @@ class MetadataServer:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def do_PUT(self) -> None:  # noqa: N802 - the name that http.server calls
+            def do_PUT(self) -> None:
                 outer._put(self)
 
-            def do_GET(self) -> None:  # noqa: N802
+            def do_GET(self) -> None:
                 outer._get(self)
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002

@@ -11,7 +11,7 @@ from local.config import Caps
 Mode = Literal["process", "netns"]
 
 
-class NoAddressLeft(Exception):
+class NoAddressLeftError(Exception):
     """All 250 addresses of a region's block are in use."""
 
 

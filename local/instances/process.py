@@ -67,11 +67,10 @@ def rate_limits(instance: Instance, plan: AddressPlan) -> list[dict[str, object]
     limits: list[dict[str, object]] = []
     caps = instance.caps
     if caps.intra_region_mbps is not None:
-        for cidr in (plan.private_range(instance.region), plan.public_range(instance.region)):
-            limits.append({"cidr": cidr, "megabytesPerSecond": caps.intra_region_mbps})
+        own = (plan.private_range(instance.region), plan.public_range(instance.region))
+        limits += [{"cidr": cidr, "megabytesPerSecond": caps.intra_region_mbps} for cidr in own]
     if caps.inter_region_mbps is not None:
-        for cidr in plan.everywhere:
-            limits.append({"cidr": cidr, "megabytesPerSecond": caps.inter_region_mbps})
+        limits += [{"cidr": cidr, "megabytesPerSecond": caps.inter_region_mbps} for cidr in plan.everywhere]
     return limits
 
 

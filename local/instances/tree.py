@@ -15,21 +15,23 @@ STAND_INS = Path(__file__).parent / "bin"
 CHECKOUT = Path(__file__).parents[2]
 
 
-class CommandLineMissing(Exception):
+class CommandLineMissingError(Exception):
     """The AWS command line, which instances use, is not installed."""
 
 
 def aws_command_line() -> Path:
     """The AWS command line that instances run.
 
-    Raises CommandLineMissing when neither the checkout nor the machine has one.
+    Raises CommandLineMissingError when neither the checkout nor the machine has one.
     """
     for candidate in (CHECKOUT / ".tools/bin/aws", Path(sys.executable).parent / "aws"):
         if candidate.exists():
             return candidate
     found = shutil.which("aws")
     if found is None:
-        raise CommandLineMissing("instances need the AWS command line: run `make setup`, which puts it into .tools")
+        raise CommandLineMissingError(
+            "instances need the AWS command line: run `make setup`, which puts it into .tools"
+        )
     return Path(found)
 
 
@@ -39,7 +41,7 @@ def base_environment(instance: Instance, state: StateDir, endpoint: str, metadat
     return {
         "PATH": f"{home}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": f"{home}/root",
-        "TMPDIR": f"{home}/tmp",
+        "TMPDIR": f"{home}/tmp",  # noqa: S108 - the instance's own
         "LANG": "C.UTF-8",
         "CPT_HOME": f"{home}/cpt",
         "CPT_INSTANCE_DIR": str(home),

@@ -11,11 +11,8 @@ import hashlib
 import json
 from typing import Any
 
-from ministack.core.responses import get_account_id, get_region
-from ministack.services import ec2, lambda_svc
-from ministack.services.cloudformation import provisioners
-
 from local.patches import ssm_documents
+from local.patches.upstream import account_id, ec2, lambda_svc, provisioners, region_name
 
 Created = tuple[str, dict[str, Any]]
 Properties = dict[str, Any]
@@ -78,9 +75,7 @@ def _delete_document(physical_id: str, properties: Properties) -> None:
 def _create_rule(side: str, logical_id: str, properties: Properties) -> Created:
     group = ec2._security_groups[properties["GroupId"]]
     group[side].extend(provisioners._ec2_sg_permissions([properties]))
-    digest = hashlib.sha256(
-        f"{get_account_id()}{get_region()}{logical_id}{json.dumps(properties)}".encode()
-    ).hexdigest()
+    digest = hashlib.sha256(f"{account_id()}{region_name()}{logical_id}{json.dumps(properties)}".encode()).hexdigest()
     rule_id = f"sgr-0{digest[:16]}"
     return rule_id, {"Id": rule_id}
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime, timedelta
 
-from ministack.services import sts
-
 from local.instances.model import Instance
+from local.patches.upstream import sts
 
 SESSION_HOURS = 6
 

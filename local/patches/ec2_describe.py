@@ -7,17 +7,17 @@ Emulator: ignores filters it does not know (and so returns everything), and leav
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from ministack.services import ec2
+from local.patches.ec2_wire import Params, Response, filters_of, matches, members, refuse
+from local.patches.upstream import ec2
 
 _instance_xml = ec2._instance_xml
-_describe_instances = ec2._ACTION_MAP["DescribeInstances"]
+_describe_instances: Any = ec2._ACTION_MAP["DescribeInstances"]
 
-Params = dict[str, Any]
-Response = tuple[int, dict[str, str], bytes]
 
-FILTERS = {
+FILTERS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "instance-id": lambda record: [record["InstanceId"]],
     "instance-state-name": lambda record: [record["State"]["Name"]],
     "instance-state-code": lambda record: [str(record["State"]["Code"])],
@@ -73,26 +73,23 @@ def instance_xml(record: dict[str, Any]) -> str:
 
 
 def _describe(params: Params) -> Response:
-    for name in ec2._parse_filters(params):
+    for name in filters_of(params):
         if name not in FILTERS and name not in TAG_FILTERS and not name.startswith("tag:"):
-            return _refuse("InvalidParameterValue", f"The filter '{name}' is invalid")
-    for instance_id in ec2._parse_member_list(params, "InstanceId"):
+            return refuse("InvalidParameterValue", f"The filter '{name}' is invalid")
+    for instance_id in members(params, "InstanceId"):
         record = ec2._instances.get(instance_id)
         if record is not None and record.get("NotFoundAnswers", 0) > 0:
             record["NotFoundAnswers"] -= 1
-            return _refuse("InvalidInstanceID.NotFound", f"The instance ID '{instance_id}' does not exist")
-    return _describe_instances(params)  # type: ignore[no-any-return]
+            return refuse("InvalidInstanceID.NotFound", f"The instance ID '{instance_id}' does not exist")
+    found: Response = _describe_instances(params)
+    return found
 
 
 def _matches(record: dict[str, Any], filters: dict[str, list[str]]) -> bool:
     if not ec2._resource_matches_tag_filters(record["InstanceId"], filters):
         return False
     return all(
-        any(ec2._glob_match(wanted, actual) for actual in FILTERS[name](record) for wanted in values)
+        any(matches(wanted, actual) for actual in FILTERS[name](record) for wanted in values)
         for name, values in filters.items()
         if name in FILTERS
     )
-
-
-def _refuse(code: str, message: str) -> Response:
-    return ec2._error(code, ec2._esc(message), 400)  # type: ignore[no-any-return]

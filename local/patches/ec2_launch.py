@@ -13,22 +13,18 @@ import json
 import logging
 from typing import Any
 
-from ministack.core.responses import get_account_id, get_region
-from ministack.services import ec2, iam
-
-from local.instances.fleet import CapacityRefused, Fleet, State
-from local.instances.model import Instance, NoAddressLeft
+from local.instances.fleet import CapacityRefusedError, Fleet, State
+from local.instances.model import Instance, NoAddressLeftError
 from local.patches import events
+from local.patches.ec2_wire import Params, Response, answer, members, parameter, refuse
 from local.patches.images import architecture_of
-from local.patches.launch_request import LaunchRefused, LaunchRequest, read_request
+from local.patches.launch_request import LaunchRefusedError, LaunchRequest, read_request
+from local.patches.upstream import account_id, ec2, region_name
 from local.state import StateDir
 
 log = logging.getLogger("local.ec2")
 
 CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48}
-
-Response = tuple[int, dict[str, str], bytes]
-Params = dict[str, Any]
 
 
 class Launcher:
@@ -43,44 +39,43 @@ class Launcher:
 
     def run_instances(self, params: Params) -> Response:
         """RunInstances."""
-        token = str(ec2._p(params, "ClientToken") or "")
-        scope = (get_account_id(), get_region(), token)
+        token = parameter(params, "ClientToken")
+        scope = (account_id(), region_name(), token)
         fingerprint = hashlib.sha256(json.dumps(params, sort_keys=True, default=str).encode()).hexdigest()
         if token and scope in self._tokens:
-            known, answer = self._tokens[scope]
+            known, before = self._tokens[scope]
             if known == fingerprint:
-                return answer
-            return _refuse("IdempotentParameterMismatch", "Arguments on this idempotent request are inconsistent with "
+                return before
+            return refuse("IdempotentParameterMismatch", "Arguments on this idempotent request are inconsistent with "
                            f"arguments used in previous request(s) with ClientToken {token}.")  # fmt: skip
         try:
             request = read_request(params)
-            count = self._fleet.admit(get_region(), request.least, request.most)
+            count = self._fleet.admit(region_name(), request.least, request.most)
             created = [self._launch(request) for _ in range(count)]
-        except LaunchRefused as error:
-            return _refuse(error.code, str(error))
-        except CapacityRefused as error:
+        except LaunchRefusedError as error:
+            return refuse(error.code, str(error))
+        except CapacityRefusedError as error:
             kind = request.instance_type
-            return _refuse(error.code, f"We currently do not have sufficient {kind} capacity in the Availability Zone "
+            return refuse(error.code, f"We currently do not have sufficient {kind} capacity in the Availability Zone "
                            f"you requested ({request.zone}).", 500)  # fmt: skip
-        except NoAddressLeft as error:
-            return _refuse("InsufficientFreeAddressesInSubnet", str(error))
+        except NoAddressLeftError as error:
+            return refuse("InsufficientFreeAddressesInSubnet", str(error))
         items = "".join(ec2._instance_xml(record) for record in created)
-        answer = ec2._xml(
-            200,
-            "RunInstancesResponse",
+        launched = answer(
+            "RunInstances",
             f"<instancesSet>{items}</instancesSet><reservationId>r-{created[0]['InstanceId'][2:]}</reservationId>"
-            f"<ownerId>{get_account_id()}</ownerId><groupSet/>",
+            f"<ownerId>{account_id()}</ownerId><groupSet/>",
         )
         if token:
-            self._tokens[scope] = (fingerprint, answer)
-        return answer  # type: ignore[no-any-return]
+            self._tokens[scope] = (fingerprint, launched)
+        return launched
 
     def terminate_instances(self, params: Params) -> Response:
         """TerminateInstances; one unknown id refuses the whole call."""
-        ids = ec2._parse_member_list(params, "InstanceId")
+        ids = members(params, "InstanceId")
         for instance_id in ids:
             if instance_id not in ec2._instances:
-                return _refuse("InvalidInstanceID.NotFound", f"The instance ID '{instance_id}' does not exist")
+                return refuse("InvalidInstanceID.NotFound", f"The instance ID '{instance_id}' does not exist")
         items = ""
         for instance_id in ids:
             record = ec2._instances[instance_id]
@@ -93,10 +88,10 @@ class Launcher:
                 f"<previousState><code>{before['Code']}</code><name>{before['Name']}</name></previousState>"
                 f"<currentState><code>{now['Code']}</code><name>{now['Name']}</name></currentState></item>"
             )
-        return ec2._xml(200, "TerminateInstancesResponse", f"<instancesSet>{items}</instancesSet>")  # type: ignore[no-any-return]
+        return answer("TerminateInstances", f"<instancesSet>{items}</instancesSet>")
 
     def _launch(self, request: LaunchRequest) -> dict[str, Any]:
-        region, account = get_region(), get_account_id()
+        region, account = region_name(), account_id()
         number = self._fleet.next_number(region)
         plan = self._fleet.plan
         private, public = plan.private(region, number), plan.public(region, number)
@@ -134,8 +129,8 @@ class Launcher:
                 number=number,
                 private_address=private,
                 public_address=public if request.public else "",
-                role=_role_of(request.profile),
-                profile_arn=request.profile and request.profile["Arn"],
+                role=request.role,
+                profile_arn=request.profile["Arn"] if request.profile else None,
                 caps=self._fleet.caps_for(request.instance_type, region, request.tags),
                 home=self._state.instances / instance_id,
                 launch_number=self._fleet.launch_number(region),
@@ -172,7 +167,7 @@ def install(fleet: Fleet, state: StateDir) -> None:
     ec2._ACTION_MAP["RunInstances"] = launcher.run_instances
     ec2._ACTION_MAP["TerminateInstances"] = launcher.terminate_instances
     for action in ("StopInstances", "StartInstances", "RebootInstances"):
-        ec2._ACTION_MAP[action] = lambda params: _refuse(
+        ec2._ACTION_MAP[action] = lambda params: refuse(
             "UnsupportedOperation",
             "The local cloud launches and terminates instances; it does not stop or restart them.",
         )
@@ -180,18 +175,3 @@ def install(fleet: Fleet, state: StateDir) -> None:
 
 def _state(name: State) -> dict[str, Any]:
     return {"Code": CODES[name], "Name": name}
-
-
-def _role_of(profile: dict[str, str] | None) -> str | None:
-    if profile is None:
-        return None
-    found = iam._lookup_instance_profile(arn=profile["Arn"], name="")
-    roles = (found or {}).get("Roles") or []
-    if not roles:
-        return None
-    role = roles[0]
-    return str(role["RoleName"] if isinstance(role, dict) else role)
-
-
-def _refuse(code: str, message: str, status: int = 400) -> Response:
-    return ec2._error(code, ec2._esc(message), status)  # type: ignore[no-any-return]

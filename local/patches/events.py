@@ -12,11 +12,8 @@ import json
 import logging
 from typing import Any
 
-from ministack.core.arn import parse_arn
-from ministack.core.responses import get_account_id, get_region, request_scope
-from ministack.services import eventbridge, lambda_svc
-
 from local.config import LocalConfig
+from local.patches.upstream import account_id, eventbridge, lambda_svc, parse_arn, region_name, request_scope
 
 log = logging.getLogger("local.events")
 
@@ -50,7 +47,7 @@ def install(config: LocalConfig) -> None:
 
 
 def _to_bus(spec: Any, event: dict[str, Any], rule: dict[str, Any], path: set[str], payload: Any = None) -> None:
-    if spec.region == get_region() or spec.account_id != get_account_id():
+    if spec.region == region_name() or spec.account_id != account_id():
         _dispatch_to_event_bus(spec, event, rule, path, payload)
         return
     with request_scope(spec.account_id, spec.region):
@@ -65,7 +62,7 @@ def _to_target(target: dict[str, Any], event: dict[str, Any], rule: dict[str, An
     arn = target.get("Arn", "")
     spec = parse_arn(arn)
     try:
-        if spec.service == "events" and spec.region != get_region() and not target.get("RoleArn"):
+        if spec.service == "events" and spec.region != region_name() and not target.get("RoleArn"):
             raise PermissionError(f"target {arn} is in another region: it needs a role")
         if spec.service == "lambda":
             _to_lambda(arn, _payload(target, event, rule, view))

@@ -7,13 +7,10 @@ Emulator: has a made-up image list, no public parameters for images, and does no
 from __future__ import annotations
 
 import hashlib
-
 from typing import Any
 
-from ministack.core.responses import get_account_id, get_region, request_scope
-from ministack.services import ec2, ssm
-
 from local.config import LocalConfig
+from local.patches.upstream import account_id, ec2, region_name, request_scope, ssm
 
 ARCHITECTURES = ("x86_64", "arm64")
 PARAMETER = "/aws/service/ami-amazon-linux-latest/al2023-ami-{flavour}-{kernel}-{architecture}"
@@ -24,7 +21,7 @@ NAMES = [
 ]
 
 
-class ImageNotFound(Exception):
+class ImageNotFoundError(Exception):
     """RunInstances names an image that the region does not have."""
 
 
@@ -41,17 +38,17 @@ def install(config: LocalConfig) -> None:
 def image_id_for(reference: str) -> str:
     """The image id that `reference` (an id, or `resolve:ssm:NAME`) means in the current region.
 
-    Raises ImageNotFound.
+    Raises ImageNotFoundError.
     """
     image_id = reference
     if reference.startswith("resolve:ssm:"):
         name = reference.removeprefix("resolve:ssm:").split(":")[0]
         parameter = ssm._parameters.get(name) or _public_parameter(name)
         if parameter is None:
-            raise ImageNotFound(f"The parameter '{name}' does not exist in {get_region()}")
+            raise ImageNotFoundError(f"The parameter '{name}' does not exist in {region_name()}")
         image_id = str(parameter["Value"])
     if image_id not in ec2._images:
-        raise ImageNotFound(f"The image id '[{image_id}]' does not exist")
+        raise ImageNotFoundError(f"The image id '[{image_id}]' does not exist")
     return image_id
 
 
@@ -71,7 +68,7 @@ def _register(region: str, architecture: str) -> None:
         "Description": "Amazon Linux 2023 (an instance of the local cloud)",
         "ImageLocation": "",
         "State": "available",
-        "OwnerId": get_account_id(),
+        "OwnerId": account_id(),
         "Public": True,
         "Architecture": architecture,
         "ImageType": "machine",
@@ -89,7 +86,7 @@ def _id(region: str, architecture: str) -> str:
 
 
 def _public_parameter(name: str) -> dict[str, Any] | None:
-    region = get_region()
+    region = region_name()
     for architecture in ARCHITECTURES:
         if any(name == known.format(architecture=architecture) for known in NAMES):
             return {

@@ -16,6 +16,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet) -> None:
         ec2_describe,
         ec2_launch,
         events,
+        iam_checks,
         images,
         instance_types,
         lambda_runtime,
@@ -28,6 +29,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet) -> None:
     stepfunctions.install(endpoint)
     lambda_runtime.install(state, endpoint)
     events.install(config)
+    iam_checks.install()
     images.install(config)
     instance_types.install()
     ec2_launch.install(fleet, state)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ministack.services import ec2
-
+from local.patches.ec2_wire import answer, filters_of, matches, members, refuse
 from local.patches.images import architecture_of
+from local.patches.upstream import ec2
 
 # family -> size -> (baseline, peak) in Gbps; us-west-2, November 2026
 NETWORK: dict[str, dict[str, tuple[float, float]]] = {
@@ -75,21 +75,19 @@ def install() -> None:
 
 def _describe(params: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
     known = [f"{family}.{size}" for family, sizes in NETWORK.items() for size in sizes]
-    wanted = ec2._parse_member_list(params, "InstanceType")
-    filters = ec2._parse_filters(params)
+    wanted = members(params, "InstanceType")
+    filters = filters_of(params)
     unknown = [name for name in wanted if name not in known]
     if unknown:
-        return ec2._error(  # type: ignore[no-any-return]
+        return refuse(
             "InvalidInstanceType", f"The following supplied instance types do not exist: [{', '.join(unknown)}]", 400
         )
     patterns = filters.get("instance-type")
     chosen = [
-        name
-        for name in wanted or known
-        if patterns is None or any(ec2._glob_match(pattern, name) for pattern in patterns)
+        name for name in wanted or known if patterns is None or any(matches(pattern, name) for pattern in patterns)
     ]
     items = "".join(_item(name) for name in chosen)
-    return ec2._xml(200, "DescribeInstanceTypesResponse", f"<instanceTypeSet>{items}</instanceTypeSet>")  # type: ignore[no-any-return]
+    return answer("DescribeInstanceTypes", f"<instanceTypeSet>{items}</instanceTypeSet>")
 
 
 def _item(name: str) -> str:

@@ -14,12 +14,7 @@ import re
 import uuid
 from typing import Any
 
-import jsonata
-from jsonata.jexception import JException
-from jsonata.utils import Utils
-from moto.stepfunctions.parser.asl.jsonata import jsonata as engine
-from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
-
+from local.patches.engine import ENGINE, JException, Jsonata, Utils, engine_jsonata, intrinsic_functions, to_json_str
 from local.patches.replace import replace_everywhere
 
 # JSON text holds no control characters, so these two cannot occur inside the values.
@@ -29,14 +24,10 @@ HASHES = {"MD5": "md5", "SHA-1": "sha1", "SHA-256": "sha256", "SHA-384": "sha384
 
 def install() -> None:
     """Replace the engine's encoding and evaluation in all its modules."""
-    import moto.stepfunctions.parser.backend.execution  # noqa: F401 - loads every module that has them
-
-    replace_everywhere("moto.stepfunctions", engine.encode_jsonata_variable_declarations, encode)
-    replace_everywhere("moto.stepfunctions", engine.eval_jsonata_expression, evaluate)
-    from moto.stepfunctions.parser.asl.component.intrinsic import jsonata as intrinsics
-
+    replace_everywhere(ENGINE, engine_jsonata.encode_jsonata_variable_declarations, encode)
+    replace_everywhere(ENGINE, engine_jsonata.eval_jsonata_expression, evaluate)
     for name in FUNCTIONS:  # the engine declares these as text that says "not supported"
-        intrinsics._DECLARATION_BY_VARIABLE_REFERENCE.pop(f"${name}", None)
+        intrinsic_functions._DECLARATION_BY_VARIABLE_REFERENCE.pop(f"${name}", None)
 
 
 def encode(bindings: dict[str, Any]) -> str:
@@ -47,7 +38,7 @@ def encode(bindings: dict[str, Any]) -> str:
 def evaluate(expression: str) -> Any:
     """Value of a composed expression as plain JSON data; None for null and for undefined.
 
-    Raises engine.JSONataException, which the engine turns into States.QueryEvaluationError.
+    Raises engine_jsonata.JSONataException, which the engine turns into States.QueryEvaluationError.
     """
     values: dict[str, Any] = {}
 
@@ -57,15 +48,15 @@ def evaluate(expression: str) -> Any:
 
     text = _BINDINGS.sub(take, expression)
     try:
-        program = jsonata.Jsonata(text)
+        program = Jsonata(text)
         frame = program.create_frame()
         for name, function in FUNCTIONS.items():
-            frame.bind(name, jsonata.Jsonata.JLambda(function))
+            frame.bind(name, Jsonata.JLambda(function))
         for name, value in values.items():
             frame.bind(name, Utils.NULL_VALUE if value is None else value)
         return plain(program.evaluate(None, frame))
     except JException as error:
-        raise engine.JSONataException("UNKNOWN", f"{error} in {text}") from error
+        raise engine_jsonata.JSONataException("UNKNOWN", f"{error} in {text}") from error
 
 
 def plain(value: Any) -> Any:
@@ -74,7 +65,7 @@ def plain(value: Any) -> Any:
         return None
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | range) or hasattr(value, "__iter__") and not isinstance(value, str):
+    if isinstance(value, list | range) or (hasattr(value, "__iter__") and not isinstance(value, str)):
         return [plain(item) for item in value]
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)

@@ -20,13 +20,12 @@ import time
 import zipfile
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import boto3
-from ministack.core import lambda_runtime
-from ministack.services import lambda_svc
 
 from local.patches.credentials import role_session
+from local.patches.upstream import lambda_runtime, lambda_svc
 from local.state import MARKER, StateDir
 
 log = logging.getLogger("local.lambda")
@@ -45,13 +44,17 @@ def install(state: StateDir, endpoint: str) -> None:
     """Replace how workers are spawned and asked."""
     runtime = _runtime_packages(state)
 
-    class Worker(lambda_runtime.Worker):
+    base: Any = lambda_runtime.Worker
+
+    class Worker(base):  # type: ignore[misc] # the emulator's class is untyped; its pool reads its attributes
         """A warm process of one function; the emulator's pool calls it."""
+
+        _proc: subprocess.Popen[str] | None
 
         def _spawn(self) -> None:
             code = _unpacked(state, self.code_zip)
             state.logs.joinpath("lambda").mkdir(parents=True, exist_ok=True)
-            self._proc = subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-S", "-E", str(WORKER), str(code), str(runtime), self.config["Handler"]],
                 cwd=code,
                 env=_environment(self.config, state, code, endpoint),
@@ -62,19 +65,20 @@ def install(state: StateDir, endpoint: str) -> None:
                 bufsize=1,
                 start_new_session=True,
             )
-            self._stderr_queue = queue.Queue()
+            self._proc = process
+            self._stderr_queue: queue.Queue[str] = queue.Queue()
             self._log = state.logs / "lambda" / f"{self.func_name}.log"
             threading.Thread(target=self._read_stderr, daemon=True, name=f"stderr-{self.func_name}").start()
             line = self._read(SPAWN_SECONDS)
             if line is None or line.get("status") != "ready":
                 self._end()
-                raise _InitFailed(line or {"error": "the process ended", "errorType": "Runtime.ExitError"})
+                raise _InitError(line or {"error": "the process ended", "errorType": "Runtime.ExitError"})
             self._start_time = time.time()
 
         def _read_stderr(self) -> None:
-            process = self._proc
+            stderr = self._stream("stderr")
             with self._log.open("a") as target:
-                for line in process.stderr:
+                for line in stderr:
                     self._stderr_queue.put(line.rstrip("\n"))
                     target.write(line)
                     target.flush()
@@ -85,7 +89,7 @@ def install(state: StateDir, endpoint: str) -> None:
                 if self._proc is None or self._proc.poll() is not None:
                     try:
                         self._spawn()
-                    except _InitFailed as error:
+                    except _InitError as error:
                         return {**error.answer, "status": "error", "log": self._drain_stderr()}
                 timeout = float(self.config.get("Timeout", 3))
                 request = {
@@ -94,10 +98,10 @@ def install(state: StateDir, endpoint: str) -> None:
                     "seconds": timeout,
                     "traceId": options.get("trace_id"),
                 }
-                self._proc.stdin.write(json.dumps(request) + "\n")
-                self._proc.stdin.flush()
+                self._stream("stdin").write(json.dumps(request) + "\n")
+                self._stream("stdin").flush()
                 answer = self._read(timeout)
-                if answer is None and self._proc.poll() is None:
+                if answer is None and self._proc is not None and self._proc.poll() is None:
                     self._end()
                     answer = {
                         "status": "error",
@@ -110,9 +114,16 @@ def install(state: StateDir, endpoint: str) -> None:
                 answer["log"] = self._drain_stderr()
                 return answer
 
+        def _stream(self, name: str) -> IO[str]:
+            stream: IO[str] | None = getattr(self._proc, name)
+            if stream is None:
+                raise BrokenPipeError(f"{self.func_name}: no {name}")
+            return stream
+
         def _read(self, seconds: float) -> dict[str, Any] | None:
             box: list[str] = []
-            reader = threading.Thread(target=lambda: box.append(self._proc.stdout.readline()), daemon=True)
+            stdout = self._stream("stdout")
+            reader = threading.Thread(target=lambda: box.append(stdout.readline()), daemon=True)
             reader.start()
             reader.join(seconds)
             return json.loads(box[0]) if box and box[0] else None
@@ -128,7 +139,7 @@ def install(state: StateDir, endpoint: str) -> None:
     lambda_svc._execute_function_warm = _execute
 
 
-class _InitFailed(Exception):
+class _InitError(Exception):
     """The function's module could not be imported; `answer` says why."""
 
     def __init__(self, answer: dict[str, Any]) -> None:
@@ -144,7 +155,7 @@ def _execute(function: dict[str, Any], event: Any, request_id: str) -> dict[str,
         config["FunctionName"], config, function["code_zip"], qualifier=config.get("Version", "$LATEST")
     )
     if worker is None:
-        return lambda_svc._throttle_response(reason_code=str(reason), msg="Rate Exceeded.")  # type: ignore[no-any-return]
+        return dict(lambda_svc._throttle_response(reason_code=str(reason), msg="Rate Exceeded."))
     try:
         answer = worker.invoke(event, request_id, trace_id=lambda_svc._xray_trace_id_for_invocation(config))
     finally:
@@ -199,7 +210,7 @@ def _unpacked(state: StateDir, code_zip: bytes) -> Path:
         if not target.exists():
             partial = target.with_suffix(".new")
             with zipfile.ZipFile(BytesIO(code_zip)) as archive:
-                archive.extractall(partial)  # noqa: S202 - the asset that the same user has just deployed
+                archive.extractall(partial)
             partial.rename(target)
     return target
 

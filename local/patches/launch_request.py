@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ministack.services import ec2
+from local.patches.ec2_wire import Params, members, parameter
+from local.patches.images import ImageNotFoundError, image_id_for
+from local.patches.upstream import ec2, iam
 
-from local.patches.images import ImageNotFound, image_id_for
 
-
-class LaunchRefused(Exception):
+class LaunchRefusedError(Exception):
     """RunInstances answers an error; `code` is the AWS error code."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -36,32 +36,39 @@ class LaunchRequest:
     token: str
     spot: bool
     tags: dict[str, str]
+    template_id: str
+    role: str | None
+    http_tokens: str
+    encrypted: str
 
 
-def read_request(params: dict[str, Any]) -> LaunchRequest:
-    """Merge and check. Raises LaunchRefused with AWS's code for whatever does not exist."""
-    template = _template(params)
+def read_request(params: Params) -> LaunchRequest:
+    """Merge and check. Raises LaunchRefusedError with AWS's code for whatever does not exist."""
+    template_id, template = _template(params)
     own = ec2._parse_lt_data({f"R.{key}": value for key, value in params.items()}, prefix="R")
     merged = {**template, **{key: value for key, value in own.items() if key != "TagSpecifications"}}
     interface = (merged.get("NetworkInterfaces") or [{}])[0]
-    subnet_id = ec2._p(params, "SubnetId") or interface.get("SubnetId") or ec2._DEFAULT_SUBNET_ID
+    subnet_id = parameter(params, "SubnetId") or interface.get("SubnetId") or ec2._DEFAULT_SUBNET_ID
     subnet = ec2._subnets.get(subnet_id)
     if subnet is None:
-        raise LaunchRefused("InvalidSubnetID.NotFound", f"The subnet ID '{subnet_id}' does not exist")
-    if ec2._p(params, "NetworkInterface.1.DeviceIndex") and ec2._parse_member_list(params, "SecurityGroupId"):
-        raise LaunchRefused(
+        raise LaunchRefusedError("InvalidSubnetID.NotFound", f"The subnet ID '{subnet_id}' does not exist")
+    if parameter(params, "NetworkInterface.1.DeviceIndex") and members(params, "SecurityGroupId"):
+        raise LaunchRefusedError(
             "InvalidParameterCombination",
             "Network interfaces and an instance-level security groups may not be specified on the same request",
         )
     groups = interface.get("Groups") or merged.get("SecurityGroupIds") or []
     public = interface.get("AssociatePublicIpAddress")
-    least, most = int(ec2._p(params, "MinCount") or 1), int(ec2._p(params, "MaxCount") or 1)
+    least, most = int(parameter(params, "MinCount") or 1), int(parameter(params, "MaxCount") or 1)
     if not 1 <= least <= most:
-        raise LaunchRefused("InvalidParameterValue", f"MinCount {least} and MaxCount {most}: 1 ≤ MinCount ≤ MaxCount")
+        raise LaunchRefusedError(
+            "InvalidParameterValue", f"MinCount {least} and MaxCount {most}: 1 ≤ MinCount ≤ MaxCount"
+        )
     try:
         image_id = image_id_for(str(merged.get("ImageId") or ""))
-    except ImageNotFound as error:
-        raise LaunchRefused("InvalidAMIID.NotFound", str(error)) from error
+    except ImageNotFoundError as error:
+        raise LaunchRefusedError("InvalidAMIID.NotFound", str(error)) from error
+    profile = _profile(merged.get("IamInstanceProfile"))
     return LaunchRequest(
         image_id=image_id,
         instance_type=merged.get("InstanceType") or "m1.small",
@@ -71,41 +78,47 @@ def read_request(params: dict[str, Any]) -> LaunchRequest:
         zone=subnet["AvailabilityZone"],
         group_ids=_groups([str(group) for group in groups], subnet["VpcId"]),
         public=bool(subnet.get("MapPublicIpOnLaunch")) if public is None else str(public).lower() == "true",
-        profile=_profile(merged.get("IamInstanceProfile")),
+        profile=profile,
         key_name=merged.get("KeyName") or "",
         user_data=merged.get("UserData") or "",
-        token=ec2._p(params, "ClientToken") or "",
+        token=parameter(params, "ClientToken"),
         spot=_market(params, template) == "spot",
         tags=_tags(template, own),
+        template_id=template_id,
+        role=_role_of(profile),
+        http_tokens=str((merged.get("MetadataOptions") or {}).get("HttpTokens", "optional")),
+        encrypted=_encrypted(merged),
     )
 
 
-def _template(params: dict[str, Any]) -> dict[str, Any]:
-    name = ec2._p(params, "LaunchTemplate.LaunchTemplateName")
-    template_id = ec2._p(params, "LaunchTemplate.LaunchTemplateId")
+def _template(params: Params) -> tuple[str, dict[str, Any]]:
+    name = parameter(params, "LaunchTemplate.LaunchTemplateName")
+    template_id = parameter(params, "LaunchTemplate.LaunchTemplateId")
     if not name and not template_id:
-        return {}
+        return "", {}
     for template in ec2._launch_templates.values():
         if template["LaunchTemplateName"] == name or template["LaunchTemplateId"] == template_id:
             break
     else:
         if name:
-            raise LaunchRefused(
+            raise LaunchRefusedError(
                 "InvalidLaunchTemplateName.NotFoundException",
                 f"At least one of the launch templates specified in the request does not exist: {name}",
             )
-        raise LaunchRefused(
+        raise LaunchRefusedError(
             "InvalidLaunchTemplateId.NotFound",
             f"The specified launch template, with template ID {template_id}, does not exist.",
         )
-    wanted = ec2._p(params, "LaunchTemplate.Version") or "$Default"
+    wanted = parameter(params, "LaunchTemplate.Version") or "$Default"
     number = {"$Default": template["DefaultVersionNumber"], "$Latest": template["LatestVersionNumber"]}.get(
         wanted, wanted
     )
     for version in template["Versions"]:
         if str(version["VersionNumber"]) == str(number):
-            return dict(version["LaunchTemplateData"])
-    raise LaunchRefused("InvalidLaunchTemplateId.VersionNotFound", f"Could not find launch template version {wanted}.")
+            return str(template["LaunchTemplateId"]), dict(version["LaunchTemplateData"])
+    raise LaunchRefusedError(
+        "InvalidLaunchTemplateId.VersionNotFound", f"Could not find launch template version {wanted}."
+    )
 
 
 def _groups(groups: list[str], vpc_id: str) -> list[str]:
@@ -119,9 +132,9 @@ def _groups(groups: list[str], vpc_id: str) -> list[str]:
     for group_id in groups:
         group = ec2._security_groups.get(group_id)
         if group is None:
-            raise LaunchRefused("InvalidGroup.NotFound", f"The security group '{group_id}' does not exist")
+            raise LaunchRefusedError("InvalidGroup.NotFound", f"The security group '{group_id}' does not exist")
         if group["VpcId"] != vpc_id:
-            raise LaunchRefused(
+            raise LaunchRefusedError(
                 "InvalidParameter", f"Security group {group_id} and the subnet belong to different networks."
             )
     return groups
@@ -133,15 +146,15 @@ def _profile(wanted: dict[str, str] | None) -> dict[str, str] | None:
     profile, error = ec2._resolve_iam_instance_profile(iam_arn=wanted.get("Arn", ""), iam_name=wanted.get("Name", ""))
     if error:
         name = wanted.get("Name") or wanted.get("Arn")
-        raise LaunchRefused(
+        raise LaunchRefusedError(
             "InvalidParameterValue", f"Value ({name}) for parameter iamInstanceProfile is invalid: no such profile"
         )
     return dict(profile)
 
 
-def _market(params: dict[str, Any], template: dict[str, Any]) -> str:
+def _market(params: Params, template: dict[str, Any]) -> str:
     return str(
-        ec2._p(params, "InstanceMarketOptions.MarketType")
+        parameter(params, "InstanceMarketOptions.MarketType")
         or (template.get("InstanceMarketOptions") or {}).get("MarketType")
         or ""
     )
@@ -154,3 +167,18 @@ def _tags(template: dict[str, Any], own: dict[str, Any]) -> dict[str, str]:
             if specification["ResourceType"] == "instance":
                 tags.update({tag["Key"]: str(tag["Value"]) for tag in specification.get("Tags") or []})
     return tags
+
+
+def _encrypted(merged: dict[str, Any]) -> str:
+    volumes = [item["Ebs"] for item in merged.get("BlockDeviceMappings") or [] if "Ebs" in item]
+    return str(bool(volumes) and all(str(item.get("Encrypted", "")).lower() == "true" for item in volumes)).lower()
+
+
+def _role_of(profile: dict[str, str] | None) -> str | None:
+    if profile is None:
+        return None
+    found = iam._lookup_instance_profile(arn=profile["Arn"], name="")
+    roles = (found or {}).get("Roles") or []
+    if not roles:
+        return None
+    return str(roles[0]["RoleName"] if isinstance(roles[0], dict) else roles[0])

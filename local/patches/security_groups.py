@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ministack.core.responses import get_account_id, get_region
-from ministack.services import ec2
-
 from local.instances.firewall import Rule, ruleset
 from local.instances.fleet import Fleet
 from local.instances.model import Instance
+from local.patches.ec2_wire import Params, Response, members, parameter, refuse
+from local.patches.upstream import account_id, ec2, region_name
 
 RULES_PER_GROUP = 60
 ACTIONS = {
@@ -23,9 +22,6 @@ ACTIONS = {
     "RevokeSecurityGroupIngress": "IpPermissions",
     "RevokeSecurityGroupEgress": "IpPermissionsEgress",
 }
-
-Params = dict[str, Any]
-Response = tuple[int, dict[str, str], bytes]
 
 
 def install(fleet: Fleet) -> None:
@@ -44,22 +40,22 @@ def apply(fleet: Fleet, instance: Instance) -> None:
 
 def _wrap(action: str, side: str, original: Any, fleet: Fleet) -> Any:
     def handle(params: Params) -> Response:
-        group_id = ec2._p(params, "GroupId")
+        group_id = parameter(params, "GroupId")
         group = ec2._security_groups.get(group_id)
-        if group is not None and not ec2._parse_member_list(params, "SecurityGroupRuleId"):
+        if group is not None and not members(params, "SecurityGroupRuleId"):
             for rule in ec2._parse_ip_permissions(params, "IpPermissions"):
                 known = any(ec2._rules_match(rule, other) for other in group[side])
                 if action.startswith("Authorize") and known:
-                    return _refuse("InvalidPermission.Duplicate", f"the specified rule already exists in {group_id}")
+                    return refuse("InvalidPermission.Duplicate", f"the specified rule already exists in {group_id}")
                 if action.startswith("Revoke") and not known:
-                    return _refuse("InvalidPermission.NotFound", f"the specified rule does not exist in {group_id}")
+                    return refuse("InvalidPermission.NotFound", f"the specified rule does not exist in {group_id}")
             if action.startswith("Authorize") and len(group[side]) >= RULES_PER_GROUP:
-                return _refuse("RulesPerSecurityGroupLimitExceeded", f"{group_id} has {RULES_PER_GROUP} rules already")
+                return refuse("RulesPerSecurityGroupLimitExceeded", f"{group_id} has {RULES_PER_GROUP} rules already")
         answer: Response = original(params)
         if answer[0] == 200:
             # The rules hold before the call returns, as callers expect after a second or so on AWS.
             for instance in fleet.live():
-                if (instance.account, instance.region) == (get_account_id(), get_region()):
+                if (instance.account, instance.region) == (account_id(), region_name()):
                     apply(fleet, instance)
         return answer
 
@@ -92,7 +88,3 @@ def _members(instance: Instance, group_id: str) -> list[str]:
         and record["PrivateIpAddress"]
         and any(group["GroupId"] == group_id for group in record["SecurityGroups"])
     ]
-
-
-def _refuse(code: str, message: str) -> Response:
-    return ec2._error(code, message, 400)  # type: ignore[no-any-return]

@@ -16,19 +16,11 @@ import uuid
 from datetime import UTC, datetime
 from typing import Any
 
-from ministack.core.responses import (
-    AccountRegionScopedDict,
-    error_response_json,
-    get_account_id,
-    get_region,
-    json_response,
-)
-from ministack.services import ec2, ssm
-
 from local.instances.fleet import Fleet
 from local.instances.model import Instance
 from local.patches import events, ssm_documents
-from local.patches.ssm_documents import DocumentRefused, Script
+from local.patches.ssm_documents import DocumentError, Script
+from local.patches.upstream import account_id, ec2, region_name, responses, scoped_dict, ssm
 
 log = logging.getLogger("local.ssm")
 
@@ -46,7 +38,7 @@ class RunCommand:
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
-        self._commands = AccountRegionScopedDict()
+        self._commands = scoped_dict()
         self.actions = {
             "CreateDocument": lambda data: {"DocumentDescription": ssm_documents.create(data)},
             "UpdateDocument": lambda data: {"DocumentDescription": ssm_documents.update(data)},
@@ -67,18 +59,16 @@ class RunCommand:
         if action is None:
             return await _handle_request(method, path, headers, body, query)
         try:
-            return json_response(action(json.loads(body or b"{}")))
-        except DocumentRefused as error:
-            return error_response_json(error.code, str(error), 400)
+            return responses.json_response(action(json.loads(body or b"{}")))
+        except DocumentError as error:
+            return responses.error_response_json(error.code, str(error), 400)
 
     def _send(self, data: Json) -> Json:
         document = ssm_documents.find(data["DocumentName"])
         script = ssm_documents.script_of(document["Content"], data.get("Parameters") or {})
         ids = data.get("InstanceIds") or self._targets(data.get("Targets") or [])
         if not 1 <= len(ids) <= MOST_INSTANCES:
-            raise DocumentRefused(
-                "ValidationException", f"InstanceIds: 1 to {MOST_INSTANCES} instances, not {len(ids)}"
-            )
+            raise DocumentError("ValidationException", f"InstanceIds: 1 to {MOST_INSTANCES} instances, not {len(ids)}")
         instances = [self._online(instance_id) for instance_id in ids]
         now = time.time()
         command_id = str(uuid.uuid4())
@@ -157,22 +147,15 @@ class RunCommand:
 
     def _online(self, instance_id: str) -> Instance:
         instance = self._fleet.get(instance_id)
-        if instance is None or not instance.online or instance.region != get_region():
-            raise DocumentRefused(
-                "InvalidInstanceId", f"Instances [[{instance_id}]] not in a valid state for account {get_account_id()}"
+        if instance is None or not instance.online or instance.region != region_name():
+            raise DocumentError(
+                "InvalidInstanceId", f"Instances [[{instance_id}]] not in a valid state for account {account_id()}"
             )
         return instance
 
     def _targets(self, targets: list[Json]) -> list[str]:
-        found = []
-        for instance in self._fleet.live():
-            if (
-                instance.region == get_region()
-                and instance.online
-                and all(_matches(instance, item) for item in targets)
-            ):
-                found.append(instance.instance_id)
-        return found
+        here = [item for item in self._fleet.live() if item.region == region_name() and item.online]
+        return [item.instance_id for item in here if all(_matches(item, target) for target in targets)]
 
     def _get(self, data: Json) -> Json:
         command = self._commands.get(data["CommandId"])
@@ -180,7 +163,7 @@ class RunCommand:
         if command is None or invocation is None or command["Hidden"] > 0:
             if command is not None:
                 command["Hidden"] -= 1
-            raise DocumentRefused("InvocationDoesNotExist", "")
+            raise DocumentError("InvocationDoesNotExist", "")
         return {
             "CommandId": command["CommandId"],
             "InstanceId": data["InstanceId"],
@@ -253,7 +236,7 @@ class RunCommand:
                     "ComputerName": instance.instance_id,
                 }
                 for instance in self._fleet.live()
-                if instance.online and instance.region == get_region() and (ids is None or instance.instance_id in ids)
+                if instance.online and instance.region == region_name() and (ids is None or instance.instance_id in ids)
             ]
         }
 

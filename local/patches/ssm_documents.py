@@ -13,13 +13,13 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from ministack.core.responses import AccountRegionScopedDict, get_account_id
+from local.patches.upstream import account_id, scoped_dict
 
 SHELL = "aws:runShellScript"
 DEFAULT_SECONDS = 3600  # AWS's default executionTimeout
 
 
-class DocumentRefused(Exception):
+class DocumentError(Exception):
     """A document or its parameters are not valid; `code` is the AWS error code."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -52,14 +52,14 @@ RUN_SHELL_SCRIPT = {
     ],
 }
 
-documents = AccountRegionScopedDict()
+documents = scoped_dict()
 
 
 def create(data: dict[str, Any]) -> dict[str, Any]:
-    """CreateDocument; raises DocumentRefused."""
+    """CreateDocument; raises DocumentError."""
     name = data["Name"]
     if name in documents:
-        raise DocumentRefused("DocumentAlreadyExists", f"Document with same name {name} already exists")
+        raise DocumentError("DocumentAlreadyExists", f"Document with same name {name} already exists")
     content = parse(data["Content"])
     documents[name] = {
         "Content": content,
@@ -82,30 +82,30 @@ def update(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def parse(content: Any) -> dict[str, Any]:
-    """Content of a document, checked; raises DocumentRefused."""
+    """Content of a document, checked; raises DocumentError."""
     try:
         parsed = json.loads(content) if isinstance(content, str) else content
     except json.JSONDecodeError as error:
-        raise DocumentRefused("InvalidDocumentContent", f"JSON not well-formed: {error}") from error
+        raise DocumentError("InvalidDocumentContent", f"JSON not well-formed: {error}") from error
     if parsed.get("schemaVersion") != "2.2":
         version = parsed.get("schemaVersion")
-        raise DocumentRefused("InvalidDocumentSchemaVersion", f"schemaVersion {version!r}: the local cloud runs 2.2")
+        raise DocumentError("InvalidDocumentSchemaVersion", f"schemaVersion {version!r}: the local cloud runs 2.2")
     for step in parsed.get("mainSteps") or []:
         if step.get("action") != SHELL:
-            raise DocumentRefused("InvalidDocumentContent", f"action {step.get('action')!r}: only {SHELL} runs here")
+            raise DocumentError("InvalidDocumentContent", f"action {step.get('action')!r}: only {SHELL} runs here")
     if not parsed.get("mainSteps"):
-        raise DocumentRefused("InvalidDocumentContent", "mainSteps is empty")
+        raise DocumentError("InvalidDocumentContent", "mainSteps is empty")
     return dict(parsed)
 
 
 def find(name: str) -> dict[str, Any]:
-    """The stored document; `name` may be an ARN. Raises DocumentRefused."""
+    """The stored document; `name` may be an ARN. Raises DocumentError."""
     name = name.rsplit("/", 1)[-1] if name.startswith("arn:") else name
     if name == "AWS-RunShellScript":
         return {"Content": RUN_SHELL_SCRIPT, "Version": 1, "DocumentType": "Command", "Text": "", "CreatedDate": 0}
     found = documents.get(name)
     if found is None:
-        raise DocumentRefused("InvalidDocument", f"Document with name {name} does not exist.")
+        raise DocumentError("InvalidDocument", f"Document with name {name} does not exist.")
     return dict(found) if name == "AWS-RunShellScript" else found
 
 
@@ -123,7 +123,7 @@ def describe(name: str) -> dict[str, Any]:
         "SchemaVersion": found["Content"]["schemaVersion"],
         "DocumentFormat": "JSON",
         "Status": "Active",
-        "Owner": get_account_id(),
+        "Owner": account_id(),
         "CreatedDate": found["CreatedDate"],
         "PlatformTypes": ["Linux"],
         "Tags": found.get("Tags", []),
@@ -131,7 +131,7 @@ def describe(name: str) -> dict[str, Any]:
 
 
 def script_of(content: dict[str, Any], given: dict[str, list[str]]) -> Script:
-    """The script that `content` means with these parameter values; raises DocumentRefused (InvalidParameters).
+    """The script that `content` means with these parameter values; raises DocumentError (InvalidParameters).
 
     `{{ name }}` is replaced in the text; with interpolationType ENV_VAR the value arrives as variable SSM_name and its placeholder becomes
     a reference to that, so that it cannot be read as shell code.
@@ -139,7 +139,7 @@ def script_of(content: dict[str, Any], given: dict[str, list[str]]) -> Script:
     declared = content.get("parameters") or {}
     for name in given:
         if name not in declared:
-            raise DocumentRefused("InvalidParameters", f"Parameter {name} is not defined in the document")
+            raise DocumentError("InvalidParameters", f"Parameter {name} is not defined in the document")
     values = {name: _value(name, declared[name], given.get(name)) for name in declared}
     environment = {
         f"SSM_{name}": _text(value)
@@ -153,8 +153,8 @@ def script_of(content: dict[str, Any], given: dict[str, list[str]]) -> Script:
         command = inputs["runCommand"]
         whole = re.fullmatch(r"\{\{\s*(\w+)\s*\}\}", command) if isinstance(command, str) else None
         parts = values[whole.group(1)] if whole else command
-        for part in [parts] if isinstance(parts, str) else parts:
-            lines.append(part if whole else _substitute(part, values, environment))
+        several = [parts] if isinstance(parts, str) else parts
+        lines.extend(part if whole else _substitute(part, values, environment) for part in several)
         seconds = inputs.get("timeoutSeconds")
         if seconds is not None:
             timeout = float(_substitute(str(seconds), values, {}))
@@ -164,23 +164,23 @@ def script_of(content: dict[str, Any], given: dict[str, list[str]]) -> Script:
 def _value(name: str, declared: dict[str, Any], given: Any) -> Any:
     if given is None:
         if "default" not in declared:
-            raise DocumentRefused("InvalidParameters", f"Parameter {name} is required and has no value")
+            raise DocumentError("InvalidParameters", f"Parameter {name} is required and has no value")
         given = declared["default"]
     items = [str(item) for item in (given if isinstance(given, list) else [given])]
     pattern = declared.get("allowedPattern")
     for item in items:
         if pattern and not re.search(pattern, item):
-            raise DocumentRefused(
+            raise DocumentError(
                 "InvalidParameters", f"Parameter {name}: value {item[:200]!r} does not match the pattern {pattern}"
             )
         if declared.get("allowedValues") and item not in [str(value) for value in declared["allowedValues"]]:
-            raise DocumentRefused(
+            raise DocumentError(
                 "InvalidParameters", f"Parameter {name}: value {item[:200]!r} is not one of {declared['allowedValues']}"
             )
     if declared.get("type") == "StringList":
         return items
     if len(items) != 1:
-        raise DocumentRefused("InvalidParameters", f"Parameter {name} takes one value, not {len(items)}")
+        raise DocumentError("InvalidParameters", f"Parameter {name} takes one value, not {len(items)}")
     return items[0]
 
 
@@ -191,5 +191,6 @@ def _text(value: Any) -> str:
 def _substitute(text: str, values: dict[str, Any], environment: dict[str, str]) -> str:
     for name, value in values.items():
         replacement = f"$SSM_{name}" if f"SSM_{name}" in environment else _text(value)
-        text = re.sub(r"\{\{\s*" + re.escape(name) + r"\s*\}\}", lambda _, new=replacement: new, text)
+        # Split and join, not sub(): a backslash in a value is not a group reference.
+        text = replacement.join(re.split(r"\{\{\s*" + re.escape(name) + r"\s*\}\}", text))
     return text

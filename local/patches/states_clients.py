@@ -1,4 +1,7 @@
-"""How state machines call AWS: under the state machine's role, at the local endpoint. The engine would call an unauthenticated moto server."""
+"""How state machines call AWS: under their role, at the local endpoint.
+
+The engine would call an unauthenticated moto server.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from typing import Any
 
 import boto3
 from botocore.config import Config
-from moto.stepfunctions.parser.asl.utils import boto_client
 
 from local.patches.credentials import role_session
+from local.patches.engine import ENGINE, boto_client
 from local.patches.replace import replace_everywhere
 
 LAMBDA_SECONDS = 900  # the longest a Lambda may run; a task's own timeout is the engine's matter
@@ -17,8 +20,7 @@ LAMBDA_SECONDS = 900  # the longest a Lambda may run; a task's own timeout is th
 
 def install(endpoint: str) -> None:
     """Replace the engine's client factory in all its modules."""
-    import moto.stepfunctions.parser.backend.execution  # noqa: F401 - loads every module that has it
-
+    make: Any = boto3.client  # its overloads name every service literally
     clients: dict[tuple[str, str, str | None], Any] = {}
     lock = threading.Lock()
 
@@ -28,7 +30,7 @@ def install(endpoint: str) -> None:
         with lock:
             if key not in clients:
                 keys = role_session(role, "states-execution") if role else {}
-                clients[key] = boto3.client(
+                clients[key] = make(
                     service,
                     region_name=region,
                     endpoint_url=endpoint,
@@ -44,4 +46,4 @@ def install(endpoint: str) -> None:
                 )
         return clients[key]
 
-    replace_everywhere("moto.stepfunctions", boto_client.boto_client_for, client_for)
+    replace_everywhere(ENGINE, boto_client.boto_client_for, client_for)

@@ -15,8 +15,8 @@ import types
 from datetime import UTC, datetime
 from typing import Any
 
-from ministack.core.responses import error_response_json, json_response, now_iso
-from ministack.services import stepfunctions
+from local.patches.engine import Execution, callbacks, parser, to_json_str
+from local.patches.upstream import responses, stepfunctions
 
 log = logging.getLogger("local.states")
 
@@ -59,17 +59,15 @@ def update_state_machine(data: Json) -> Any:
 
 
 def _refused(data: Json) -> Any:
-    from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser, ASLParserException
-
     definition = data.get("definition") or ""
     try:
-        AmazonStateLanguageParser.parse(definition)
+        parser.AmazonStateLanguageParser.parse(definition)
         document = json.loads(definition)
-    except (ASLParserException, ValueError, RuntimeError) as error:
-        return error_response_json("InvalidDefinition", f"Invalid State Machine Definition: '{error}'", 400)
+    except (parser.ASLParserException, ValueError, RuntimeError) as error:
+        return responses.error_response_json("InvalidDefinition", f"Invalid State Machine Definition: '{error}'", 400)
     if document["StartAt"] not in document["States"]:
         cause = f"MISSING_TRANSITION_TARGET: Missing 'Next' target: {document['StartAt']} at /StartAt"
-        return error_response_json("InvalidDefinition", f"Invalid State Machine Definition: '{cause}'", 400)
+        return responses.error_response_json("InvalidDefinition", f"Invalid State Machine Definition: '{cause}'", 400)
     return None
 
 
@@ -78,24 +76,23 @@ def start_execution(data: Json) -> Any:
     text = data.get("input", "{}")
     if len(text.encode()) > PAYLOAD_BYTES:
         message = f"input: at most {PAYLOAD_BYTES} bytes of UTF-8, not {len(text.encode())}"
-        return error_response_json("ValidationException", message, 400)
+        return responses.error_response_json("ValidationException", message, 400)
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
-        return error_response_json("InvalidExecutionInput", f"Invalid State Machine Execution Input: '{error}'", 400)
+        return responses.error_response_json(
+            "InvalidExecutionInput", f"Invalid State Machine Execution Input: '{error}'", 400
+        )
     name = data.get("name")
     arn = stepfunctions._resolve_state_machine_arn(data.get("stateMachineArn", "")) if name else None
     known = stepfunctions._executions.get(f"{arn.replace(':stateMachine:', ':execution:')}:{name}") if arn else None
     if known and known["status"] == "RUNNING" and known["input"] == text:
-        return json_response({"executionArn": known["executionArn"], "startDate": known["startDate"]})
+        return responses.json_response({"executionArn": known["executionArn"], "startDate": known["startDate"]})
     return _start(data)
 
 
 def run_execution(arn: str) -> None:
     """Run one execution to its end, on the thread that the emulator made for it."""
-    from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
-    from moto.stepfunctions.parser.backend.execution import Execution
-
     record = stepfunctions._executions[arn]
     machine = stepfunctions._state_machines[record["stateMachineArn"]]
     region, account = arn.split(":")[3:5]
@@ -139,7 +136,7 @@ def run_execution(arn: str) -> None:
     record["events"] = _events(execution)
     if record["status"] != "RUNNING":  # stopped: the record says so already
         return
-    record["stopDate"] = now_iso()
+    record["stopDate"] = responses.now_iso()
     record["error"], record["cause"] = execution.error, execution.cause
     record["status"] = execution.status
     if execution.status == "SUCCEEDED":
@@ -148,7 +145,10 @@ def run_execution(arn: str) -> None:
 
 
 def stop_execution(data: Json) -> Any:
-    """StopExecution: the record is aborted at once, the engine follows; no Catch runs, no Lambda in flight is cancelled."""
+    """StopExecution: the record is aborted at once, the engine follows.
+
+    No Catch runs, and no Lambda in flight is cancelled.
+    """
     answer = _stop(data)
     execution = _running.get(data.get("executionArn", ""))
     if execution is not None and execution.exec_worker.env is not None:
@@ -177,26 +177,24 @@ def _iso(value: Any) -> Any:
 
 def send_task_success(data: Json) -> Any:
     """SendTaskSuccess."""
-    from moto.stepfunctions.parser.asl.eval.callback.callback import CallbackOutcomeSuccess
-
     output = data.get("output", "")
     if len(output.encode()) > PAYLOAD_BYTES:
         message = f"output: at most {PAYLOAD_BYTES} bytes of UTF-8, not {len(output.encode())}"
-        return error_response_json("ValidationException", message, 400)
+        return responses.error_response_json("ValidationException", message, 400)
     try:
         json.loads(output)
     except json.JSONDecodeError as error:
-        return error_response_json("InvalidOutput", f"Invalid Output: '{error}'", 400)
+        return responses.error_response_json("InvalidOutput", f"Invalid Output: '{error}'", 400)
     token = data["taskToken"]
-    return _deliver(lambda pool: pool.notify(callback_id=token, outcome=CallbackOutcomeSuccess(token, output)))
+    return _deliver(
+        lambda pool: pool.notify(callback_id=token, outcome=callbacks.CallbackOutcomeSuccess(token, output))
+    )
 
 
 def send_task_failure(data: Json) -> Any:
     """SendTaskFailure."""
-    from moto.stepfunctions.parser.asl.eval.callback.callback import CallbackOutcomeFailure
-
     token = data["taskToken"]
-    outcome = CallbackOutcomeFailure(token, data.get("error"), data.get("cause"))
+    outcome = callbacks.CallbackOutcomeFailure(token, data.get("error"), data.get("cause"))
     return _deliver(lambda pool: pool.notify(callback_id=token, outcome=outcome))
 
 
@@ -206,14 +204,14 @@ def send_task_heartbeat(data: Json) -> Any:
 
 
 def _deliver(act: Any) -> Any:
-    from moto.stepfunctions.parser.asl.eval.callback.callback import CallbackNotifyConsumerError
-
     for execution in list(_running.values()):
         environment = execution.exec_worker.env if execution.exec_worker else None
         try:
             if environment is not None and act(environment.callback_pool_manager):
-                return json_response({})
-        except CallbackNotifyConsumerError as error:
+                return responses.json_response({})
+        except callbacks.CallbackNotifyConsumerError as error:
             log.info("token refused: %r", error)
-            return error_response_json("TaskTimedOut", "Task Timed Out: 'Provided task does not exist anymore'", 400)
-    return error_response_json("TaskTimedOut", "Task Timed Out: 'Provided task does not exist anymore'", 400)
+            return responses.error_response_json(
+                "TaskTimedOut", "Task Timed Out: 'Provided task does not exist anymore'", 400
+            )
+    return responses.error_response_json("TaskTimedOut", "Task Timed Out: 'Provided task does not exist anymore'", 400)

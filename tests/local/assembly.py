@@ -6,7 +6,7 @@ from typing import Any
 
 HOME, OTHER = "us-west-2", "eu-west-1"
 ASSET = "probe-code"
-CODE = '''
+CODE = """
 import json, os, sys, time
 
 import boto3
@@ -53,7 +53,7 @@ def handler(event, context):
         )
     print("a line of log")
     return {"echo": event, "calls": calls}
-'''
+"""
 
 
 def write(target: Path) -> Path:

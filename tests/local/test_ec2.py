@@ -61,7 +61,8 @@ def test_life_of_an_instance_is_told_by_events_on_the_forwarded_bus(cloud: Local
     assert describe(cloud, instance_id, OTHER)["PublicIpAddress"].startswith("127.111.")
     online(cloud, instance_id, OTHER)
     end(cloud, instance_id, OTHER)
-    told = cloud.wait_for(lambda: len(found := noted(cloud, **{"instance-id": instance_id})) == 4 and found, 10)
+    cloud.wait_for(lambda: len(noted(cloud, **{"instance-id": instance_id})) == 4, 10)
+    told = noted(cloud, **{"instance-id": instance_id})
     states = {event["detail"]["state"] for event in told}
     assert states == {"pending", "running", "shutting-down", "terminated"}
     assert {event["region"] for event in told} == {OTHER}
@@ -255,4 +256,6 @@ def test_rules_are_tagged_found_and_counted_once(cloud: LocalCloud) -> None:
 def test_rule_as_a_resource_of_its_own_is_in_the_group(cloud: LocalCloud) -> None:
     group = cloud.outputs["probe-home"]["GroupId"]
     found = cloud.client("ec2").describe_security_groups(GroupIds=[group])["SecurityGroups"][0]
-    assert [item["IpRanges"][0]["CidrIp"] for item in found["IpPermissions"] if item["FromPort"] == 22] == ["192.0.2.1/32"]
+    assert [item["IpRanges"][0]["CidrIp"] for item in found["IpPermissions"] if item["FromPort"] == 22] == [
+        "192.0.2.1/32"
+    ]

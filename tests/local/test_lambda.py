@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from local.assets import AssetRefused, check_function
+from local.assets import AssetError, check_function
 from local.cloud import LocalCloud
 from tests.local.conftest import invoke
 
@@ -85,12 +85,12 @@ def test_asset_that_lambda_would_refuse_is_refused(
     tmp_path: Path, machine: int, properties: dict[str, object], reason: str
 ) -> None:
     (tmp_path / "native.so").write_bytes(b"\x7fELF" + bytes(14) + machine.to_bytes(2, "little"))
-    with pytest.raises(AssetRefused, match=reason):
+    with pytest.raises(AssetError, match=reason):
         check_function("probe", {"Runtime": "python3.11", **properties}, tmp_path)
 
 
 def test_asset_above_250_megabytes_is_refused(tmp_path: Path) -> None:
     with (tmp_path / "large").open("wb") as file:
         file.truncate(250 * 1024 * 1024 + 1)
-    with pytest.raises(AssetRefused, match="262144001 bytes unzipped"):
+    with pytest.raises(AssetError, match="262144001 bytes unzipped"):
         check_function("probe", {"Runtime": "python3.11"}, tmp_path)

@@ -51,9 +51,7 @@ def test_down_cleans_up_after_the_emulator_was_killed(tmp_path: Path, mode: str)
         InstanceIds=[vm], DocumentName="AWS-RunShellScript", Parameters={"commands": ["systemd-run --unit=a sleep 321"]}
     )["Command"]["CommandId"]
     client = cloud.client("ssm")
-    cloud.wait_for(
-        lambda: client.get_command_invocation(CommandId=command, InstanceId=vm)["Status"] == "Success", 10
-    )
+    cloud.wait_for(lambda: client.get_command_invocation(CommandId=command, InstanceId=vm)["Status"] == "Success", 10)
     os.kill(int(str(cloud.state.read()["pid"])), signal.SIGKILL)  # type: ignore[index]
     cloud.wait_for(lambda: status(tmp_path)["running"] is False, 5)
     assert marked(vm)
@@ -64,7 +62,7 @@ def test_down_cleans_up_after_the_emulator_was_killed(tmp_path: Path, mode: str)
 def test_second_start_in_the_same_directory_is_refused(tmp_path: Path) -> None:
     cloud = start(tmp_path)
     try:
-        with pytest.raises(LocalCloudError, match="runs in .* already"):
+        with pytest.raises(LocalCloudError, match=r"runs in .* already"):
             start(tmp_path)
         assert LocalCloud.attach(tmp_path).endpoint == cloud.endpoint
     finally:
@@ -77,7 +75,7 @@ def test_taken_port_is_named_with_its_remedy(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         cloud = LocalCloud(LocalConfig(port=port), tmp_path, None)
-        with pytest.raises(LocalCloudError, match=f"port {port} on 127.0.0.1 is in use.*set port = 0"):
+        with pytest.raises(LocalCloudError, match=rf"port {port} on 127.0.0.1 is in use.*set port = 0"):
             cloud.start()
     assert leftovers(cloud) == []
 

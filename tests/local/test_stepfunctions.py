@@ -57,7 +57,11 @@ def token(cloud: LocalCloud, name: str) -> str:
 def test_variables_are_assigned_and_strings_are_values_not_text(cloud: LocalCloud) -> None:
     odd = 'a "quoted" {% line %}\n\\ and $more'
     states = {
-        "A": {"Type": "Pass", "Assign": {"kept": "{% $states.input.odd %}", "none": None, "half": "{% 6 / 4 %}"}, "Next": "B"},
+        "A": {
+            "Type": "Pass",
+            "Assign": {"kept": "{% $states.input.odd %}", "none": None, "half": "{% 6 / 4 %}"},
+            "Next": "B",
+        },
         "B": {
             "Type": "Pass",
             "Output": {
@@ -71,7 +75,13 @@ def test_variables_are_assigned_and_strings_are_values_not_text(cloud: LocalClou
         },
     }
     done = run(cloud, "assign", states, {"odd": odd})
-    assert json.loads(done["output"]) == {"kept": odd, "none": "null", "half": 3, "parsed": 1, "merged": {"a": 1, "b": odd}}
+    assert json.loads(done["output"]) == {
+        "kept": odd,
+        "none": "null",
+        "half": 3,
+        "parsed": 1,
+        "merged": {"a": 1, "b": odd},
+    }
 
 
 def test_undefined_fails_with_a_query_evaluation_error(cloud: LocalCloud) -> None:
@@ -192,7 +202,9 @@ def test_history_can_be_read_while_it_runs(cloud: LocalCloud) -> None:
     ended(cloud, execution)
 
 
-@pytest.mark.parametrize("definition", ["{", '{"StartAt": "A"}', '{"StartAt": "B", "States": {"A": {"Type": "Succeed"}}}'])
+@pytest.mark.parametrize(
+    "definition", ["{", '{"StartAt": "A"}', '{"StartAt": "B", "States": {"A": {"Type": "Succeed"}}}']
+)
 def test_bad_definition_is_refused_when_it_is_created(cloud: LocalCloud, definition: str) -> None:
     with pytest.raises(ClientError, match="InvalidDefinition"):
         cloud.client("stepfunctions").create_state_machine(

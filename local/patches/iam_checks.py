@@ -1,0 +1,178 @@
+"""Permissions per resource, where one call touches several.
+
+AWS authorises RunInstances on the instance, volume, interface, image, subnet, groups and template, each with its own condition keys, CreateTags for the tags it sets and
+PassRole for the role it hands over; rules on group and rule; SendCommand on document and instances with their tags; and a bucket policy sees calls as made over TLS.
+Emulator: checks one resource per call, with request tags only, and takes its plain endpoint for an insecure channel.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from local.patches.ec2_wire import Params, members, parameter, tag_specifications, tags_of
+from local.patches.launch_request import LaunchRefusedError, LaunchRequest, read_request
+from local.patches.upstream import account_id, app, iam_actions, iam_evaluator
+
+_request: contextvars.ContextVar[tuple[Params, bytes]] = contextvars.ContextVar("_request")
+_extract = iam_actions.extract_resource_arn
+_enforce = iam_evaluator.enforce
+_pin_origin = app.pin_request_origin
+
+RULE_ACTIONS = (
+    "ec2:AuthorizeSecurityGroupIngress",
+    "ec2:AuthorizeSecurityGroupEgress",
+    "ec2:RevokeSecurityGroupIngress",
+    "ec2:RevokeSecurityGroupEgress",
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question to the policies."""
+
+    action: str
+    resource: str
+    context: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Account and region of a call."""
+
+    account: str
+    region: str
+
+    def arn(self, kind: str, name: str = "*") -> str:
+        """ARN of an EC2 resource."""
+        owner = "" if kind == "image" else self.account
+        return f"arn:aws:ec2:{self.region}:{owner}:{kind}/{name}"
+
+    def tagged(self, kind: str, name: str) -> dict[str, str]:
+        """Condition keys of the tags that a resource has."""
+        return {f"ec2:ResourceTag/{key}": value for key, value in tags_of(self.account, self.region, name).items()}
+
+
+def install() -> None:
+    """Ask for every resource; take the endpoint as TLS."""
+    iam_actions.extract_resource_arn = _noting
+    iam_evaluator.enforce = _enforce_all
+    app.pin_request_origin = lambda address, secure: _pin_origin(address, True)
+
+
+def _noting(
+    service: str, method: str, path: str, headers: Any, body: bytes, params: Params, region: str, account: str
+) -> Any:
+    _request.set((params, body))
+    return _extract(service, method, path, headers, body, params, region, account)
+
+
+def _enforce_all(
+    access_key: str, action: str, service: str, region: str, resource_arn: str = "*", service_context: Any = None
+) -> Any:
+    params, body = _request.get(({}, b""))
+    scope = Scope(account_id(), region)
+    for check in checks_of(action, params, body, scope) or [Check(action, resource_arn, service_context or {})]:
+        denied = _enforce(
+            access_key,
+            check.action,
+            check.action.split(":")[0],
+            region,
+            resource_arn=check.resource,
+            service_context=check.context,
+        )
+        if denied:
+            return denied
+    return None
+
+
+def checks_of(action: str, params: Params, body: bytes, scope: Scope) -> list[Check]:
+    """What AWS asks the policies about this call; empty where one question is enough."""
+    if action == "ec2:RunInstances":
+        return run_instances(params, scope)
+    if action == "ec2:TerminateInstances":
+        ids = members(params, "InstanceId")
+        return [Check(action, scope.arn("instance", item), scope.tagged("instance", item)) for item in ids]
+    if action in RULE_ACTIONS:
+        return security_group_rules(action, params, scope)
+    if action == "ssm:SendCommand":
+        return send_command(json.loads(body or b"{}"), scope)
+    return []
+
+
+def run_instances(params: Params, scope: Scope) -> list[Check]:
+    """Questions of RunInstances; none when the request is not valid, which the launch itself then says."""
+    try:
+        request = read_request(params)
+    except LaunchRefusedError:
+        return []
+    action = "ec2:RunInstances"
+    tags = tag_specifications(params)
+    instance = {
+        **_requested(tags.get("instance", {})),
+        "ec2:InstanceType": request.instance_type,
+        "ec2:MetadataHttpTokens": request.http_tokens,
+        "ec2:InstanceMarketType": "spot" if request.spot else "on-demand",
+        **({"ec2:InstanceProfile": request.profile["Arn"]} if request.profile else {}),
+    }
+    checks = [
+        Check(action, scope.arn("instance"), instance),
+        Check(action, scope.arn("volume"), {**_requested(tags.get("volume", {})), "ec2:Encrypted": request.encrypted}),
+        Check(action, scope.arn("network-interface")),
+        Check(action, scope.arn("image", request.image_id), {"ec2:Owner": "amazon", "ec2:Public": "true"}),
+        *(_tagged(action, scope, kind, name) for kind, name in _network(request)),
+    ]
+    if request.template_id:
+        checks.append(_tagged(action, scope, "launch-template", request.template_id))
+    if request.spot:
+        checks.append(
+            Check(action, scope.arn("spot-instances-request"), _requested(tags.get("spot-instances-request", {})))
+        )
+    for kind in ("instance", "volume"):
+        if kind in tags:
+            context = {"ec2:CreateAction": "RunInstances", **_requested(tags[kind])}
+            checks.append(Check("ec2:CreateTags", scope.arn(kind), context))
+    if request.role:
+        role = f"arn:aws:iam::{scope.account}:role/{request.role}"
+        checks.append(Check("iam:PassRole", role, {"iam:PassedToService": "ec2.amazonaws.com"}))
+    return checks
+
+
+def security_group_rules(action: str, params: Params, scope: Scope) -> list[Check]:
+    """Questions of Authorize… and Revoke…: the group, the tagged new rules, the rules named by id."""
+    group = parameter(params, "GroupId")
+    checks = [_tagged(action, scope, "security-group", group)]
+    tags = tag_specifications(params).get("security-group-rule")
+    if tags:
+        rule = scope.arn("security-group-rule")
+        created = {"ec2:CreateAction": action.split(":")[1], **_requested(tags)}
+        checks += [Check(action, rule, _requested(tags)), Check("ec2:CreateTags", rule, created)]
+    for rule_id in members(params, "SecurityGroupRuleId"):
+        checks.append(_tagged(action, scope, "security-group-rule", rule_id))
+    return checks
+
+
+def send_command(data: dict[str, Any], scope: Scope) -> list[Check]:
+    """Questions of SendCommand: the document, and each instance with its tags."""
+    name = str(data.get("DocumentName", "")).rsplit("/", 1)[-1]
+    owner = "" if name.startswith("AWS-") else scope.account
+    checks = [Check("ssm:SendCommand", f"arn:aws:ssm:{scope.region}:{owner}:document/{name}")]
+    for instance_id in data.get("InstanceIds") or []:
+        tags = tags_of(scope.account, scope.region, instance_id)
+        context = {f"ssm:resourceTag/{key}": value for key, value in tags.items()}
+        checks.append(Check("ssm:SendCommand", scope.arn("instance", instance_id), context))
+    return checks
+
+
+def _network(request: LaunchRequest) -> list[tuple[str, str]]:
+    return [("subnet", request.subnet_id), *(("security-group", group) for group in request.group_ids)]
+
+
+def _tagged(action: str, scope: Scope, kind: str, name: str) -> Check:
+    return Check(action, scope.arn(kind, name), scope.tagged(kind, name))
+
+
+def _requested(tags: dict[str, str]) -> dict[str, str]:
+    return {f"aws:RequestTag/{key}": value for key, value in tags.items()}

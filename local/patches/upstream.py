@@ -1,0 +1,39 @@
+"""Every module of the emulator and of the ASL engine that the patches touch, in one place; all of them are untyped and pinned by version."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(name)
+
+
+app: Any = _module("ministack.app")
+iam_actions: Any = _module("ministack.core.iam_actions")
+iam_evaluator: Any = _module("ministack.core.iam_evaluator")
+lambda_runtime: Any = _module("ministack.core.lambda_runtime")
+responses: Any = _module("ministack.core.responses")
+parse_arn: Any = _module("ministack.core.arn").parse_arn
+ec2: Any = _module("ministack.services.ec2")
+eventbridge: Any = _module("ministack.services.eventbridge")
+iam: Any = _module("ministack.services.iam")
+lambda_svc: Any = _module("ministack.services.lambda_svc")
+provisioners: Any = _module("ministack.services.cloudformation.provisioners")
+ssm: Any = _module("ministack.services.ssm")
+stepfunctions: Any = _module("ministack.services.stepfunctions")
+sts: Any = _module("ministack.services.sts")
+
+request_scope: Any = responses.request_scope
+scoped_dict: Any = responses.AccountRegionScopedDict
+
+
+def account_id() -> str:
+    """Account of the current request."""
+    return str(responses.get_account_id())
+
+
+def region_name() -> str:
+    """Region of the current request."""
+    return str(responses.get_region())
