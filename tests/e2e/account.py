@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from local.cloud import LocalCloud
-
 from cli.aws import Aws, configuration
 from cli.main import read_report
+from local.cloud import LocalCloud
 
 HOME, OTHER = "us-west-2", "eu-west-1"
 END_TYPE = "t3.small"

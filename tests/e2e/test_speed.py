@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from local.cloud import namespaces_available
 
+from local.cloud import namespaces_available
 from tests.e2e.account import Account, joins_of, zero_wait_seconds
 
 BYTES = 2_000_000_000
