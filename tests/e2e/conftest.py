@@ -17,7 +17,7 @@ def make_account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
 
     def make(**settings: Any) -> Account:
         work = tmp_path_factory.mktemp("account with space")
-        defaults = {"port": 0, "caps": {"interRegionMBps": 40.0, "intraRegionMBps": 320.0}, "bootSeconds": 1.0}
+        defaults = {"port": 0, "caps": {"interRegionMBps": 20.0, "intraRegionMBps": 160.0}, "bootSeconds": 1.0}
         cloud = LocalCloud(LocalConfig.model_validate({**defaults, **settings}), work / "state")
         cloud.start()
         clouds.append(cloud)

@@ -9,7 +9,7 @@ from typing import Any
 from tests.e2e.account import HOME, Account
 from tests.e2e.files import make_files, tree
 
-LARGE = 400_000_000  # 10 s on the direct path (40 MB/s), so that relays join (1 s) and can be lost in the middle
+LARGE = 300_000_000  # 15 s on the direct path (20 MB/s), so that relays join (1 s) and can be lost in the middle
 
 
 def paths_with_data(account: Account, transfer_id: str) -> set[str]:
