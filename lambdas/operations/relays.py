@@ -11,6 +11,8 @@ from lambdas.operations.launch import discard, endpoint_group, relay_group
 
 # EC2 may not show an instance for some seconds after RunInstances has named it.
 UNSEEN_SECONDS = 60.0
+# While a daemon is being started.
+STARTING_SECONDS = 0.2
 
 
 class RelayStarter:
@@ -22,6 +24,12 @@ class RelayStarter:
         self._paths = paths
         self._sent: dict[str, str] = {}
         self._admitted: set[tuple[Role, str, str]] = set()
+
+    @property
+    def pause(self) -> float:
+        """Seconds until the next look: a daemon that is being started is ready within a moment."""
+        poll = self._world.env.poll_seconds
+        return min(poll, STARTING_SECONDS) if self._sent else poll
 
     def look(self, nodes: list[Node]) -> None:
         """One look at every SPAWNED node."""
@@ -131,7 +139,7 @@ def await_ready(
                 if node.state == "SPAWNED":
                     lose(world, node, f"not ready within {seconds:.0f} s: {_where_it_hangs(node)}")
             return world.nodes.of(transfer_id)
-        world.clock.sleep(world.env.poll_seconds)
+        world.clock.sleep(starter.pause)
 
 
 def _where_it_hangs(node: Node) -> str:

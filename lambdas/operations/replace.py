@@ -12,11 +12,12 @@ from lambdas.operations.launch import launch_side
 
 def replace(world: World, node: Node, reason: str) -> str:
     """Take the relay out, bring in its successor; what was done, in a word."""
-    had_joined = node.state == "JOINED"
+    record = world.transfers.get(node.transfer_id)
+    if record is None or not record.running:
+        return "over"  # its end is the teardown's doing
     if not relays.lose(world, node, reason):
         return "known"
-    record = world.transfers.get(node.transfer_id)
-    if record is None or not record.running or not had_joined or not _worth_it(world, record, node):
+    if node.state != "JOINED" or not _worth_it(world, record, node):
         _release_partner(world, node)
         return "removed"
     try:

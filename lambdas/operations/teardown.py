@@ -21,7 +21,8 @@ def tear_down(world: World, record: TransferRecord) -> dict[str, int]:
     transfer = record.transfer
     world.transfers.fence(transfer.transfer_id)
     stopped = _stop_daemons(world, transfer)
-    terminated = _terminate(world, transfer)
+    wanted = record.estimate is not None and record.estimate.chosen_pairs > 0
+    terminated = _terminate(world, transfer, relays_wanted=wanted)
     _end_nodes(world, transfer)
     revoked = _revoke(world, transfer)
     world.locks.release(transfer.destination.instance_id, transfer.transfer_id)
@@ -49,9 +50,11 @@ def _stop_daemons(world: World, transfer: AcceptedTransfer) -> int:
     return sum(result.succeeded for result in results)
 
 
-def _terminate(world: World, transfer: AcceptedTransfer) -> int:
+def _terminate(world: World, transfer: AcceptedTransfer, *, relays_wanted: bool) -> int:
     regions = sorted({transfer.source.region, transfer.destination.region})
     terminated: set[str] = set()
+    # Where relays were never wanted, none can still turn up.
+    wanted_looks = CLEAN_LOOKS if relays_wanted else 1
     clean = 0
     deadline = world.clock.monotonic() + TERMINATE_SECONDS
     while True:
@@ -61,7 +64,7 @@ def _terminate(world: World, transfer: AcceptedTransfer) -> int:
                 world.compute(region).terminate(ids)
                 terminated.update(ids)
         clean = 0 if any(alive.values()) else clean + 1
-        if clean >= CLEAN_LOOKS:
+        if clean >= wanted_looks:
             return len(terminated)
         if world.clock.monotonic() >= deadline:
             left = ", ".join(id_ for ids in alive.values() for id_ in ids)

@@ -96,7 +96,16 @@ def test_third_generation_is_not_replaced() -> None:
 def test_delivered_transfer_replaces_nobody() -> None:
     cloud = joined()
     cloud.transfers.finish("first", {"delivered": {}})
-    assert replace_relay(relay_lost(), cloud.world) == {"source-1-0": "removed"}
+    assert replace_relay(relay_lost(), cloud.world) == {"source-1-0": "over"}
+
+
+def test_relay_that_the_teardown_terminates_is_not_lost() -> None:
+    cloud = joined()
+    cloud.transfers.fence("first")
+    assert replace_relay(instance_event(cloud, STATE_CHANGE, state="shutting-down"), cloud.world) == {
+        "source-1-0": "over"
+    }
+    assert states(cloud)["source-1-0"] == "JOINED"
 
 
 def test_no_capacity_for_a_successor_releases_the_partner() -> None:
