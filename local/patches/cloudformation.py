@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from typing import Any
 
-from local.patches import ssm_documents
+from local.patches import lambda_runtime, ssm_documents
 from local.patches.upstream import account_id, ec2, lambda_svc, provisioners, region_name
+from local.state import StateDir
 
 Created = tuple[str, dict[str, Any]]
 Properties = dict[str, Any]
 
 
-def install() -> None:
+def install(state: StateDir) -> None:
     """Register the types, complete the function's."""
     function = provisioners._RESOURCE_HANDLERS["AWS::Lambda::Function"]
-    function["create"] = _create_function(function["create"])
+    function["create"] = _create_function(function["create"], state)
     provisioners._RESOURCE_HANDLERS.update(
         {
             "AWS::SSM::Document": {"create": _create_document, "delete": _delete_document},
@@ -39,7 +41,7 @@ def install() -> None:
     )
 
 
-def _create_function(create: Any) -> Any:
+def _create_function(create: Any, state: StateDir) -> Any:
     codes: dict[str, bytes] = {}
 
     def wrapped(logical_id: str, properties: Properties, stack: str) -> Created:
@@ -48,7 +50,10 @@ def _create_function(create: Any) -> Any:
         if "DeadLetterConfig" in properties:
             function["config"]["DeadLetterConfig"] = properties["DeadLetterConfig"]
         digest = function["config"]["CodeSha256"]
-        function["code_zip"] = codes.setdefault(digest, function["code_zip"])
+        if digest not in codes:
+            codes[digest] = function["code_zip"]
+            threading.Thread(target=lambda_runtime.prepare, args=(state, codes[digest]), daemon=True).start()
+        function["code_zip"] = codes[digest]
         return created
 
     return wrapped

@@ -36,4 +36,4 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet) -> None:
     ec2_describe.install()
     security_groups.install(fleet)
     ssm_commands.install(fleet)
-    cloudformation.install()
+    cloudformation.install(state)

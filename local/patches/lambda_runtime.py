@@ -13,18 +13,17 @@ import json
 import logging
 import os
 import queue
-import subprocess
-import sys
 import threading
 import time
 import zipfile
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import boto3
 
 from local.patches.credentials import role_session
+from local.patches.lambda_fork import ForkedProcess, ForkServer
 from local.patches.upstream import lambda_runtime, lambda_svc
 from local.state import MARKER, StateDir
 
@@ -38,6 +37,8 @@ SPAWN_SECONDS = 60
 _execute_warm = lambda_svc._execute_function_warm
 _errors = threading.local()
 _unpack_lock = threading.Lock()
+_server_lock = threading.Lock()
+_servers: dict[Path, ForkServer] = {}
 
 
 def install(state: StateDir, endpoint: str) -> None:
@@ -49,21 +50,13 @@ def install(state: StateDir, endpoint: str) -> None:
     class Worker(base):  # type: ignore[misc] # the emulator's class is untyped; its pool reads its attributes
         """A warm process of one function; the emulator's pool calls it."""
 
-        _proc: subprocess.Popen[str] | None
+        _proc: ForkedProcess | None
 
         def _spawn(self) -> None:
             code = _unpacked(state, self.code_zip)
             state.logs.joinpath("lambda").mkdir(parents=True, exist_ok=True)
-            process = subprocess.Popen(
-                [sys.executable, "-S", "-E", str(WORKER), str(code), str(runtime), self.config["Handler"]],
-                cwd=code,
-                env=_environment(self.config, state, code, endpoint),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                bufsize=1,
-                start_new_session=True,
+            process = _server(state, runtime, code).start(
+                self.config["Handler"], _environment(self.config, state, code, endpoint)
             )
             self._proc = process
             self._stderr_queue: queue.Queue[str] = queue.Queue()
@@ -76,7 +69,7 @@ def install(state: StateDir, endpoint: str) -> None:
             self._start_time = time.time()
 
         def _read_stderr(self) -> None:
-            stderr = self._stream("stderr")
+            stderr = self._process().stderr
             with self._log.open("a") as target:
                 for line in stderr:
                     self._stderr_queue.put(line.rstrip("\n"))
@@ -98,8 +91,7 @@ def install(state: StateDir, endpoint: str) -> None:
                     "seconds": timeout,
                     "traceId": options.get("trace_id"),
                 }
-                self._stream("stdin").write(json.dumps(request) + "\n")
-                self._stream("stdin").flush()
+                self._process().stdin.write(json.dumps(request) + "\n")
                 answer = self._read(timeout)
                 if answer is None and self._proc is not None and self._proc.poll() is None:
                     self._end()
@@ -114,15 +106,14 @@ def install(state: StateDir, endpoint: str) -> None:
                 answer["log"] = self._drain_stderr()
                 return answer
 
-        def _stream(self, name: str) -> IO[str]:
-            stream: IO[str] | None = getattr(self._proc, name)
-            if stream is None:
-                raise BrokenPipeError(f"{self.func_name}: no {name}")
-            return stream
+        def _process(self) -> ForkedProcess:
+            if self._proc is None:
+                raise BrokenPipeError(f"{self.func_name} has no process")
+            return self._proc
 
         def _read(self, seconds: float) -> dict[str, Any] | None:
             box: list[str] = []
-            stdout = self._stream("stdout")
+            stdout = self._process().stdout
             reader = threading.Thread(target=lambda: box.append(stdout.readline()), daemon=True)
             reader.start()
             reader.join(seconds)
@@ -201,6 +192,18 @@ def _environment(config: dict[str, Any], state: StateDir, code: Path, endpoint: 
         "AWS_SESSION_TOKEN": keys["Token"],
         MARKER: str(state.root),
     }
+
+
+def prepare(state: StateDir, code_zip: bytes) -> None:
+    """Unpack an asset and start its fork server ahead of the first invocation."""
+    _server(state, _runtime_packages(state), _unpacked(state, code_zip))
+
+
+def _server(state: StateDir, runtime: Path, code: Path) -> ForkServer:
+    with _server_lock:
+        if code not in _servers:
+            _servers[code] = ForkServer(state, code, runtime)
+        return _servers[code]
 
 
 def _unpacked(state: StateDir, code_zip: bytes) -> Path:

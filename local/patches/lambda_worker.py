@@ -1,15 +1,28 @@
-"""Runs inside a function's process: `python -S -E lambda_worker.py CODE RUNTIME HANDLER`; one JSON line per invocation.
+"""Makes function processes: `python -S -E lambda_worker.py SOCKET_FD CODE RUNTIME`, one per asset.
 
-No other module of the project is imported here: the function must find only what the real runtime has.
+The packages that all functions share are imported once; each request on the socket forks a process that imports its handler and answers one JSON line per invocation.
+No other module of the project is imported here: a function must find only what the real runtime has.
 """
 
 import importlib
 import json
 import os
+import random
+import socket
 import sys
 import time
 import traceback
 from typing import Any
+
+REQUEST_BYTES = 1 << 18  # a function's environment is 4 KB at most, the rest is paths and keys
+SHARED = (
+    "boto3",
+    "aws_lambda_powertools",
+    "aws_lambda_powertools.utilities.idempotency",
+    "aws_lambda_powertools.utilities.parser",
+    "aws_xray_sdk.core",
+    "jsonschema",
+)
 
 
 class Context:
@@ -33,25 +46,73 @@ class Context:
 
 
 def main() -> None:
+    """Import what is shared, then fork a function's process for each request until the socket closes."""
+    channel = socket.socket(fileno=int(sys.argv[1]))
+    sys.path[0:1] = [sys.argv[2]]
+    sys.path.append(sys.argv[3])
+    for name in SHARED:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            continue  # the asset does without it; a handler that needs it fails in its own process
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(channel, REQUEST_BYTES, 3)
+        if not message:
+            return
+        pid = os.fork()
+        if pid == 0:
+            channel.close()
+            become(json.loads(message), descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        handle = os.pidfd_open(pid)
+        socket.send_fds(channel, [str(pid).encode()], [handle])
+        os.close(handle)
+        while reap():
+            pass
+
+
+def reap() -> bool:
+    """Collect one process that has ended; False when there is none."""
+    try:
+        return os.waitpid(-1, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return False
+
+
+def become(request: dict[str, Any], descriptors: list[int]) -> None:
+    """Turn this process into the function's: own session, environment and streams; never returns."""
+    os.setsid()
+    for number, descriptor in enumerate(descriptors):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    time.tzset()
+    random.seed()
+    try:
+        run(request["handler"])
+    finally:
+        sys.stderr.flush()
+        os._exit(0)
+
+
+def run(handler_name: str) -> None:
     """Import the handler, then answer invocations until standard input closes."""
-    code, runtime, handler_name = sys.argv[1:4]
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    sys.path[0:1] = [code]
-    sys.path.append(runtime)
+    sys.stdout = sys.stderr = os.fdopen(2, "w", buffering=1)
+    module, _, function = handler_name.rpartition(".")
     try:
-        module, _, function = handler_name.rpartition(".")
         handler = getattr(importlib.import_module(module.replace("/", ".")), function)
     except BaseException as error:  # noqa: BLE001 - AWS reports whatever an import raises
         traceback.print_exc()
         failed = "Runtime.ImportModuleError" if isinstance(error, ImportError) else type(error).__name__
-        answers.write(
-            json.dumps({"status": "error", "error": f"Unable to import {module}: {error}", "errorType": failed}) + "\n"
-        )
+        message = f"Unable to import module '{module}': {error}"
+        answers.write(json.dumps({"status": "error", "error": message, "errorType": failed}) + "\n")
         return
     answers.write('{"status": "ready"}\n')
-    for line in sys.stdin:
+    for line in os.fdopen(0):
         answers.write(answer(handler, json.loads(line)) + "\n")
 
 

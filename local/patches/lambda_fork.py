@@ -1,0 +1,94 @@
+"""The emulator's side of `lambda_worker.py`: one fork server per asset, and the processes it makes."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import IO
+
+from local.state import MARKER, StateDir
+
+WORKER = Path(__file__).with_name("lambda_worker.py")
+
+
+class ForkedProcess:
+    """A function's process: the part of `subprocess.Popen` that the emulator's pool uses."""
+
+    def __init__(self, pid: int, handle: int, stdin: IO[str], stdout: IO[str], stderr: IO[str]) -> None:
+        self.pid = pid
+        self.stdin = stdin
+        self.stdout = stdout
+        self.stderr = stderr
+        self._handle = handle
+
+    def __del__(self) -> None:
+        os.close(self._handle)
+
+    def poll(self) -> int | None:
+        """0 once the process has ended, else None."""
+        return 0 if select.select([self._handle], [], [], 0)[0] else None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end. Raises subprocess.TimeoutExpired."""
+        if not select.select([self._handle], [], [], timeout)[0]:
+            raise subprocess.TimeoutExpired("function", timeout or 0)
+        return 0
+
+    def terminate(self) -> None:
+        """SIGTERM."""
+        self._signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: int) -> None:
+        if self.poll() is None:
+            signal.pidfd_send_signal(self._handle, number)
+
+
+class ForkServer:
+    """Makes the processes of all functions that share one asset."""
+
+    def __init__(self, state: StateDir, code: Path, runtime: Path) -> None:
+        self._lock = threading.Lock()
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            subprocess.Popen(
+                [sys.executable, "-S", "-E", str(WORKER), str(theirs.fileno()), str(code), str(runtime)],
+                cwd=code,
+                # LAMBDA_TASK_ROOT: the X-Ray library looks for it when it is imported.
+                env={"PATH": "/usr/bin:/bin", "LAMBDA_TASK_ROOT": str(code), MARKER: str(state.root)},
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+
+    def start(self, handler: str, environment: dict[str, str]) -> ForkedProcess:
+        """A new process that has `handler`. Raises OSError when the server has ended."""
+        request = json.dumps({"handler": handler, "environment": environment}).encode()
+        pipes = [os.pipe() for _ in range(3)]
+        theirs = [pipes[0][0], pipes[1][1], pipes[2][1]]
+        try:
+            with self._lock:
+                socket.send_fds(self._channel, [request], theirs)
+                pid, handles, _, _ = socket.recv_fds(self._channel, 64, 1)
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
+        if not pid:
+            raise BrokenPipeError("the fork server has ended; see emulator.log")
+        return ForkedProcess(
+            int(pid),
+            handles[0],
+            os.fdopen(pipes[0][1], "w", buffering=1),
+            os.fdopen(pipes[1][0]),
+            os.fdopen(pipes[2][0], errors="replace"),
+        )
