@@ -9,7 +9,7 @@ RUN := $(UV) run --frozen --no-sync
 CRATE := relay-ami/relay
 DAEMON := relay-ami/dist/x86_64/cpt-relay
 DAEMON_SOURCES := $(shell find $(CRATE)/src $(CRATE)/.cargo $(CRATE)/Cargo.toml $(CRATE)/Cargo.lock -type f 2>/dev/null)
-SYNTH_SOURCES := $(shell find infra statemachine lambdas -type f -not -name "*.pyc" 2>/dev/null) cdk.json package-lock.json
+SYNTH_SOURCES := $(shell find infra statemachine lambdas contracts -type f -not -name "*.pyc" 2>/dev/null) cdk.json package-lock.json
 ARGS ?=
 
 # Where the operating system keeps its own certificates, uv and cargo should use them too.
