@@ -20,15 +20,14 @@ class DynamoAgentRecords:
     def write_membership(self, transfer_id: str, membership: Membership) -> bool:
         """See AgentRecords."""
         first = membership.version == 1
-        written = self._table.update(
-            {"transferId": transfer_id, "record": "membership"},
-            "SET version = :version, document = :document",
-            "attribute_not_exists(version) OR version = :before" if first else "version = :before",
-            version=membership.version,
-            document=membership.to_json(),
-            before=1 if first else membership.version - 1,
-        )
-        return written is not None
+        item = {
+            "transferId": transfer_id,
+            "record": "membership",
+            "version": membership.version,
+            "document": membership.to_json(),
+        }
+        condition = "attribute_not_exists(version) OR version = :before" if first else "version = :before"
+        return self._table.put(item, condition, before=1 if first else membership.version - 1)
 
     def progress(self, transfer_id: str, side: Side) -> Progress | None:
         """See AgentRecords."""

@@ -49,7 +49,8 @@ class Ec2Compute:
             answer = self._client.run_instances(**self._run_arguments(request))
         except ClientError as error:
             raise LaunchError(error.response["Error"]["Code"], error.response["Error"]["Message"]) from error
-        return sorted((_instance(item) for item in answer["Instances"]), key=lambda instance: instance.instance_id)
+        # In order of launch, whatever the order of the answer: a repeated call must name the same slots.
+        return [_instance(item) for item in sorted(answer["Instances"], key=lambda item: item.get("AmiLaunchIndex", 0))]
 
     def _run_arguments(self, request: LaunchRequest) -> dict[str, Any]:
         interface: dict[str, Any] = {"DeviceIndex": 0, "SubnetId": request.subnet_id, "Groups": [request.group_id]}

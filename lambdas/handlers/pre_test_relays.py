@@ -31,7 +31,10 @@ def pre_test_relays(event: PreTestInput, world: World) -> dict[str, Any]:
     pairs = fleet.pairs(world.nodes.of(transfer_id), "READY")
     if len(pairs) <= record.estimate.chosen_pairs or not record.running:
         return {"ranking": [], "rejected": []}
-    ranking = fleet.rank(_measure(world, record, pairs))
+    measured = _measure(world, record, pairs)
+    if measured is None:
+        return {"ranking": [], "rejected": []}
+    ranking = fleet.rank(measured)
     rejected = fleet.lower_half(ranking, record.estimate.chosen_pairs)
     for pair in pairs:
         _note(world, pair, next(m for m in ranking if m.slot == pair.slot), rejected=pair.slot in rejected)
@@ -46,8 +49,11 @@ def _document(measurement: Measurement) -> dict[str, Any]:
     }
 
 
-def _measure(world: World, record: TransferRecord, pairs: list[Pair]) -> list[Measurement]:
-    """Put the probes into the membership, wait for their results, take them out; no result counts as 0 MB/s."""
+def _measure(world: World, record: TransferRecord, pairs: list[Pair]) -> list[Measurement] | None:
+    """Put the probes into the membership, wait for their results, take them out; no result counts as 0 MB/s.
+
+    None when the transfer was over before all had answered.
+    """
     transfer_id, seconds = record.transfer.transfer_id, world.env.pre_test_seconds
     assert record.paths is not None  # noqa: S101  checked by the caller
     lanes = record.plan.lanes_per_path if record.plan else 1
@@ -59,8 +65,9 @@ def _measure(world: World, record: TransferRecord, pairs: list[Pair]) -> list[Me
         found = world.agents.probe_results(transfer_id)
         results = {r.path_id: r for r in found if wanted.get(r.path_id) == r.generation}
         now = world.transfers.get(transfer_id)
-        over = now is None or not now.running or world.clock.monotonic() >= deadline
-        if over or len(results) == len(wanted):
+        if now is None or not now.running:
+            return None
+        if len(results) == len(wanted) or world.clock.monotonic() >= deadline:
             break
         world.clock.sleep(world.env.poll_seconds)
     membership.change(world, transfer_id, lambda current: current.changed(probes=[]))

@@ -71,6 +71,8 @@ def _observed(model: type[Input], run: Callable[[Input, World], Result]) -> Hand
             logger.warning("failed", extra={"error": type(error).__name__, "decision": type(error).__mro__[1].__name__})
             raise
         metrics.add_metric(name="Completed", unit=MetricUnit.Count, value=1)
+        if isinstance(parsed, BusEvent):
+            logger.info(parsed.detail_type, extra={"result": result})  # nobody else sees what a rule's target returns
         return result.to_document() if isinstance(result, Document) else result
 
     wrapped: Handler = handler

@@ -99,7 +99,7 @@ class MemoryCompute:
         if request.client_token not in self._tokens:
             self._tokens[request.client_token] = self._launch(request)
         self.on_launch()
-        return [self.machines[i].instance for i in sorted(self._tokens[request.client_token])]
+        return [self.machines[i].instance for i in self._tokens[request.client_token]]
 
     def _launch(self, request: LaunchRequest) -> list[str]:
         if code := self.refusals.get(request.instance_type):

@@ -69,3 +69,10 @@ def test_no_more_pairs_than_wanted_are_kept_untested() -> None:
         if node.slot > 2:
             cloud.nodes.move(node, "LOST", ["READY"])
     assert pre_test_relays(PreTestInput(transfer=transfer()), cloud.world) == {"ranking": [], "rejected": []}
+
+
+def test_transfer_that_ends_during_the_test_rejects_nobody() -> None:
+    cloud = ready(1)
+    cloud.clock.at(2, lambda: cloud.transfers.finish("first", {"delivered": {}}))
+    assert pre_test_relays(PreTestInput(transfer=transfer()), cloud.world) == {"ranking": [], "rejected": []}
+    assert set(states(cloud).values()) == {"READY"}
