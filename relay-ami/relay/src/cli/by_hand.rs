@@ -1,6 +1,7 @@
 //! Commands by hand: a directory that both ends see stands in for the control plane.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,17 +53,23 @@ fn scan(options: &Options) -> Result<ExitCode, CliError> {
     // Without a directory only the totals are wanted.
     let scratch = options.control_dir.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("cpt-scan-{}", std::process::id())));
     let control = Directory::open(&scratch, RANGE_SIZE, None).map_err(failed)?;
-    let survey = scan::source(&options.paths, &control, "").map_err(failed);
+    let survey = scan::source(&absolute(&options.paths)?, &control, "").map_err(failed);
     if options.control_dir.is_none() {
         let _ = std::fs::remove_dir_all(&scratch);
     }
     print_json(&survey?)
 }
 
+/// From where the command was called; a trailing slash keeps its meaning.
+fn absolute(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
+    let here = std::env::current_dir().map_err(|error| CliError::failed("WorkingDirectory", error))?;
+    Ok(paths.iter().map(|path| here.join(path)).collect())
+}
+
 fn plan(options: &Options) -> Result<ExitCode, CliError> {
     let control = open(options)?;
     control.clear().map_err(failed)?;
-    let survey = scan::source(&options.paths, &control, "").map_err(failed)?;
+    let survey = scan::source(&absolute(&options.paths)?, &control, "").map_err(failed)?;
     if let crate::documents::survey::Survey::Source { problems, problem_count, .. } = &survey
         && *problem_count > 0
     {

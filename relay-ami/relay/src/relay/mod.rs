@@ -27,22 +27,22 @@ pub struct Config {
 
 struct Relay {
     config: Config,
-    unauthenticated: AtomicUsize,
-    streams: AtomicUsize,
+    unauthenticated: Arc<AtomicUsize>,
+    streams: Arc<AtomicUsize>,
     moved: AtomicU64,
 }
 
 /// Counts one while it lives.
-struct Counted<'a>(&'a AtomicUsize);
+struct Counted(Arc<AtomicUsize>);
 
-impl<'a> Counted<'a> {
-    fn new(counter: &'a AtomicUsize) -> Self {
+impl Counted {
+    fn new(counter: &Arc<AtomicUsize>) -> Self {
         counter.fetch_add(1, Ordering::SeqCst);
-        Self(counter)
+        Self(Arc::clone(counter))
     }
 }
 
-impl Drop for Counted<'_> {
+impl Drop for Counted {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
@@ -50,7 +50,7 @@ impl Drop for Counted<'_> {
 
 /// Serves until idle for too long or told to stop; then lets streams end within the deadline.
 pub fn run(config: Config, listeners: &[TcpListener], stop: &Stop) -> io::Result<()> {
-    let relay = Arc::new(Relay { config, unauthenticated: AtomicUsize::new(0), streams: AtomicUsize::new(0), moved: AtomicU64::new(0) });
+    let relay = Arc::new(Relay { config, unauthenticated: Arc::default(), streams: Arc::default(), moved: AtomicU64::new(0) });
     let mut busy_at = Instant::now();
     while !stop.is_requested() {
         match stop.accept(listeners, Duration::from_secs(1)) {
@@ -59,8 +59,9 @@ pub fn run(config: Config, listeners: &[TcpListener], stop: &Stop) -> io::Result
                 drop(socket);
             }
             Ok(Some(socket)) => {
-                let relay = Arc::clone(&relay);
-                crate::thread::spawn("stream", move || stream::serve(&relay, socket))?;
+                // Counted here: a thread that has not begun yet must count too.
+                let (relay, counted) = (Arc::clone(&relay), Counted::new(&relay.unauthenticated));
+                crate::thread::spawn("stream", move || stream::serve(&relay, counted, socket))?;
             }
             Ok(None) => {}
             Err(error) => {

@@ -26,12 +26,10 @@ enum StreamError {
     Io(#[from] io::Error),
 }
 
-pub fn serve(relay: &Relay, mut socket: TcpStream) {
+pub fn serve(relay: &Relay, unauthenticated: Counted, mut socket: TcpStream) {
     let peer = socket.peer_addr().map_or_else(|_| "gone".to_owned(), |peer| peer.to_string());
-    let action = {
-        let _counted = Counted::new(&relay.unauthenticated);
-        authenticate(relay, &mut socket)
-    };
+    let action = authenticate(relay, &mut socket);
+    drop(unauthenticated);
     let result = action.and_then(|action| {
         let _counted = Counted::new(&relay.streams);
         tracing::info!(peer, ?action, "stream begins");

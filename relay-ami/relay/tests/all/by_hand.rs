@@ -1,0 +1,150 @@
+//! The program itself, as a person or an SSM script calls it.
+
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::harness::{noise, wait_for};
+
+fn program(directory: &Path, arguments: &[&str]) -> Command {
+    // At run time: sh, which `rustc-static` runs in, drops variables with a '-' in their names.
+    let mut command = Command::new(std::env::var_os("CARGO_BIN_EXE_cpt-relay").expect("cargo sets it"));
+    command.current_dir(directory).args(arguments).env_remove("CPT_RATE_LIMITS").stdin(Stdio::null());
+    command
+}
+
+fn run(directory: &Path, arguments: &[&str]) -> Output {
+    program(directory, arguments).output().unwrap()
+}
+
+fn start(directory: &Path, arguments: &[&str]) -> Child {
+    program(directory, arguments).stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn last_line(output: &Output) -> Value {
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    let line = text.lines().last().unwrap_or_else(|| panic!("no output; errors: {}", String::from_utf8_lossy(&output.stderr)));
+    serde_json::from_str(line).unwrap()
+}
+
+fn ended(mut child: Child) -> Option<i32> {
+    wait_for("exit", || child.try_wait().unwrap()).code()
+}
+
+#[test]
+fn a_transfer_through_a_pair_by_hand() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    std::fs::create_dir(here.join("source")).unwrap();
+    std::fs::write(here.join("source/file"), noise(9, 3 << 20)).unwrap();
+    assert_eq!(last_line(&run(here, &["plan", "--control-dir", "control", "--chunk-mib", "1", "source/"]))["chunks"], 3);
+    let receiver =
+        start(here, &["receive", "--control-dir", "control", "--listen", "127.0.0.1:0", "--ready", "receive.ready", "destination"]);
+    assert_eq!(last_line(&run(here, &["await-ready", "receive.ready"]))["role"], "receive");
+    let relays: Vec<(Child, String)> = ["near", "far"]
+        .into_iter()
+        .map(|name| {
+            let ready = format!("{name}.ready");
+            let relay = ["relay", "--control-dir", "control", "--listen", "127.0.0.1:0", "--ready", &ready];
+            (start(here, &relay), ready)
+        })
+        .collect();
+    // The relays learn the sender's key when it starts, the sender their addresses when it is told.
+    let key = start(here, &["send", "--control-dir", "control", "--ready", "send.ready"]);
+    let address = |ready: &str| last_line(&run(here, &["await-ready", ready]))["address"].as_str().unwrap().to_owned();
+    let (near, far) = (address(&relays[0].1), address(&relays[1].1));
+    let receiver_address = address("receive.ready");
+    let hop = |node: &str, address: &str| format!(r#"{{"nodeId":"{node}","address":"{address}"}}"#);
+    let path = format!(
+        r#"{{"pathId":"pair-0","generation":0,"hops":[{},{}],"receiver":"{receiver_address}","lanes":1}}"#,
+        hop("near", &near),
+        hop("far", &far)
+    );
+    let membership = format!(r#"{{"schemaVersion":1,"version":0,"paths":[{path}],"probes":[]}}"#);
+    std::fs::write(here.join("control/records/membership.json"), membership).unwrap();
+    assert_eq!((ended(key), ended(receiver)), (Some(0), Some(0)));
+    assert_eq!(std::fs::read(here.join("destination/file")).unwrap(), noise(9, 3 << 20));
+    for (relay, _) in relays {
+        let id = rustix::process::Pid::from_child(&relay);
+        rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+        assert_eq!(ended(relay), Some(0), "a relay ends on SIGTERM");
+    }
+    let events = std::fs::read_to_string(here.join("control/events.ndjson")).unwrap();
+    assert!(events.contains(r#""type":"Transfer Delivered""#), "{events}");
+}
+
+#[test]
+fn a_failed_transfer_says_which_file_and_why() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    std::fs::create_dir(here.join("source")).unwrap();
+    std::fs::write(here.join("source/gone soon"), b"x").unwrap();
+    run(here, &["plan", "--control-dir", "control", "source"]);
+    std::fs::remove_file(here.join("source/gone soon")).unwrap();
+    let receiver = start(here, &["receive", "--control-dir", "control", "--listen", "127.0.0.1:0", "destination"]);
+    let sent = run(here, &["send", "--control-dir", "control", "--direct", "--attempts", "1"]);
+    assert_eq!((sent.status.code(), ended(receiver)), (Some(1), Some(0)));
+    let errors = String::from_utf8(sent.stderr).unwrap();
+    assert!(errors.contains("ChunksFailed: 1 chunks failed") && errors.contains("(source/gone%20soon)"), "{errors}");
+    let events = std::fs::read_to_string(here.join("control/events.ndjson")).unwrap();
+    assert!(events.contains(r#""error":"ChunksFailed""#) && events.contains("source-changed"), "{events}");
+}
+
+#[test]
+fn a_survey_counts_and_names_problems() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    std::fs::create_dir_all(here.join("tree/below")).unwrap();
+    std::fs::write(here.join("tree/file"), b"12345").unwrap();
+    std::os::unix::fs::symlink("file", here.join("tree/link")).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, here.join("tree/pipe"), rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    let survey = last_line(&run(here, &["scan", "tree", "no such"]));
+    for (name, value) in [("files", 1), ("directories", 2), ("symlinks", 1), ("skipped", 1), ("bytes", 5), ("problemCount", 1)] {
+        assert_eq!(survey[name], value, "{name} in {survey}");
+    }
+    assert_eq!(survey["problems"][0]["path"], format!("{}/no%20such", here.canonicalize().unwrap().display()));
+    let command = format!(
+        r#"{{"schemaVersion":1,"role":"scan","transferId":"t","side":"destination","path":"{}/not/yet"}}"#,
+        here.canonicalize().unwrap().display()
+    );
+    std::fs::write(here.join("command.json"), command).unwrap();
+    let survey = last_line(&run(here, &["scan", "--command", "command.json"]));
+    assert!(survey["freeBytes"].as_u64().unwrap() > 0 && survey["problemCount"] == 0, "{survey}");
+}
+
+#[test]
+fn probes_meet_or_say_why_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let alone = run(here, &["probe", "--connect", &free, "--seconds", "0.3"]);
+    assert_eq!(alone.status.code(), Some(1));
+    assert!(last_line(&alone)["error"].as_str().unwrap().contains("refused"), "{}", last_line(&alone));
+    let listener =
+        program(here, &["probe", "--listen", &free, "--seconds", "20"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let connected = run(here, &["probe", "--connect", &free, "--seconds", "20"]);
+    assert_eq!((connected.status.code(), &last_line(&connected)["reachable"]), (Some(0), &Value::Bool(true)));
+    let listened = listener.wait_with_output().unwrap();
+    assert_eq!((listened.status.code(), &last_line(&listened)["reachable"]), (Some(0), &Value::Bool(true)));
+    let nobody = run(here, &["probe", "--listen", &free, "--seconds", "0.1"]);
+    assert_eq!(nobody.status.code(), Some(1));
+    assert!(last_line(&nobody)["error"].as_str().unwrap().contains("nobody connected"));
+}
+
+#[test]
+fn a_wrong_call_names_what_is_wrong() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let errors = |arguments: &[&str]| {
+        let output = run(here, arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(errors(&["fly"]).contains("fly"));
+    assert!(errors(&["send", "--lanes", "0", "--control-dir", "x"]).contains("--lanes is \"0\""));
+    std::fs::write(here.join("command.json"), r#"{"schemaVersion":1,"role":"relay","transferId":"t"}"#).unwrap();
+    assert!(errors(&["relay", "--command", "command.json"]).contains("nodeId"));
+    let late = run(here, &["await-ready", "no such", "--seconds", "0"]);
+    assert_eq!(late.status.code(), Some(1));
+}

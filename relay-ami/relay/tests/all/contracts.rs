@@ -1,0 +1,62 @@
+//! The golden examples of `contracts/`: good ones are read, bad ones refused.
+
+use std::path::{Path, PathBuf};
+
+use cpt_relay::documents::chunk::Chunk;
+use cpt_relay::documents::command::Command;
+use cpt_relay::documents::entry::{ListingEntry, Segment};
+use cpt_relay::documents::membership::Membership;
+use cpt_relay::documents::plan::TransferPlan;
+
+type Judge = fn(&[u8]) -> Result<(), String>;
+
+const JUDGES: [(&str, Judge); 6] = [
+    ("relay-command", |text| Command::parse(text).map(drop)),
+    ("membership", |text| Membership::parse(text).map(drop)),
+    ("transfer-plan", |text| TransferPlan::parse(text).map(drop)),
+    ("segment", |text| Segment::parse(text).map(drop)),
+    ("listing-entry", |text| ListingEntry::parse(text).map(drop)),
+    ("chunk", |text| Chunk::parse(text).map(drop)),
+];
+
+fn examples(verdict: &str, contract: &str) -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts/examples").join(verdict).join(contract);
+    let entries = std::fs::read_dir(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn good_examples_are_read() {
+    for (contract, judge) in JUDGES {
+        let files = examples("good", contract);
+        assert!(!files.is_empty(), "no good example of {contract}");
+        for file in files {
+            judge(&std::fs::read(&file).unwrap()).unwrap_or_else(|why| panic!("{}: {why}", file.display()));
+        }
+    }
+}
+
+#[test]
+fn bad_examples_are_refused() {
+    for (contract, judge) in JUDGES {
+        let files = examples("bad", contract);
+        assert!(!files.is_empty(), "no bad example of {contract}");
+        for file in files {
+            assert!(judge(&std::fs::read(&file).unwrap()).is_err(), "{} was read", file.display());
+        }
+    }
+}
+
+#[test]
+fn a_refusal_names_the_field_and_the_value() {
+    let refusal = |text: &str| Command::parse(text.as_bytes()).unwrap_err();
+    assert!(
+        refusal(r#"{"schemaVersion":2,"role":"scan","side":"destination","transferId":"t","path":"/x"}"#).contains("schemaVersion is 2")
+    );
+    assert!(refusal(r#"{"schemaVersion":1,"role":"fly"}"#).contains("fly"));
+    let probe = r#"{"schemaVersion":1,"role":"probe","mode":"connect","transferId":"t","address":"here:1","seconds":1}"#;
+    assert!(refusal(probe).contains("here:1"), "{}", refusal(probe));
+    assert!(refusal(r#"{"schemaVersion":1,"role":"scan","side":"destination","transferId":"t","path":"x/y"}"#).contains("absolute"));
+}

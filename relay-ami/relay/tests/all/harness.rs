@@ -1,0 +1,227 @@
+//! A transfer in one process: sender, receiver and relays as threads, a directory as the control plane.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use cpt_relay::control::directory::Directory;
+use cpt_relay::control::{Control, KeyRecord, Side};
+use cpt_relay::documents::chunk::Chunk;
+use cpt_relay::documents::membership::{self, Hop, Membership, Probe};
+use cpt_relay::documents::plan::TransferPlan;
+use cpt_relay::documents::text::{Address, PathId, SchemaVersion1, TransferId};
+use cpt_relay::rate::RateRules;
+use cpt_relay::route::Router;
+use cpt_relay::secure::keys::{Identity, generate_route_key, route_public};
+use cpt_relay::stop::Stop;
+use cpt_relay::{net, peer, plan, receive, relay, scan, send};
+use serde_json::Value;
+
+/// Longest wait for anything: a hang shall fail, a slow machine shall not.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub struct Transfer {
+    pub directory: tempfile::TempDir,
+    pub id: TransferId,
+    pub control: Arc<Directory>,
+    pub plan: TransferPlan,
+    pub router_key: [u8; 32],
+    router: Option<Router>,
+}
+
+pub struct Running<T> {
+    pub stop: Stop,
+    pub address: SocketAddrV4,
+    thread: JoinHandle<T>,
+}
+
+impl<T> Running<T> {
+    pub fn is_finished(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    pub fn join(self) -> T {
+        wait_for("the end of a thread", || self.thread.is_finished().then_some(()));
+        self.thread.join().unwrap()
+    }
+}
+
+impl Transfer {
+    /// Plans what `fill` makes in the source directory. `attempts`: the directory's retry policy, none to leave it to the test.
+    pub fn plan(chunk_size: u64, attempts: Option<u32>, fill: impl FnOnce(&Path)) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let source = directory.path().join("source");
+        std::fs::create_dir(&source).unwrap();
+        fill(&source);
+        let id = TransferId::new("t-1").unwrap();
+        let control = Arc::new(Directory::open(directory.path().join("control"), plan::RANGE_SIZE, attempts).unwrap());
+        let contents = source.join("");
+        let survey = scan::source(&[contents], &*control, "").unwrap();
+        let plan = plan::make(&control, &id, &survey, chunk_size, 2).unwrap();
+        let router = Router { transfer: id.clone(), key: generate_route_key().unwrap() };
+        Self { directory, id, control, plan, router_key: route_public(&router.key), router: Some(router) }
+    }
+
+    pub fn source(&self) -> PathBuf {
+        self.directory.path().join("source")
+    }
+
+    pub fn destination(&self) -> PathBuf {
+        self.directory.path().join("destination")
+    }
+
+    pub fn receive(&self) -> Running<receive::Outcome> {
+        let (listeners, address) = listen();
+        let (identity, stop) = (Identity::generate().unwrap(), Stop::new().unwrap());
+        let key = KeyRecord { epoch: 1, tls_public_key: peer::to_text(identity.public()), route_public_key: None, address: None };
+        self.control.publish_key(Side::Receiver, &key).unwrap();
+        let config = receive::Config {
+            transfer: self.id.clone(),
+            epoch: 1,
+            destination: self.destination(),
+            plan: self.plan.clone(),
+            prefix: String::new(),
+            rules: RateRules::default(),
+        };
+        let (control, stopped) = (Arc::clone(&self.control), stop.clone());
+        let thread = std::thread::spawn(move || receive::run(config, control, identity, &listeners, &stopped).unwrap());
+        Running { stop, address, thread }
+    }
+
+    pub fn relay(&self) -> Running<()> {
+        self.relay_for(Duration::from_secs(600))
+    }
+
+    pub fn relay_for(&self, idle: Duration) -> Running<()> {
+        let (listeners, address) = listen();
+        let stop = Stop::new().unwrap();
+        let config = relay::Config { transfer: self.id.clone(), route_key: self.router_key, idle, rules: RateRules::default() };
+        let stopped = stop.clone();
+        let thread = std::thread::spawn(move || relay::run(config, &listeners, &stopped).unwrap());
+        Running { stop, address, thread }
+    }
+
+    /// Starts the one sender of this transfer.
+    pub fn send(&mut self, limit_mbps: Option<u64>) -> Running<send::Outcome> {
+        let (identity, stop) = (Identity::generate().unwrap(), Stop::new().unwrap());
+        let key = KeyRecord {
+            epoch: 1,
+            tls_public_key: peer::to_text(identity.public()),
+            route_public_key: Some(peer::to_text(&self.router_key)),
+            address: None,
+        };
+        self.control.publish_key(Side::Sender, &key).unwrap();
+        let config = send::Config {
+            epoch: 1,
+            plan: self.plan.clone(),
+            prefix: String::new(),
+            router: self.router.take().expect("one sender"),
+            identity,
+            rules: RateRules::default(),
+            bandwidth_limit_mbps: limit_mbps,
+        };
+        let (control, stopped) = (Arc::clone(&self.control), stop.clone());
+        let thread = std::thread::spawn(move || send::run(config, control, &stopped).unwrap());
+        Running { stop, address: SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0), thread }
+    }
+
+    pub fn router(&self) -> &Router {
+        self.router.as_ref().expect("before the sender starts")
+    }
+
+    pub fn members(&self, paths: Vec<membership::Path>) {
+        self.members_with_probes(paths, Vec::new());
+    }
+
+    pub fn members_with_probes(&self, paths: Vec<membership::Path>, probes: Vec<Probe>) {
+        self.control.put_membership(&Membership { schema_version: SchemaVersion1, version: 0, paths, probes }).unwrap();
+    }
+
+    pub fn chunks(&self) -> Vec<Chunk> {
+        let numbers: Vec<u64> = (0..self.plan.chunks).collect();
+        self.control.chunks(&numbers).unwrap()
+    }
+
+    pub fn events(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.directory.path().join("control/events.ndjson")).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    pub fn wait_for_event(&self, kind: &str) -> Value {
+        wait_for(kind, || self.events().into_iter().find(|event| event["type"] == kind))
+    }
+
+    pub fn object(&self, key: &str) -> String {
+        std::fs::read_to_string(self.directory.path().join("control").join(key)).unwrap()
+    }
+
+    pub fn record(&self, name: &str) -> Option<Value> {
+        let text = std::fs::read(self.directory.path().join(format!("control/records/{name}.json"))).ok()?;
+        Some(serde_json::from_slice(&text).unwrap())
+    }
+
+    /// Both trees are the same, to the bit, the nanosecond and the permission; nothing else lies at the destination.
+    pub fn assert_same_trees(&self) {
+        assert_eq!(list(&self.source()), list(&self.destination()));
+    }
+}
+
+fn listen() -> (Vec<TcpListener>, SocketAddrV4) {
+    let listeners = net::listen(&[SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)]).unwrap();
+    let SocketAddr::V4(address) = listeners[0].local_addr().unwrap() else { panic!("not IPv4") };
+    (listeners, address)
+}
+
+pub fn path(name: &str, hops: &[SocketAddrV4], receiver: SocketAddrV4) -> membership::Path {
+    let hops = hops.iter().map(|address| Hop { node_id: format!("node-{}", address.port()), address: Address(*address) }).collect();
+    membership::Path { path_id: PathId::new(name).unwrap(), generation: 1, hops, receiver: Address(receiver), lanes: 2 }
+}
+
+/// Polls until there is something; a hang fails with what was waited for.
+pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "no {what} within {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// What an entry is, by its path: mode, mtime, and content or target.
+fn list(root: &Path) -> BTreeMap<Vec<u8>, (u32, i128, Vec<u8>)> {
+    let mut found = BTreeMap::new();
+    let mut stack = vec![root.to_path_buf()];
+    while let Some(directory) = stack.pop() {
+        for entry in std::fs::read_dir(&directory).unwrap() {
+            let path = entry.unwrap().path();
+            let metadata = path.symlink_metadata().unwrap();
+            let content = if metadata.is_symlink() {
+                std::fs::read_link(&path).unwrap().as_os_str().as_bytes().to_vec()
+            } else if metadata.is_file() {
+                std::fs::read(&path).unwrap()
+            } else {
+                stack.push(path.clone());
+                Vec::new()
+            };
+            let mtime = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
+            let name = path.strip_prefix(root).unwrap().as_os_str().as_bytes().to_vec();
+            found.insert(name, (metadata.mode(), mtime, content));
+        }
+    }
+    found
+}
+
+/// Bytes that do not repeat, the same for the same seed.
+pub fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    let mut reader = blake3::Hasher::new_derive_key("cpt test noise").update(&seed.to_le_bytes()).finalize_xof();
+    reader.fill(&mut bytes);
+    bytes
+}

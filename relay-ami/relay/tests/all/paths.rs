@@ -1,0 +1,88 @@
+//! Membership: paths come, go, are replaced and measured while data flows.
+
+use cpt_relay::documents::chunk::ChunkState;
+use cpt_relay::documents::membership::Probe;
+use cpt_relay::{receive, send};
+
+use crate::harness::{Transfer, noise, path, wait_for};
+
+const CHUNK: u64 = 64 << 10;
+
+fn two_megabytes(root: &std::path::Path) {
+    std::fs::write(root.join("large"), noise(7, 2_000_000)).unwrap();
+}
+
+fn wait_for_chunk_on(transfer: &Transfer, name: &str) {
+    wait_for(&format!("chunk on {name}"), || {
+        transfer.chunks().iter().any(|item| item.state == ChunkState::Delivered && item.path_id.as_deref() == Some(name)).then_some(())
+    });
+}
+
+#[test]
+fn a_pair_joins_and_the_direct_path_leaves_under_way() {
+    let mut transfer = Transfer::plan(CHUNK, None, two_megabytes);
+    let (receiver, near, far) = (transfer.receive(), transfer.relay(), transfer.relay());
+    let pair = path("pair-0", &[near.address, far.address], receiver.address);
+    transfer.members(vec![path("direct", &[], receiver.address)]);
+    let sender = transfer.send(Some(4));
+    wait_for_chunk_on(&transfer, "direct");
+    transfer.members(vec![pair]);
+    wait_for_chunk_on(&transfer, "pair-0");
+    let outcome = sender.join();
+    assert!(matches!(outcome, send::Outcome::Delivered(_)), "{outcome:?}");
+    assert_eq!(receiver.join(), receive::Outcome::Agreed);
+    transfer.assert_same_trees();
+    assert!(transfer.events().is_empty(), "draining a path is no failure: {:?}", transfer.events());
+}
+
+#[test]
+fn a_dead_relay_is_reported_once_and_its_replacement_goes_on() {
+    let mut transfer = Transfer::plan(CHUNK, Some(5), two_megabytes);
+    let (receiver, near, far) = (transfer.receive(), transfer.relay(), transfer.relay());
+    // Nobody listens there: the relay's instance is gone.
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string().parse().unwrap();
+    transfer.members(vec![path("pair-0", &[near.address, gone], receiver.address)]);
+    let sender = transfer.send(None);
+    let lost = transfer.wait_for_event("Relay Lost");
+    assert_eq!((lost["pathId"].as_str(), lost["nodeId"].as_str()), (Some("pair-0"), Some(&*format!("node-{}", gone.port()))));
+    let mut replaced = path("pair-0", &[near.address, far.address], receiver.address);
+    replaced.generation = 2;
+    transfer.members(vec![replaced]);
+    let outcome = sender.join();
+    assert!(matches!(outcome, send::Outcome::Delivered(_)), "{outcome:?}");
+    receiver.join();
+    transfer.assert_same_trees();
+    assert_eq!(transfer.events().iter().filter(|event| event["type"] == "Relay Lost").count(), 1);
+}
+
+#[test]
+fn a_pre_test_writes_both_rates_for_its_generation_while_data_flows() {
+    let mut transfer = Transfer::plan(CHUNK, None, two_megabytes);
+    let (receiver, near, far) = (transfer.receive(), transfer.relay(), transfer.relay());
+    let pair = path("pair-3", &[near.address, far.address], receiver.address);
+    transfer.members_with_probes(vec![], vec![Probe { path: pair, seconds: 0.4 }]);
+    let sender = transfer.send(None);
+    let result = wait_for("probe result", || transfer.record("probe-pair-3"));
+    assert_eq!(result["generation"], 1);
+    assert!(result["interRegionMBps"].as_f64().unwrap() > 1.0 && result["intraRegionMBps"].as_f64().unwrap() > 1.0, "{result}");
+    assert!(result.get("error").is_none());
+    transfer.members(vec![path("direct", &[], receiver.address)]);
+    assert!(matches!(sender.join(), send::Outcome::Delivered(_)));
+    receiver.join();
+}
+
+#[test]
+fn a_pre_test_of_a_dead_relay_writes_why() {
+    let mut transfer = Transfer::plan(CHUNK, None, two_megabytes);
+    let receiver = transfer.receive();
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string().parse().unwrap();
+    let pair = path("pair-0", &[gone, gone], receiver.address);
+    transfer.members_with_probes(vec![], vec![Probe { path: pair, seconds: 0.4 }]);
+    let sender = transfer.send(None);
+    let result = wait_for("probe result", || transfer.record("probe-pair-0"));
+    assert!(result["error"].as_str().unwrap().contains("refused"), "{result}");
+    sender.stop.request();
+    sender.join();
+    receiver.stop.request();
+    receiver.join();
+}
