@@ -1,4 +1,4 @@
-"""Checks on Lambda functions before they are deployed: what a local run would hide, and AWS would refuse or crash on."""
+"""Checks on Lambda functions before they are deployed: what a local run would hide and AWS would refuse."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def check_function(name: str, properties: dict[str, Any], code: Path) -> None:
     for path, machine in native_libraries(code):
         if machine != architecture:
             raise AssetError(
-                f"function {name}: {path.relative_to(code)} is built for {machine}, the function is declared {architecture}"
+                f"function {name}: {path.relative_to(code)} is built for {machine}, "
+                f"the function is declared {architecture}"
             )
     variables = (properties.get("Environment") or {}).get("Variables", {})
     used = sum(len(key) + len(str(value)) for key, value in variables.items())

@@ -1,4 +1,4 @@
-"""Deploys a cloud assembly (`cdk.out`) through the emulator's CloudFormation: assets first, then each stack in its region."""
+"""Deploys a cloud assembly (`cdk.out`) through the emulator's CloudFormation: assets, then each stack in its region."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def main() -> None:
     logging.basicConfig(
         level=os.environ.get("LOG_LEVEL", "WARNING"), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
-    # It prints each failing component with all its children, a page per failed state; the program's own line says enough.
+    # It prints each failing component with all its children, a page per failed state; the program's line says enough.
     logging.getLogger("moto.stepfunctions.parser.asl.component.eval_component").setLevel(logging.CRITICAL)
     try:
         listener = listen(config.port)

@@ -1,4 +1,4 @@
-"""Carries connections from sockets in other namespaces to the API: an instance reaches the endpoint without any route to the machine."""
+"""Carries connections from sockets in other namespaces to the API: no instance needs a route to the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Instances as network namespaces: root only. Caps are htb classes, security groups are nftables rulesets, both in the kernel.
+"""Instances as network namespaces: root only. Caps are htb classes, security groups are nftables rulesets, both in the
+kernel.
 
 All namespaces of a cloud hang on a bridge in a namespace of their own: nothing is added to the machine's own network.
 """

@@ -11,7 +11,8 @@ QUANTUM = 60_000  # bytes a class may send in its turn; htb's own choice warns a
 
 
 def link_commands(caps: Caps, device: str, side: str, own_ranges: Sequence[str]) -> list[list[str]]:
-    """Arguments for `tc`: one cap for addresses of the own region (`own_ranges`), one for all others, both below their sum's cap.
+    """Arguments for `tc`: one cap for addresses of the own region (`own_ranges`), one for all others, both below their
+    sum's cap.
 
     `side` is "dst" on the VM's own device, "src" on the bridge's. MB/s are 10⁶ bytes; tc's "bps" are bytes per second.
     """
@@ -34,7 +35,7 @@ def link_commands(caps: Caps, device: str, side: str, own_ranges: Sequence[str])
 
 
 def _class(device: str, parent: str, class_id: str, rate: float, ceil: float) -> list[str]:
-    # A burst of 10 ms at the cap: less throttles below it on a busy machine, more shows as a jump in short measurements.
+    # A burst of 10 ms at the cap: less throttles below it on a busy machine, more shows in short measurements.
     burst = max(int(ceil * 1e6 * 0.01), 64_000)
     limits = ["rate", _rate(rate), "ceil", _rate(ceil), "burst", str(burst), "cburst", str(burst)]
     return [

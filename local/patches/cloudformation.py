@@ -1,8 +1,9 @@
 """Resource types that the emulator's CloudFormation refuses.
 
-AWS creates AWS::SSM::Document and AWS::EC2::SecurityGroupIngress / -Egress; the emulator answers "Unsupported resource type".
-AWS gives a function its dead-letter queue; the emulator drops this property of AWS::Lambda::Function, and keeps a copy of the code for each
-function, also where all share one asset.
+AWS creates AWS::SSM::Document and AWS::EC2::SecurityGroupIngress / -Egress; the emulator answers "Unsupported resource
+type".
+AWS gives a function its dead-letter queue; the emulator drops this property of AWS::Lambda::Function, and keeps a copy
+of the code for each function, also where all share one asset.
 """
 
 from __future__ import annotations

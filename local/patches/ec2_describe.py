@@ -1,7 +1,7 @@
 """What EC2 tells about instances.
 
-AWS: DescribeInstances knows many filters and refuses unknown ones; a new instance may not be found for a moment; a pending one has no public address; spot
-instances say so; descriptions carry interfaces.
+AWS: DescribeInstances knows many filters and refuses unknown ones; a new instance may not be found for a moment; a
+pending one has no public address; spot instances say so; descriptions carry interfaces.
 Emulator: ignores filters it does not know (and so returns everything), and leaves these fields out.
 """
 

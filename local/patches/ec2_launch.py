@@ -1,8 +1,10 @@
 """RunInstances and TerminateInstances with instances behind them.
 
-AWS: RunInstances takes a launch template by name or id, answers the same reservation to the same ClientToken, refuses images, subnets, groups and profiles
-that do not exist, and returns `pending` instances that become `running` later; terminated ones pass through `shutting-down`.
-Emulator: ignores launch templates, tokens, network interfaces and market options, accepts any id, and every instance is `running` at once with nothing behind it.
+AWS: RunInstances takes a launch template by name or id, answers the same reservation to the same ClientToken, refuses
+images, subnets, groups and profiles that do not exist, and returns `pending` instances that become `running` later;
+terminated ones pass through `shutting-down`.
+Emulator: ignores launch templates, tokens, network interfaces and market options, accepts any id, and every instance is
+`running` at once with nothing behind it.
 """
 
 from __future__ import annotations

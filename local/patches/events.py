@@ -1,9 +1,11 @@
 """Events between regions, and events of EC2.
 
-AWS: a rule may name an event bus of another region as target (with a role); the event arrives there with the region it came from. Lambda targets are invoked
-asynchronously, with Lambda's own retries and failure destination; an event that cannot be handed over goes to the target's dead-letter queue.
-EC2 and SSM put events on the default bus of their own region.
-Emulator: looks for the bus in the rule's region and drops the event; invokes Lambda once, without retries; has no dead-letter queues; EC2 and SSM put nothing.
+AWS: a rule may name an event bus of another region as target (with a role); the event arrives there with the region it
+came from. Lambda targets are invoked asynchronously, with Lambda's own retries and failure destination; an event that
+cannot be handed over goes to the target's dead-letter queue. EC2 and SSM put events on the default bus of their own
+region.
+Emulator: looks for the bus in the rule's region and drops the event; invokes Lambda once, without retries; has no
+dead-letter queues; EC2 and SSM put nothing.
 """
 
 from __future__ import annotations

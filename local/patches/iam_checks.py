@@ -1,7 +1,8 @@
 """Permissions per resource, where one call touches several.
 
-AWS authorises RunInstances on the instance, volume, interface, image, subnet, groups and template, each with its own condition keys, CreateTags for the tags it sets and
-PassRole for the role it hands over; rules on group and rule; SendCommand on document and instances with their tags; and a bucket policy sees calls as made over TLS.
+AWS authorises RunInstances on the instance, volume, interface, image, subnet, groups and template, each with its own
+condition keys, CreateTags for the tags it sets and PassRole for the role it hands over; rules on group and rule;
+SendCommand on document and instances with their tags; and a bucket policy sees calls as made over TLS.
 Emulator: checks one resource per call, with request tags only, and takes its plain endpoint for an insecure channel.
 """
 

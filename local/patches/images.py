@@ -1,6 +1,7 @@
 """Amazon Linux images and their public parameters.
 
-AWS: `/aws/service/ami-amazon-linux-latest/…` names the current image of each region, for each architecture; launch templates refer to it with `resolve:ssm:`.
+AWS: `/aws/service/ami-amazon-linux-latest/…` names the current image of each region, for each architecture; launch
+templates refer to it with `resolve:ssm:`.
 Emulator: has a made-up image list, no public parameters for images, and does not resolve.
 """
 

@@ -1,6 +1,7 @@
 """DescribeInstanceTypes with network figures.
 
-AWS: each type has its vCPUs, memory, architecture, and baseline and peak bandwidth of its network card, by which transfers are estimated.
+AWS: each type has its vCPUs, memory, architecture, and baseline and peak bandwidth of its network card, by which
+transfers are estimated.
 Emulator: says 8 vCPU, x86 and no bandwidth figures for most types, and accepts any name.
 """
 

@@ -1,8 +1,9 @@
 """JSONata in state machines.
 
-AWS evaluates JSONata with the state's variables bound. The ASL engine writes every variable as text in front of the expression, strings without escaping (a quote in
-an error's cause breaks the expression), and expects a Java library to evaluate it. Here variables travel as JSON between two control characters and are bound as values;
-the evaluator is jsonata-python.
+AWS evaluates JSONata with the state's variables bound. The ASL engine writes every variable as text in front of the
+expression, strings without escaping (a quote in an error's cause breaks the expression), and expects a Java library to
+evaluate it. Here variables travel as JSON between two control characters and are bound as values; the evaluator is
+jsonata-python.
 """
 
 from __future__ import annotations

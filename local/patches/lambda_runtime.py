@@ -1,9 +1,11 @@
 """Lambda functions in real processes.
 
-AWS: a function sees its own asset, the runtime's boto3 and nothing else; its environment holds its variables and its role's keys; an error carries the exception's class as
-`errorType` and leaves the environment warm; a timeout ends it with `Sandbox.Timedout`; a result above 6 MB is refused.
-Emulator: unpacks the asset anew for each process, hands over its whole environment and site-packages (a dependency that was not bundled goes unnoticed), calls every error
-`Runtime.HandlerError`, ends the process after an error, and waits 50 ms for logs after every call.
+AWS: a function sees its own asset, the runtime's boto3 and nothing else; its environment holds its variables and its
+role's keys; an error carries the exception's class as `errorType` and leaves the environment warm; a timeout ends it
+with `Sandbox.Timedout`; a result above 6 MB is refused.
+Emulator: unpacks the asset anew for each process, hands over its whole environment and site-packages (a dependency that
+was not bundled goes unnoticed), calls every error `Runtime.HandlerError`, ends the process after an error, and waits 50
+ms for logs after every call.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Distance of the APIs.
 
-A call to another region's endpoint takes a round trip that a local run hides (about 0.13 s between Oregon and Ireland), and Run Command takes a while
-to reach an agent. The emulator answers at once; the configured times are added before the call is served.
+A call to another region's endpoint takes a round trip that a local run hides (about 0.13 s between Oregon and Ireland),
+and Run Command takes a while to reach an agent. The emulator answers at once; the configured times are added before the
+call is served.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Security-group rules that count.
 
-AWS: rules decide which packets arrive; a rule that exists is refused with InvalidPermission.Duplicate, one that does not exist cannot be revoked
-(InvalidPermission.NotFound), and a group holds 60 rules each way.
-Emulator: keeps the rules as records, accepts duplicates and unknown ones. Here each change is compiled to the firewall of the instances that carry the group.
+AWS: rules decide which packets arrive; a rule that exists is refused with InvalidPermission.Duplicate, one that does
+not exist cannot be revoked (InvalidPermission.NotFound), and a group holds 60 rules each way.
+Emulator: keeps the rules as records, accepts duplicates and unknown ones. Here each change is compiled to the firewall
+of the instances that carry the group.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Run Command on real instances.
 
-AWS: a command goes to instances that are registered (`InvalidInstanceId` before), runs as root, is killed as a process group at its executionTimeout, keeps 24 000
-characters of each output, passes Pending → InProgress → Success | Failed | TimedOut, and puts an event on each change; GetCommandInvocation may not find a
-command it has just accepted.
-Emulator: takes every known instance as registered, ignores timeouts, keeps all output, puts no events, lists no invocations.
+AWS: a command goes to instances that are registered (`InvalidInstanceId` before), runs as root, is killed as a process
+group at its executionTimeout, keeps 24 000 characters of each output, passes Pending → InProgress → Success | Failed |
+TimedOut, and puts an event on each change; GetCommandInvocation may not find a command it has just accepted.
+Emulator: takes every known instance as registered, ignores timeouts, keeps all output, puts no events, lists no
+invocations.
 """
 
 from __future__ import annotations
@@ -40,12 +41,7 @@ class RunCommand:
         self._fleet = fleet
         self._commands = scoped_dict()
         self.actions = {
-            "CreateDocument": lambda data: {"DocumentDescription": ssm_documents.create(data)},
-            "UpdateDocument": lambda data: {"DocumentDescription": ssm_documents.update(data)},
-            "DescribeDocument": lambda data: {"Document": ssm_documents.describe(data["Name"])},
-            "GetDocument": self._get_document,
-            "ListDocuments": self._list_documents,
-            "DeleteDocument": self._delete_document,
+            **ssm_documents.ACTIONS,
             "SendCommand": self._send,
             "GetCommandInvocation": self._get,
             "ListCommandInvocations": self._list_invocations,
@@ -239,25 +235,6 @@ class RunCommand:
                 if instance.online and instance.region == region_name() and (ids is None or instance.instance_id in ids)
             ]
         }
-
-    def _get_document(self, data: Json) -> Json:
-        found = ssm_documents.find(data["Name"])
-        return {
-            "Name": data["Name"],
-            "Content": found["Text"] or json.dumps(found["Content"]),
-            "DocumentVersion": str(found["Version"]),
-            "DocumentType": found["DocumentType"],
-            "DocumentFormat": "JSON",
-            "Status": "Active",
-        }
-
-    def _list_documents(self, data: Json) -> Json:
-        return {"DocumentIdentifiers": [ssm_documents.describe(name) for name in ssm_documents.documents]}
-
-    def _delete_document(self, data: Json) -> Json:
-        ssm_documents.find(data["Name"])
-        ssm_documents.documents.pop(data["Name"], None)
-        return {}
 
 
 def install(fleet: Fleet) -> None:

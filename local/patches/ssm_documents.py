@@ -1,6 +1,7 @@
 """Command documents of our own.
 
-AWS: CreateDocument takes schema 2.2 with parameters (allowedPattern, allowedValues, default, interpolationType) and plugins; SendCommand checks the values.
+AWS: CreateDocument takes schema 2.2 with parameters (allowedPattern, allowedValues, default, interpolationType) and
+plugins; SendCommand checks the values.
 Emulator: has no documents and runs AWS-RunShellScript only.
 """
 
@@ -10,6 +11,7 @@ import hashlib
 import json
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,7 +108,7 @@ def find(name: str) -> dict[str, Any]:
     found = documents.get(name)
     if found is None:
         raise DocumentError("InvalidDocument", f"Document with name {name} does not exist.")
-    return dict(found) if name == "AWS-RunShellScript" else found
+    return found  # type: ignore[no-any-return] # the stored document itself, which an update changes
 
 
 def describe(name: str) -> dict[str, Any]:
@@ -133,8 +135,8 @@ def describe(name: str) -> dict[str, Any]:
 def script_of(content: dict[str, Any], given: dict[str, list[str]]) -> Script:
     """The script that `content` means with these parameter values; raises DocumentError (InvalidParameters).
 
-    `{{ name }}` is replaced in the text; with interpolationType ENV_VAR the value arrives as variable SSM_name and its placeholder becomes
-    a reference to that, so that it cannot be read as shell code.
+    `{{ name }}` is replaced in the text; with interpolationType ENV_VAR the value arrives as variable SSM_name and its
+    placeholder becomes a reference to that, so that it cannot be read as shell code.
     """
     declared = content.get("parameters") or {}
     for name in given:
@@ -194,3 +196,31 @@ def _substitute(text: str, values: dict[str, Any], environment: dict[str, str]) 
         # Split and join, not sub(): a backslash in a value is not a group reference.
         text = replacement.join(re.split(r"\{\{\s*" + re.escape(name) + r"\s*\}\}", text))
     return text
+
+
+def _get(data: dict[str, Any]) -> dict[str, Any]:
+    found = find(data["Name"])
+    return {
+        "Name": data["Name"],
+        "Content": found["Text"] or json.dumps(found["Content"]),
+        "DocumentVersion": str(found["Version"]),
+        "DocumentType": found["DocumentType"],
+        "DocumentFormat": "JSON",
+        "Status": "Active",
+    }
+
+
+def _delete(data: dict[str, Any]) -> dict[str, Any]:
+    find(data["Name"])
+    documents.pop(data["Name"], None)
+    return {}
+
+
+ACTIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "CreateDocument": lambda data: {"DocumentDescription": create(data)},
+    "UpdateDocument": lambda data: {"DocumentDescription": update(data)},
+    "DescribeDocument": lambda data: {"Document": describe(data["Name"])},
+    "GetDocument": _get,
+    "ListDocuments": lambda data: {"DocumentIdentifiers": [describe(name) for name in documents]},
+    "DeleteDocument": _delete,
+}

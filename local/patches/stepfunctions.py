@@ -1,9 +1,10 @@
 """Step Functions with moto's ASL engine.
 
-AWS: heartbeats and timeouts of tasks fire, variables are assigned, a definition is parsed when the machine is created, the same name and input return the running
-execution, tokens end with their task, and inputs and outputs above 262 144 bytes are refused.
-Emulator: its own interpreter ignores heartbeats, execution timeouts and Assign, and accepts any definition. Its API, records and status events are kept;
-each execution runs in the engine under the state machine's role.
+AWS: heartbeats and timeouts of tasks fire, variables are assigned, a definition is parsed when the machine is created,
+the same name and input return the running execution, tokens end with their task, and inputs and outputs above 262 144
+bytes are refused.
+Emulator: its own interpreter ignores heartbeats, execution timeouts and Assign, and accepts any definition. Its API,
+records and status events are kept; each execution runs in the engine under the state machine's role.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every module of the emulator and of the ASL engine that the patches touch, in one place; all of them are untyped and pinned by version."""
+"""Every module of the emulator that the patches touch, in one place; all of them are untyped and pinned by version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small cloud assembly, written by hand, for the probes: what `cdk synth` writes, with one function and one state machine."""
+"""A small cloud assembly, written by hand, for the probes: what `cdk synth` writes, with one function."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Any
 
 HOME, OTHER = "us-west-2", "eu-west-1"
 ASSET = "probe-code"
+SOURCES = ["probe", "aws.ec2", "aws.ssm"]
 CODE = """
 import json, os, sys, time
 
@@ -115,7 +116,7 @@ def control() -> dict[str, Any]:
                 },
             },
             "Bus": {"Type": "AWS::Events::EventBus", "Properties": {"Name": "probe"}},
-            "Rule": rule({"EventBusName": {"Ref": "Bus"}, "EventPattern": {"source": ["probe", "aws.ec2", "aws.ssm"]}}, [
+            "Rule": rule({"EventBusName": {"Ref": "Bus"}, "EventPattern": {"source": SOURCES}}, [
                 {"Arn": {"Fn::GetAtt": ["Function", "Arn"]}, "Id": "function"},
             ], "probe-rule"),
             "Lost": rule({"EventBusName": {"Ref": "Bus"}, "EventPattern": {"source": ["probe.lost"]}}, [
@@ -141,7 +142,7 @@ def control() -> dict[str, Any]:
 
 
 def region() -> dict[str, Any]:
-    """Document, launch template, network with rules as resources of their own, forwarding to the bus of the home region."""
+    """Document, launch template, network with a rule as a resource of its own, forwarding to the home region's bus."""
     parameters = {
         "Image": {
             "Type": "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>",

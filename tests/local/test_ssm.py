@@ -1,5 +1,6 @@
 """Run Command really runs our documents on instances."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -98,7 +99,8 @@ def test_invocations_are_listed(cloud: LocalCloud, vm: str) -> None:
 
 def test_documents_are_regional_and_can_be_made_by_hand(cloud: LocalCloud) -> None:
     ssm = cloud.client("ssm")
-    content = '{"schemaVersion": "2.2", "mainSteps": [{"action": "aws:runShellScript", "name": "a", "inputs": {"runCommand": []}}]}'
+    step = {"action": "aws:runShellScript", "name": "a", "inputs": {"runCommand": []}}
+    content = json.dumps({"schemaVersion": "2.2", "mainSteps": [step]})
     ssm.create_document(Name="by-hand", Content=content, DocumentType="Command")
     assert ssm.describe_document(Name="by-hand")["Document"]["SchemaVersion"] == "2.2"
     with pytest.raises(ClientError, match="InvalidDocument"):

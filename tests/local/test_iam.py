@@ -1,0 +1,161 @@
+"""Permissions are asked per resource, with the condition keys that our policies use."""
+
+import json
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from local.cloud import LocalCloud
+from tests.local.assembly import HOME
+
+ANY = "arn:aws:ec2:us-west-2:*"
+TAGGED: dict[str, Any] = {"StringEquals": {"aws:RequestTag/owner": "cpt"}}
+OWNED: dict[str, Any] = {"StringEquals": {"ec2:ResourceTag/owner": "cpt"}}
+LAUNCH: list[dict[str, Any]] = [
+    {
+        "Effect": "Allow",
+        "Action": "ec2:RunInstances",
+        "Resource": f"{ANY}:instance/*",
+        "Condition": {
+            "StringEquals": {**TAGGED["StringEquals"], "ec2:InstanceType": ["t3.small"]},
+            "ArnLike": {"ec2:InstanceProfile": "arn:aws:iam::*:instance-profile/probe-relay-*"},
+        },
+    },
+    {
+        "Effect": "Allow",
+        "Action": "ec2:RunInstances",
+        "Resource": [
+            f"{ANY}:{kind}/*" for kind in ("volume", "network-interface", "subnet", "security-group", "launch-template")
+        ],
+    },
+    {
+        "Effect": "Allow",
+        "Action": "ec2:RunInstances",
+        "Resource": "arn:aws:ec2:us-west-2::image/*",
+        "Condition": {"StringEquals": {"ec2:Owner": "amazon"}},
+    },
+    {
+        "Effect": "Allow",
+        "Action": "ec2:CreateTags",
+        "Resource": f"{ANY}:instance/*",
+        "Condition": {"StringEquals": {"ec2:CreateAction": "RunInstances"}},
+    },
+    {
+        "Effect": "Allow",
+        "Action": "iam:PassRole",
+        "Resource": "arn:aws:iam::*:role/probe-relay-us-west-2",
+        "Condition": {"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}},
+    },
+    {"Effect": "Allow", "Action": "ec2:TerminateInstances", "Resource": f"{ANY}:instance/*", "Condition": OWNED},
+]
+Acting = Callable[[list[dict[str, Any]], str], Any]
+
+
+@pytest.fixture
+def acting(cloud: LocalCloud) -> Acting:
+    """A client of a fresh role with these statements."""
+
+    def client(statements: list[dict[str, Any]], service: str) -> Any:
+        iam, name = cloud.client("iam"), f"acting-{uuid.uuid4()}"
+        trust = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
+        role = iam.create_role(
+            RoleName=name, AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [trust]})
+        )["Role"]["Arn"]
+        document = json.dumps({"Version": "2012-10-17", "Statement": statements})
+        iam.put_role_policy(RoleName=name, PolicyName="own", PolicyDocument=document)
+        keys = cloud.client("sts").assume_role(RoleArn=role, RoleSessionName="probe")["Credentials"]
+        session = boto3.Session(keys["AccessKeyId"], keys["SecretAccessKey"], keys["SessionToken"], HOME)
+        make: Any = session.client
+        return make(service, endpoint_url=cloud.endpoint)
+
+    return client
+
+
+def launch(ec2: Any, owner: str = "cpt", **options: Any) -> str:
+    request = {
+        "LaunchTemplate": {"LaunchTemplateName": "probe-relay"},
+        "InstanceType": "t3.small",
+        "MinCount": 1,
+        "MaxCount": 1,
+        "TagSpecifications": [{"ResourceType": "instance", "Tags": [{"Key": "owner", "Value": owner}]}],
+        **options,
+    }
+    return str(ec2.run_instances(**request)["Instances"][0]["InstanceId"])
+
+
+def test_launch_is_allowed_with_type_tags_profile_and_role_as_granted(acting: Acting) -> None:
+    ec2 = acting(LAUNCH, "ec2")
+    ec2.terminate_instances(InstanceIds=[launch(ec2)])
+
+
+@pytest.mark.parametrize(
+    ("removed", "options"),
+    [
+        (None, {"InstanceType": "c6in.large"}),
+        (None, {"owner": "other"}),
+        (None, {"IamInstanceProfile": {"Name": "probe-relay-eu-west-1"}}),
+        ("ec2:CreateTags", {}),
+        ("iam:PassRole", {}),
+    ],
+)
+def test_launch_is_denied_without_one_of_them(acting: Acting, removed: str | None, options: dict[str, Any]) -> None:
+    ec2 = acting([statement for statement in LAUNCH if statement["Action"] != removed], "ec2")
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        launch(ec2, **options)
+
+
+def test_only_own_instances_may_be_terminated(cloud: LocalCloud, acting: Acting, vm: str) -> None:
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        acting(LAUNCH, "ec2").terminate_instances(InstanceIds=[vm])
+
+
+def test_rules_need_group_and_tagged_rule(cloud: LocalCloud, acting: Acting) -> None:
+    group = cloud.outputs["probe-home"]["GroupId"]
+    action = "ec2:AuthorizeSecurityGroupIngress"
+    rule = {"Effect": "Allow", "Action": action, "Resource": f"{ANY}:security-group-rule/*", "Condition": TAGGED}
+    tag = {**rule, "Action": "ec2:CreateTags"}
+    on_group = {"Effect": "Allow", "Action": action, "Resource": f"{ANY}:security-group/*", "Condition": OWNED}
+    request = {
+        "GroupId": group,
+        "IpPermissions": [{"IpProtocol": "tcp", "FromPort": 9, "ToPort": 9, "IpRanges": [{"CidrIp": "192.0.2.9/32"}]}],
+        "TagSpecifications": [{"ResourceType": "security-group-rule", "Tags": [{"Key": "owner", "Value": "cpt"}]}],
+    }
+    ec2 = acting([on_group, rule, tag], "ec2")
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        ec2.authorize_security_group_ingress(**request)
+    cloud.client("ec2").create_tags(Resources=[group], Tags=[{"Key": "owner", "Value": "cpt"}])
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        acting([on_group, rule], "ec2").authorize_security_group_ingress(**request)
+    ec2.authorize_security_group_ingress(**request)
+
+
+def test_commands_need_document_and_instance(acting: Acting, vm: str) -> None:
+    document = "arn:aws:ssm:us-west-2:*:document/probe-document"
+    on_document: dict[str, Any] = {"Effect": "Allow", "Action": "ssm:SendCommand", "Resource": document}
+    on_instances: dict[str, Any] = {"Effect": "Allow", "Action": "ssm:SendCommand", "Resource": f"{ANY}:instance/*"}
+    owned = {**on_instances, "Condition": {"StringEquals": {"ssm:resourceTag/Name": "probe"}}}
+    foreign = {**on_instances, "Condition": {"StringEquals": {"ssm:resourceTag/Name": "other"}}}
+    request = {"InstanceIds": [vm], "DocumentName": "probe-document", "Parameters": {"Name": ["a"]}}
+    assert acting([on_document, owned], "ssm").send_command(**request)["Command"]["CommandId"]
+    for statements in ([on_document], [on_instances], [on_document, foreign]):
+        with pytest.raises(ClientError, match="AccessDenied"):
+            acting(statements, "ssm").send_command(**request)
+
+
+def test_endpoint_counts_as_tls_for_bucket_policies(cloud: LocalCloud) -> None:
+    s3 = cloud.client("s3")
+    s3.create_bucket(Bucket="tls-only", CreateBucketConfiguration={"LocationConstraint": HOME})
+    deny = {
+        "Effect": "Deny",
+        "Principal": "*",
+        "Action": "s3:*",
+        "Resource": ["arn:aws:s3:::tls-only", "arn:aws:s3:::tls-only/*"],
+        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+    }
+    s3.put_bucket_policy(Bucket="tls-only", Policy=json.dumps({"Version": "2012-10-17", "Statement": [deny]}))
+    s3.put_object(Bucket="tls-only", Key="a", Body=b"a")
+    assert s3.get_object(Bucket="tls-only", Key="a")["Body"].read() == b"a"
