@@ -34,7 +34,7 @@ def after_failure(attempt: int, reason: str) -> TryAgain | GiveUp:
 
 
 def worth_replacing(remaining_bytes: int, rate_mbps: float, spawn_seconds: float, generation: int) -> bool:
-    """A new relay pays if the rest, at the present rate (MB/s), lasts longer than the relay needs to serve."""
+    """A new relay pays if the rest, at the rate of the other paths (MB/s), lasts longer than it needs to serve."""
     if generation + 1 >= MAX_GENERATION or remaining_bytes <= 0:
         return False
     return rate_mbps <= 0 or remaining_bytes / 1e6 / rate_mbps > spawn_seconds

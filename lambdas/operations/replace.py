@@ -4,7 +4,7 @@ from lambdas.adapters.ports import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.errors import CptError
 from lambdas.core.figures import SPAWN_SECONDS
-from lambdas.core.fleet import JOIN_TIMEOUT_SECONDS, Node, node_id
+from lambdas.core.fleet import JOIN_TIMEOUT_SECONDS, Node, node_id, path_id
 from lambdas.core.policy import worth_replacing
 from lambdas.operations import relays
 from lambdas.operations.launch import launch_side
@@ -29,10 +29,18 @@ def replace(world: World, node: Node, reason: str) -> str:
 
 def _worth_it(world: World, record: TransferRecord, node: Node) -> bool:
     progress = world.agents.progress(node.transfer_id, "sender")
-    total = record.plan.bytes if record.plan else 0
-    remaining = total - (progress.bytes if progress else 0)
-    spawn = record.estimate.figures.spawn_seconds if record.estimate else SPAWN_SECONDS
-    return worth_replacing(remaining, progress.rate if progress else 0.0, spawn, node.generation)
+    lost = path_id(node.slot)
+    sent = progress.bytes if progress else 0
+    others = sum(lane.rate for lane in progress.lanes if lane.path_id != lost) if progress else 0.0
+    remaining = (record.plan.bytes if record.plan else 0) - sent
+    return worth_replacing(remaining, others, _spawn_seconds(record, node), node.generation)
+
+
+def _spawn_seconds(record: TransferRecord, node: Node) -> float:
+    """What the lost relay itself needed is the best forecast for its successor."""
+    if node.ready_at is not None:
+        return node.ready_at - node.requested_at
+    return record.estimate.figures.spawn_seconds if record.estimate else SPAWN_SECONDS
 
 
 def _bring_successor(world: World, record: TransferRecord, node: Node) -> str:

@@ -29,37 +29,51 @@ def _client(service: str, region: str) -> Any:
         return boto3.client(service, region_name=region, config=_CONFIG)  # type: ignore[call-overload]
 
 
+class _Lazy:
+    """Stands for a client until its first call: reading a service's model takes 30 to 300 ms of a cold start."""
+
+    def __init__(self, service: str, region: str) -> None:
+        self._service, self._region = service, region
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_client(self._service, self._region), name)
+
+
+def _lazy(service: str, region: str) -> Any:
+    return _Lazy(service, region)
+
+
 def dynamodb(region: str) -> "DynamoDBClient":
     """DynamoDB."""
-    client: DynamoDBClient = _client("dynamodb", region)
+    client: DynamoDBClient = _lazy("dynamodb", region)
     return client
 
 
 def ec2(region: str) -> "EC2Client":
     """EC2."""
-    client: EC2Client = _client("ec2", region)
+    client: EC2Client = _lazy("ec2", region)
     return client
 
 
 def ssm(region: str) -> "SSMClient":
     """Systems Manager."""
-    client: SSMClient = _client("ssm", region)
+    client: SSMClient = _lazy("ssm", region)
     return client
 
 
 def s3(region: str) -> "S3Client":
     """S3."""
-    client: S3Client = _client("s3", region)
+    client: S3Client = _lazy("s3", region)
     return client
 
 
 def events(region: str) -> "EventBridgeClient":
     """EventBridge."""
-    client: EventBridgeClient = _client("events", region)
+    client: EventBridgeClient = _lazy("events", region)
     return client
 
 
 def stepfunctions(region: str) -> "SFNClient":
     """Step Functions."""
-    client: SFNClient = _client("stepfunctions", region)
+    client: SFNClient = _lazy("stepfunctions", region)
     return client

@@ -5,7 +5,7 @@ from typing import Any
 from lambdas.core.chunk import RANGE_SIZE, Chunk, item_key, range_key
 from lambdas.core.estimate import Estimate, FiguresDocument, Row
 from lambdas.core.fleet import Node, NodeState, Role, node_id
-from lambdas.core.progress import Progress
+from lambdas.core.progress import LaneProgress, Progress
 from lambdas.core.request import TransferRequest
 from lambdas.core.transfer import (
     AcceptedTransfer,
@@ -192,5 +192,9 @@ def progress(sequence: int = 1, *, sent: int = 0, rate: float = 20.0, failed: in
         failed_chunks=failed,
         rate=rate,
         at=1000.0,
-        lanes=[],
+        lanes=[
+            LaneProgress(path_id=path, lane=lane, bytes=0, rate=rate / 4)
+            for path in ("direct", "pair-1")
+            for lane in (0, 1)
+        ],
     )
