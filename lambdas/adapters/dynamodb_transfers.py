@@ -105,6 +105,7 @@ def to_record(item: dict[str, Any]) -> TransferRecord:
         plan=TransferPlan.from_document(item["plan"]) if "plan" in item else None,
         outcome=item.get("outcome"),
         stages=item.get("stages", {}),
+        teardown=item.get("teardown"),
     )
 
 

@@ -39,7 +39,8 @@ class MemoryTransferStore:
     def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
         """See TransferStore."""
         models: dict[str, type[Document]] = {"paths": ResolvedPaths, "estimate": Estimate, "plan": TransferPlan}
-        self._change(transfer_id, **{name: models[name].from_document(value) for name, value in documents.items()})
+        read = {name: models[name].from_document(value) for name, value in documents.items() if name in models}
+        self._change(transfer_id, **{**documents, **read})
 
     def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> None:
         """See TransferStore."""

@@ -20,7 +20,7 @@ DocumentName = Literal["scan", "receive", "send", "relay", "probe", "stop"]
 
 @dataclass(frozen=True)
 class TransferRecord:
-    """Record `transfer` of the transfers table; times in Unix seconds."""
+    """Record `transfer` of the transfers table; times in Unix seconds. `teardown` is there when it is complete."""
 
     transfer: AcceptedTransfer
     status: Status
@@ -30,6 +30,7 @@ class TransferRecord:
     plan: TransferPlan | None = None
     outcome: dict[str, Any] | None = None
     stages: dict[str, dict[str, float]] = field(default_factory=dict)
+    teardown: dict[str, Any] | None = None
 
     @property
     def running(self) -> bool:
@@ -50,7 +51,7 @@ class TransferStore(Protocol):
         """Transfers that are not reported yet."""
 
     def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
-        """Set `paths`, `estimate` or `plan`."""
+        """Set `paths`, `estimate`, `plan` or `teardown`."""
 
     def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> None:
         """Set the times of a state; nothing happens where there is no record."""

@@ -18,8 +18,8 @@ def look_at(world: World, record: TransferRecord) -> dict[str, Any]:
     if status != "RUNNING":
         return _sweep(world, record, status)
     token = world.tokens.get(transfer.transfer_id)
-    if token is None:
-        return {"waiting": "no task token"}
+    if token is None or record.fenced:
+        return {"waiting": "its states are at work"}
     if record.outcome is not None:
         return {"released": release(world, token, record.outcome)}
     sender = world.agents.progress(transfer.transfer_id, "sender")
@@ -37,8 +37,7 @@ def look_at(world: World, record: TransferRecord) -> dict[str, Any]:
 def _sweep(world: World, record: TransferRecord, status: str | None) -> dict[str, Any]:
     teardown.tear_down(world, record)
     failure = Failure(error="ExecutionGone", cause=f"the execution is {status or 'unknown'}; taken down")
-    current = world.transfers.get(record.transfer.transfer_id) or record
-    reporting.write(world, current, failure, verified=False)
+    reporting.write(world, record, failure, verified=False)
     return {"swept": status}
 
 

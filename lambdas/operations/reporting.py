@@ -11,9 +11,13 @@ from lambdas.core.transfer import Failure
 
 
 def write(world: World, record: TransferRecord, failure: Failure | None, *, verified: bool) -> Report:
-    """Write `report.json`, close the transfer, put `Transfer Finished`."""
+    """Write `report.json`, close the transfer, put `Transfer Finished`.
+
+    A transfer whose teardown is not complete stays active, so that the reconciler takes it down again.
+    """
     transfer = record.transfer
     transfer_id = transfer.transfer_id
+    record = world.transfers.get(transfer_id) or record
     chunks = world.chunks.read(transfer_id, record.plan.chunks) if record.plan else iter(())
     document = report.build(
         transfer,
@@ -28,7 +32,8 @@ def write(world: World, record: TransferRecord, failure: Failure | None, *, veri
     )
     key = world.key(transfer_id, "report.json")
     world.objects.put(key, json.dumps(document.to_document()).encode())
-    world.transfers.close(transfer_id, document.status)
+    if record.teardown is not None:
+        world.transfers.close(transfer_id, document.status)
     world.events.put("Transfer Finished", {"transferId": transfer_id, "status": document.status, "reportKey": key})
     return document
 

@@ -30,7 +30,9 @@ def tear_down(world: World, record: TransferRecord) -> dict[str, int]:
     prefix = world.key(transfer.transfer_id, "")
     temporary = [key for key in world.objects.keys(prefix) if key.removeprefix(prefix).startswith(TEMPORARY)]
     world.objects.delete(temporary)
-    return {"stopped": stopped, "terminated": terminated, "revokedRules": revoked, "deletedObjects": len(temporary)}
+    done = {"stopped": stopped, "terminated": terminated, "revokedRules": revoked, "deletedObjects": len(temporary)}
+    world.transfers.note(transfer.transfer_id, teardown=done)
+    return done
 
 
 def find(world: World, transfer_id: str | None, execution_arn: str) -> TransferRecord | None:

@@ -110,7 +110,7 @@ def test_transfer_is_created_once_and_again_only_by_its_own_execution(transfers:
 def test_transfer_record_comes_back_as_it_was_written(transfers: TransferStore) -> None:
     transfers.create(builders.transfer(objective={"maxCostUsd": 1.25}))
     transfers.note("first", paths=builders.paths().to_document(), estimate=builders.estimate(2).to_document())
-    transfers.note("first", plan=builders.plan().to_document())
+    transfers.note("first", plan=builders.plan().to_document(), teardown={"terminated": 2})
     transfers.note_stage("first", "Survey Ends", {"enteredAt": 1.5, "leftAt": 2.25})
     record = transfers.get("first")
     assert record is not None
@@ -118,6 +118,7 @@ def test_transfer_record_comes_back_as_it_was_written(transfers: TransferStore) 
     assert (record.status, record.fenced, record.running) == ("ACTIVE", False, True)
     assert (record.paths, record.estimate, record.plan) == (builders.paths(), builders.estimate(2), builders.plan())
     assert record.stages == {"Survey Ends": {"enteredAt": 1.5, "leftAt": 2.25}}
+    assert record.teardown == {"terminated": 2}
 
 
 def test_unknown_transfer_is_none_and_notes_about_it_leave_no_trace(transfers: TransferStore) -> None:

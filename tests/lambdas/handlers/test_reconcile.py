@@ -1,5 +1,8 @@
 from typing import Any
 
+import pytest
+
+from lambdas.core.errors import TeardownIncomplete
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.handlers.reconcile import reconcile
 from lambdas.runtime.handler import BusEvent
@@ -70,6 +73,24 @@ def test_outcome_whose_release_was_lost_is_released() -> None:
     cloud.transfers.finish("first", {"delivered": {"bytes": 1}})
     assert run(cloud) == {"first": {"released": True}}
     assert cloud.executions.answers == [("success", ("token", {"delivered": {"bytes": 1}}))]
+
+
+def test_transfer_that_is_being_torn_down_is_left_alone() -> None:
+    cloud = running()
+    cloud.transfers.fence("first")
+    assert run(cloud) == {"first": {"waiting": "its states are at work"}}
+
+
+def test_transfer_whose_teardown_failed_is_taken_down_again() -> None:
+    cloud = running()
+    cloud.executions.statuses[ARN] = "FAILED"
+    cloud.compute[WEST].immortal = True
+    with pytest.raises(TeardownIncomplete):
+        run(cloud)
+    assert cloud.transfers.active() != []
+    cloud.compute[WEST].immortal = False
+    assert run(cloud) == {"first": {"swept": "FAILED"}}
+    assert (cloud.alive(), cloud.transfers.active()) == ([], [])
 
 
 def test_transfer_without_a_running_execution_is_swept() -> None:

@@ -27,6 +27,7 @@ def finished() -> Cloud:
     for role in ("source", "destination"):
         cloud.nodes.put(node(role, state="TERMINATED", joined_at=1005.0, ended_at=1090.0))
     cloud.transfers.finish("first", {"delivered": {"sentBytes": 2 * 10**9}})
+    cloud.transfers.note("first", teardown={"terminated": 2})
     cloud.clock.time = 1100.0
     return cloud
 
@@ -109,3 +110,10 @@ def test_long_timeline_stays_out_of_the_output() -> None:
     )
     assert run(cloud)["timeline"] == []
     assert len(json.loads(cloud.objects.objects["transfers/first/report.json"])["timeline"]) == 6000
+
+
+def test_transfer_that_is_not_torn_down_stays_active_for_the_reconciler() -> None:
+    cloud = Cloud()
+    cloud.transfers.create(transfer())
+    assert run(cloud, failure={"Error": "TeardownIncomplete", "Cause": "still alive"})["status"] == "FAILED"
+    assert [record.transfer.transfer_id for record in cloud.transfers.active()] == ["first"]
