@@ -187,7 +187,7 @@ def _spawn(state: StateDir) -> str:
     environment = {
         **{key: value for key, value in os.environ.items() if not key.startswith("AWS_")},
         "CPT_LOCAL_STATE": str(state.root),
-        "PYTHONPATH": str(CHECKOUT),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(CHECKOUT), os.environ.get("PYTHONPATH")])),
         "PYTHONUNBUFFERED": "1",
     }
     reading, writing = os.pipe()
