@@ -42,10 +42,15 @@ class TransferState:
 
 
 def _document(value: Any) -> dict[str, Any] | None:
+    """A record's attribute as plain JSON values; DynamoDB's numbers come as Decimal."""
     if value is None:
         return None
-    parsed = json.loads(value) if isinstance(value, str) else value
+    parsed = json.loads(value if isinstance(value, str) else json.dumps(value, default=_number))
     return parsed if isinstance(parsed, dict) else None
+
+
+def _number(value: Any) -> int | float:
+    return int(value) if value == int(value) else float(value)
 
 
 def read_state(aws: Aws, transfer_id: str) -> TransferState:
