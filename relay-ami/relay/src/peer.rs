@@ -17,24 +17,34 @@ struct Known {
     read_at: Option<Instant>,
 }
 
+impl Known {
+    fn is(&self, key: &[u8]) -> bool {
+        self.key.as_deref() == Some(key)
+    }
+}
+
 /// Accepts the key of the peer's record. Another key may be that of a peer that has started anew: the record is read again,
-/// at most once a second, so that strangers cannot make this end flood the control plane.
+/// at most once a second, so that strangers cannot make this end flood the control plane; who comes in between waits.
 pub fn pinned(control: Arc<dyn Control>, side: Side) -> Arc<KeyCheck> {
     let known = Mutex::new(Known::default());
     Arc::new(move |key: &[u8]| {
+        let wait = {
+            let known = lock(&known);
+            if known.is(key) {
+                return true;
+            }
+            known.read_at.and_then(|at| KEY_REFRESH_INTERVAL.checked_sub(at.elapsed()))
+        };
+        std::thread::sleep(wait.unwrap_or_default());
         let mut known = lock(&known);
-        if known.key.as_deref() == Some(key) {
-            return true;
+        if !known.is(key) && known.read_at.is_none_or(|at| at.elapsed() >= KEY_REFRESH_INTERVAL) {
+            known.read_at = Some(Instant::now());
+            match control.key(side) {
+                Ok(record) => known.key = record.and_then(|record| URL_SAFE_NO_PAD.decode(record.tls_public_key).ok()),
+                Err(error) => tracing::warn!(%error, "key of the {}", side.as_str()),
+            }
         }
-        if known.read_at.is_some_and(|at| at.elapsed() < KEY_REFRESH_INTERVAL) {
-            return false;
-        }
-        known.read_at = Some(Instant::now());
-        match control.key(side) {
-            Ok(record) => known.key = record.and_then(|record| URL_SAFE_NO_PAD.decode(record.tls_public_key).ok()),
-            Err(error) => tracing::warn!(%error, "key of the {}", side.as_str()),
-        }
-        known.key.as_deref() == Some(key)
+        known.is(key)
     })
 }
 

@@ -9,15 +9,17 @@ use crate::digest::{Digest, to_hex, tree_digest};
 use crate::stream::{Replies, StreamError};
 use crate::wire::frame::Frame;
 
-/// Compares, uploads this end's digests, answers. The process ends after it.
-pub(super) fn finish(
-    shared: &Shared,
-    replies: &Replies,
-    complete: bool,
-    compare: bool,
-    files: u64,
-    tree: Digest,
-) -> Result<(), StreamError> {
+/// What the sender says about the whole.
+pub(super) struct Claim {
+    pub complete: bool,
+    pub compare: bool,
+    pub files: u64,
+    pub tree: Digest,
+}
+
+/// Compares, uploads this end's digests, answers. The process ends once the sender has confirmed that it heard.
+pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Result<Outcome, StreamError> {
+    let Claim { complete, compare, files, tree } = *claim;
     let digests = shared.files.digests();
     let own = tree_digest(digests.iter());
     let agreed = !compare || (files == digests.len() as u64 && own == tree);
@@ -28,13 +30,15 @@ pub(super) fn finish(
     };
     tracing::info!(agreed, complete, files = digests.len(), "finish");
     upload_digests(&*shared.control, &shared.prefix, Side::Receiver, &digests).map_err(|error| StreamError::Protocol(error.to_string()))?;
-    if complete && agreed {
-        shared.tree.sync()?;
-        shared.tree.remove_partial()?;
+    shared.tree.sync()?;
+    if complete
+        && agreed
+        && let Err(error) = shared.tree.remove_partial()
+    {
+        tracing::warn!(%error, "partial files");
     }
     replies.send(&Frame::Finished { agreed, message: message.clone() })?;
-    shared.finished(if agreed { Outcome::Agreed } else { Outcome::Disagreed(message) });
-    Ok(())
+    Ok(if agreed { Outcome::Agreed } else { Outcome::Disagreed(message) })
 }
 
 /// Writes `digests/{side}/part-NNNNN.ndjson`.

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 
 use super::Shared;
 use super::commit::{Landed, Verified};
+use super::finish::{Claim, finish};
 use super::large::Part;
 use super::tree::finish_file;
 use crate::control::unix_now;
@@ -65,7 +66,15 @@ fn converse(shared: &Arc<Shared>, socket: TcpStream) -> Result<(), StreamError> 
                 }
             }
             Some(Frame::Finish { complete, compare, files, tree }) => {
-                return super::finish::finish(shared, &replies, complete, compare, files, tree);
+                let outcome = finish(shared, &replies, &Claim { complete, compare, files, tree })?;
+                // An answer that was lost on the way is asked for again on another stream.
+                return match reader.frame()? {
+                    Some(Frame::Drain) => {
+                        shared.finished(outcome);
+                        Ok(())
+                    }
+                    _ => Err(StreamError::Ended),
+                };
             }
             // Acknowledgements that are due still go out: they hold the stream open.
             Some(Frame::Drain) | None => return Ok(()),

@@ -156,7 +156,11 @@ impl Tree {
                 fs::unlinkat(&self.partial, entry.file_name(), AtFlags::empty())?;
             }
         }
-        Ok(fs::unlinkat(&self.root, &*self.partial_name, AtFlags::REMOVEDIR)?)
+        match fs::unlinkat(&self.root, &*self.partial_name, AtFlags::REMOVEDIR) {
+            // Removed when the sender asked before.
+            Err(Errno::NOENT) => Ok(()),
+            other => Ok(other?),
+        }
     }
 }
 

@@ -159,6 +159,9 @@ impl Lane {
         let result = std::thread::scope(|scope| {
             let listener = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || link.listen(reader));
             let result = listener.map_err(StreamError::from).and_then(|_| link.speak(&mut writer));
+            if result.is_ok() {
+                let _ = writer.sealer.close();
+            }
             self.handle.cut();
             result
         });
@@ -236,6 +239,8 @@ impl Link<'_> {
             }
             shared.board.wait(std::time::Duration::from_secs(1));
         }
+        // The receiver ends once it knows that its answer was heard. Without that the control plane ends it.
+        let _ = writer.frame(&Frame::Drain);
         Ok(())
     }
 

@@ -34,7 +34,7 @@ fn tree(root: &Path) {
     for name in ["a/zero", "large-3", "empty", "a/b"] {
         std::fs::File::open(root.join(name)).unwrap().set_modified(past).unwrap();
     }
-    for (name, mode) in [("a/zero", 0o400), ("large-2", 0o6755), ("a/b/c", 0o500), ("empty", 0o1777)] {
+    for (name, mode) in [("a/zero", 0o400), ("large-2", 0o6755), ("a/b/c", 0o710), ("empty", 0o1777)] {
         std::fs::set_permissions(root.join(name), PermissionsExt::from_mode(mode)).unwrap();
     }
 }
