@@ -10,24 +10,22 @@ import time
 from decimal import Decimal
 from pathlib import Path
 
-from local.cloud import LocalCloud, namespaces_available
-from rich.console import Console
-
 from cli.aws import Aws, configuration
 from cli.demo_data import make_tree
 from cli.main import read_report
-from cli.render import duration, report_view
+from cli.render import duration, make_console, report_view
 from cli.watching import watch_execution
+from local.cloud import LocalCloud, namespaces_available
 from local.config import LocalConfig
 
 ROOT = Path(".local/demo")
 END_TYPE = "t3.small"
 CAPS = {"interRegionMBps": 20.0, "intraRegionMBps": 160.0}
 BOOT_SECONDS = 5.0
-SPAWN_SECONDS = BOOT_SECONDS + 2  # T_v told to the estimate: boot, registration and the daemon's start
+SPAWN_SECONDS = BOOT_SECONDS + 6  # T_v told to the estimate: six relays fetch and start the daemon on two cores
 TOTAL_BYTES = 600_000_000
 
-console = Console(highlight=False)
+console = make_console()
 
 
 def main() -> int:

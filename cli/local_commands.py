@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from local.cloud import LocalCloud, down, namespaces_available, status
 
 from cli.aws import home
+from local.cloud import LocalCloud, down, namespaces_available, status
 from local.config import ConfigError, LocalConfig, load_config
 
 STATE = Path(".local")

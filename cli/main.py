@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from cli import local_commands
 from cli.aws import Aws, home
 from cli.exit_codes import ExitCode, exit_code
-from cli.render import report_view
+from cli.render import make_console, report_view
 from cli.transfer_state import describe, execution_arn
 from cli.watching import watch_execution
 
@@ -84,7 +83,7 @@ def _finish(aws: Aws, execution: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(document))
     elif "stages" in document:
-        Console().print(report_view(document))
+        make_console().print(report_view(document))
     else:
         typer.echo(f"{document['status']}: {document.get('error', '')}: {document.get('cause', '')}", err=True)
     raise typer.Exit(exit_code(document))

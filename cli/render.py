@@ -2,14 +2,22 @@
 
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from cli.transfer_state import TransferState
 
-BAR_WIDTH = 30
+BAR_WIDTH = 24
+PLAIN_WIDTH = 120  # of logs and pipes, where there is no terminal to ask
+
+
+def make_console() -> Console:
+    """A console as wide as the terminal; in logs and pipes wide enough for a row of the estimate."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=PLAIN_WIDTH)
 
 
 def megabytes(count: float) -> str:
@@ -28,13 +36,13 @@ def duration(seconds: float | None) -> str:
 
 def estimate_table(estimate: dict[str, Any]) -> RenderableType:
     """The rows of the estimate, bars for time, the chosen one marked."""
-    table = Table(title=f"Estimate for {megabytes(estimate['bytes'])}", title_justify="left", expand=False)
+    table = Table(title=f"Estimate for {megabytes(estimate['bytes'])}", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("pairs", justify="right")
     table.add_column("time", justify="right")
     table.add_column("", width=BAR_WIDTH)
     table.add_column("speedup", justify="right")
     table.add_column("cost", justify="right")
-    table.add_column("limited by")
+    table.add_column("limited by", overflow="fold")
     longest = max(row["seconds"] for row in estimate["rows"]) or 1.0
     for row in estimate["rows"]:
         chosen = row["pairs"] == estimate["chosenPairs"]

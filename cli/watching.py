@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.live import Live
 
 from cli.aws import Aws
-from cli.render import duration, estimate_table, live_view, megabytes
+from cli.render import duration, estimate_table, live_view, make_console, megabytes
 from cli.transfer_state import TransferState, describe, read_state
 
 LOOK_SECONDS = 0.5  # the ends report every two seconds; a look is one query
@@ -22,7 +22,7 @@ def watch_execution(aws: Aws, arn: str, *, as_json: bool = False) -> dict[str, A
     transfer_id = str(json.loads(execution["input"]).get("name") or execution["name"])
     if as_json:
         return _follow(aws, arn, transfer_id, lambda state: print(json.dumps(asdict(state)), flush=True))
-    console = Console()
+    console = make_console()
     if not console.is_terminal:
         return _follow(aws, arn, transfer_id, PlainLines(console))
     with Live(console=console, refresh_per_second=4, transient=True) as live:
