@@ -11,8 +11,8 @@ from lambdas.operations.launch import discard, endpoint_group, relay_group
 
 # EC2 may not show an instance for some seconds after RunInstances has named it.
 UNSEEN_SECONDS = 60.0
-# While a daemon is being started.
-STARTING_SECONDS = 0.2
+# Also while a daemon is being started, which takes a moment.
+SHORTEST_PAUSE = 0.2
 
 
 class RelayStarter:
@@ -25,11 +25,10 @@ class RelayStarter:
         self._sent: dict[str, str] = {}
         self._admitted: set[tuple[Role, str, str]] = set()
 
-    @property
-    def pause(self) -> float:
-        """Seconds until the next look: a daemon that is being started is ready within a moment."""
-        poll = self._world.env.poll_seconds
-        return min(poll, STARTING_SECONDS) if self._sent else poll
+    def pause(self, waited: float) -> float:
+        """Seconds until the next look, after `waited` seconds: 5 % of the wait, so that a quick boot is seen quickly."""
+        shortest = SHORTEST_PAUSE if self._sent else max(SHORTEST_PAUSE, waited / 20)
+        return min(self._world.env.poll_seconds, shortest)
 
     def look(self, nodes: list[Node]) -> None:
         """One look at every SPAWNED node."""
@@ -124,7 +123,7 @@ def await_ready(
     """Look until no node is SPAWNED, the time is up or the transfer is over; the nodes as they are then."""
     transfer_id = record.transfer.transfer_id
     starter = RelayStarter(world, record, paths)
-    deadline = world.clock.monotonic() + seconds
+    started = world.clock.monotonic()
     while True:
         starter.look(world.nodes.of(transfer_id))
         nodes = world.nodes.of(transfer_id)
@@ -134,12 +133,13 @@ def await_ready(
         now = world.transfers.get(transfer_id)
         if now is None or not now.running or not any(node.state == "SPAWNED" for node in nodes):
             return nodes
-        if world.clock.monotonic() >= deadline:
+        waited = world.clock.monotonic() - started
+        if waited >= seconds:
             for node in nodes:
                 if node.state == "SPAWNED":
                     lose(world, node, f"not ready within {seconds:.0f} s: {_where_it_hangs(node)}")
             return world.nodes.of(transfer_id)
-        world.clock.sleep(starter.pause)
+        world.clock.sleep(starter.pause(waited))
 
 
 def _where_it_hangs(node: Node) -> str:
