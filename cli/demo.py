@@ -7,11 +7,11 @@ import shutil
 import subprocess
 import sys
 import time
-from decimal import Decimal
 from pathlib import Path
 
 from cli.aws import Aws, configuration
 from cli.demo_data import make_tree
+from cli.figures import tell_figures
 from cli.main import read_report
 from cli.render import duration, make_console, report_view
 from cli.watching import watch_execution
@@ -84,7 +84,7 @@ def _transfer(cloud: LocalCloud, source: Path, destination: Path, arguments: arg
     home = settings["homeRegion"]
     other = next(region for region in settings["regions"] if region != home)
     aws = Aws(home, settings.get("name", "cpt"), cloud.endpoint)
-    _tell_figures(aws, f"{home}>{other}", [END_TYPE, *settings["instanceTypes"]])
+    tell_figures(aws, f"{home}>{other}", [END_TYPE, *settings["instanceTypes"]], CAPS, SPAWN_SECONDS)
     request = {
         "source": {"instanceId": cloud.launch_vm(home, "source", END_TYPE), "region": home, "paths": [str(source)]},
         "destination": {
@@ -114,21 +114,6 @@ def _transfer(cloud: LocalCloud, source: Path, destination: Path, arguments: arg
     left = cloud.live_relays()
     console.print(f"Relays left running: {len(left)}. Report: {ROOT / 'report.json'}")
     return report["status"] == "SUCCEEDED" and not left
-
-
-def _tell_figures(aws: Aws, region_pair: str, instance_types: list[str]) -> None:
-    table = aws.resource("dynamodb").Table(f"{aws.deployment}-profiles")
-    for instance_type in instance_types:
-        table.put_item(
-            Item={
-                "instanceType": instance_type,
-                "regionPair": region_pair,
-                "interRegionMBps": Decimal(str(CAPS["interRegionMBps"])),
-                "intraRegionMBps": Decimal(str(CAPS["intraRegionMBps"])),
-                "spawnSeconds": Decimal(str(SPAWN_SECONDS)),
-                "origin": "configured",
-            }
-        )
 
 
 def _same_trees(source: Path, destination: Path) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.aws import Aws, configuration
+from cli.figures import tell_figures
 from cli.main import read_report
 from local.cloud import LocalCloud
 
@@ -31,6 +32,11 @@ class Account:
     def __init__(self, cloud: LocalCloud, work: Path) -> None:
         self.cloud, self.work = cloud, work
         self.aws = Aws(HOME, configuration()["name"], cloud.endpoint)
+        caps = cloud.config.caps.model_dump(by_alias=True)
+        if caps["interRegionMBps"]:
+            spawn = cloud.config.boot_seconds + 2  # and the daemon's start
+            types = [END_TYPE, *configuration()["instanceTypes"]]
+            tell_figures(self.aws, f"{HOME}>{OTHER}", types, caps, spawn)
         self.source = cloud.launch_vm(HOME, "source", END_TYPE)
         self.destination = cloud.launch_vm(OTHER, "destination", END_TYPE)
         self.machine = next(

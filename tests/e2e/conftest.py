@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from local.cloud import LocalCloud
 
+from local.cloud import LocalCloud
 from local.config import LocalConfig
 from tests.e2e.account import Account
 

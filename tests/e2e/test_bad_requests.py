@@ -9,6 +9,8 @@ import pytest
 
 from tests.e2e.account import HOME, OTHER, Account
 
+HUGE = 8 << 40  # 8 TiB: more than a test machine has free, less than ext4's largest file
+
 Change = Callable[[dict[str, Any]], Any]
 
 
@@ -92,10 +94,10 @@ def test_unreadable_file_is_named(account: Account, tmp_path: Path) -> None:
 def test_destination_too_small_is_told_with_both_numbers(account: Account, tmp_path: Path) -> None:
     (tmp_path / "set").mkdir()
     with (tmp_path / "set" / "sparse").open("wb") as stream:
-        stream.truncate(2**50)  # a PiB, more than any disk of a test machine
+        stream.truncate(HUGE)
     run = account.run(account.request(tmp_path / "set", tmp_path / "out"), "too-small")
     assert (run.status, run.error) == ("FAILED", "DestinationTooSmall")
-    assert str(2**50) in str(run.cause).replace(",", "").replace("_", "")
+    assert str(HUGE) in str(run.cause).replace(",", "").replace("_", "")
 
 
 def test_a_busy_destination_is_refused(account: Account, tmp_path: Path) -> None:
