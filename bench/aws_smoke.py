@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 import time
-from typing import Any
+from typing import Any, Final
 
 import boto3
 from botocore.exceptions import ClientError, WaiterError
@@ -19,7 +19,7 @@ from botocore.exceptions import ClientError, WaiterError
 from bench.results import Result, publish
 from cli.aws import configuration
 
-END_TYPE = "t3.small"
+END_TYPE: Final = "t3.small"
 SIZE_BYTES = 1_000_000_000
 # Two t3.small (2 × $0.023) and two relays (2 × $0.127) for an hour, 1 GB out ($0.02), four addresses: under $0.40.
 COST_BOUND_USD = 0.40
@@ -68,7 +68,7 @@ def _arguments() -> argparse.Namespace:
     arguments = parser.parse_args()
     if not arguments.yes or arguments.max_cost_usd < COST_BOUND_USD:
         parser.error(
-            f"this starts instances for up to ${COST_BOUND_USD:.2f}; say --yes --max-cost-usd {COST_BOUND_USD:.2f} or more"
+            f"this starts instances for up to ${COST_BOUND_USD:.2f}; say --yes --max-cost-usd {COST_BOUND_USD:.2f}"
         )
     return arguments
 
