@@ -1,7 +1,7 @@
 """Membership, keys, progress and pre-test results: the records that ends and control plane share."""
 
 from lambdas.adapters.dynamodb import Table
-from lambdas.adapters.ports import ProbeResult, Side
+from lambdas.adapters.records import ProbeResult, Side
 from lambdas.core.progress import Progress
 from lambdas.core.transfer import Membership
 

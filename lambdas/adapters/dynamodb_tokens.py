@@ -1,7 +1,7 @@
 """The table of task tokens."""
 
 from lambdas.adapters.dynamodb import Table
-from lambdas.adapters.ports import ControlToken
+from lambdas.adapters.records import ControlToken
 
 TASK = "start-transfer"
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from lambdas.adapters.dynamodb import Table
-from lambdas.adapters.ports import Status, TransferRecord
+from lambdas.adapters.records import Status, TransferRecord
 from lambdas.core import lock
 from lambdas.core.errors import WriteConflict
 from lambdas.core.estimate import Estimate

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from lambdas.adapters.ports import Instance, LaunchError, LaunchRequest
+from lambdas.adapters.records import Instance, LaunchError, LaunchRequest
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

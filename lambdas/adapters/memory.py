@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
-from lambdas.adapters.ports import ControlToken, ProbeResult, Side, Status, TransferRecord
+from lambdas.adapters.records import ControlToken, ProbeResult, Side, Status, TransferRecord
 from lambdas.core import lock
 from lambdas.core.chunk import Chunk
 from lambdas.core.documents import Document

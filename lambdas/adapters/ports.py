@@ -1,41 +1,26 @@
 """What the handlers ask of AWS: one protocol per service, kept by the real adapter and by its in-memory twin."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
+from lambdas.adapters.records import (
+    CommandResult,
+    ControlToken,
+    DocumentName,
+    Instance,
+    LaunchRequest,
+    ProbeResult,
+    Side,
+    Status,
+    TransferRecord,
+)
 from lambdas.core.chunk import Chunk
 from lambdas.core.commands import Command
-from lambdas.core.estimate import Estimate
 from lambdas.core.figures import Profile
 from lambdas.core.fleet import Node, NodeState
 from lambdas.core.progress import Progress
 from lambdas.core.rules import Rule
-from lambdas.core.transfer import AcceptedTransfer, Membership, ResolvedPaths, TransferPlan
-
-Side = Literal["sender", "receiver"]
-Status = Literal["ACTIVE", "DONE", "SUCCEEDED", "FAILED"]
-DocumentName = Literal["scan", "receive", "send", "relay", "probe", "stop"]
-
-
-@dataclass(frozen=True)
-class TransferRecord:
-    """Record `transfer` of the transfers table; times in Unix seconds. `teardown` is there when it is complete."""
-
-    transfer: AcceptedTransfer
-    status: Status
-    fenced: bool
-    paths: ResolvedPaths | None = None
-    estimate: Estimate | None = None
-    plan: TransferPlan | None = None
-    outcome: dict[str, Any] | None = None
-    stages: dict[str, dict[str, float]] = field(default_factory=dict)
-    teardown: dict[str, Any] | None = None
-
-    @property
-    def running(self) -> bool:
-        """Whether relays may still be of use."""
-        return self.status == "ACTIVE" and not self.fenced
+from lambdas.core.transfer import AcceptedTransfer, Membership
 
 
 class TransferStore(Protocol):
@@ -77,17 +62,6 @@ class PathLocks(Protocol):
 
     def release(self, instance_id: str, transfer_id: str) -> None:
         """Give it back; nothing happens where it is not held."""
-
-
-@dataclass(frozen=True)
-class ProbeResult:
-    """Record `probe#{pathId}`, MB/s."""
-
-    path_id: str
-    generation: int
-    inter_region: float
-    intra_region: float
-    error: str | None = None
 
 
 class AgentRecords(Protocol):
@@ -151,16 +125,6 @@ class ProfileStore(Protocol):
         """The profile of a type on a region pair."""
 
 
-@dataclass(frozen=True)
-class ControlToken:
-    """The task token of Start Transfer, and what the reconciler saw last."""
-
-    token: str
-    epoch: int
-    seen_sender: str | None = None
-    seen_receiver: str | None = None
-
-
 class TokenStore(Protocol):
     """Task tokens; only the control plane reads them."""
 
@@ -175,49 +139,6 @@ class TokenStore(Protocol):
 
     def delete(self, transfer_id: str) -> None:
         """Forget it."""
-
-
-@dataclass(frozen=True)
-class Instance:
-    """An EC2 instance."""
-
-    instance_id: str
-    state: str
-    instance_type: str
-    availability_zone: str
-    vpc_id: str
-    subnet_id: str
-    private_address: str
-    public_address: str | None = None
-    vcpus: int | None = None
-
-    @property
-    def gone(self) -> bool:
-        """Whether it is terminated or on the way there."""
-        return self.state in ("shutting-down", "terminated")
-
-
-@dataclass(frozen=True)
-class LaunchRequest:
-    """One RunInstances: up to `count` relays of one side and type."""
-
-    transfer_id: str
-    role: str
-    instance_type: str
-    count: int
-    subnet_id: str
-    group_id: str
-    public_address: bool
-    spot: bool
-    client_token: str
-
-
-class LaunchError(Exception):
-    """RunInstances refused; `code` is EC2's."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(f"{code}: {message}")
-        self.code = code
 
 
 class Compute(Protocol):
@@ -252,20 +173,6 @@ class SecurityGroups(Protocol):
         """Remove rules; absent ones are fine."""
 
 
-@dataclass(frozen=True)
-class CommandResult:
-    """A finished SSM command."""
-
-    succeeded: bool
-    status: str
-    output: str
-    error: str
-
-    def tail(self, characters: int = 800) -> str:
-        """The end of what it printed, errors last."""
-        return "\n".join(part.strip() for part in (self.output, self.error) if part.strip())[-characters:]
-
-
 class Commands(Protocol):
     """SSM of one region."""
 
@@ -277,10 +184,6 @@ class Commands(Protocol):
 
     def result(self, command_id: str, instance_id: str) -> CommandResult | None:
         """None while it runs."""
-
-
-class NotManagedError(Exception):
-    """SSM does not (yet) know the instance."""
 
 
 class Objects(Protocol):

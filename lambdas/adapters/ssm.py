@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
-from lambdas.adapters.ports import CommandResult, DocumentName, NotManagedError
+from lambdas.adapters.records import CommandResult, DocumentName, NotManagedError
 from lambdas.core.commands import Command, encode
 from lambdas.core.errors import MissingPermission, Throttled
 from lambdas.runtime.env import DaemonAsset

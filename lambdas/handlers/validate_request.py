@@ -4,7 +4,7 @@ from datetime import datetime
 from re import sub
 from typing import Any
 
-from lambdas.adapters.ports import Instance
+from lambdas.adapters.records import Instance
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
 from lambdas.core.errors import DestinationBusy, InvalidRequest

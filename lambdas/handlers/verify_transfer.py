@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from lambdas.adapters.ports import Side
+from lambdas.adapters.records import Side
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
 from lambdas.core.errors import VerificationFailed

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lambdas.adapters.ports import CommandResult, DocumentName, NotManagedError
+from lambdas.adapters.records import CommandResult, DocumentName, NotManagedError
 from lambdas.adapters.world import World
 from lambdas.core.commands import Command
 from lambdas.core.errors import CommandFailed

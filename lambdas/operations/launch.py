@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 
-from lambdas.adapters.ports import Instance, LaunchError, LaunchRequest, TransferRecord
+from lambdas.adapters.records import Instance, LaunchError, LaunchRequest, TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.errors import LaunchRefused, MissingPermission, NoCapacity, Throttled, TransferFenced
 from lambdas.core.fleet import ROLES, LaunchDecision, Node, Role, decide_launch, node_id

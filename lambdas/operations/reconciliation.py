@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lambdas.adapters.ports import TransferRecord
+from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.fleet import LIVE_STATES
 from lambdas.core.progress import Look, Progress

@@ -1,6 +1,6 @@
 """From launched to joined: rules opened, daemons started, pairs put into the membership; and out of it again."""
 
-from lambdas.adapters.ports import CommandResult, Instance, NotManagedError, TransferRecord
+from lambdas.adapters.records import CommandResult, Instance, NotManagedError, TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import commands, fleet
 from lambdas.core.fleet import LIVE_STATES, Node, Pair, Role
@@ -26,7 +26,7 @@ class RelayStarter:
         self._admitted: set[tuple[Role, str, str]] = set()
 
     def pause(self, waited: float) -> float:
-        """Seconds until the next look, after `waited` seconds: 5 % of the wait, so that a quick boot is seen quickly."""
+        """Seconds until the next look: 5 % of what was waited, so that a quick boot is seen quickly."""
         shortest = SHORTEST_PAUSE if self._sent else max(SHORTEST_PAUSE, waited / 20)
         return min(self._world.env.poll_seconds, shortest)
 

@@ -1,6 +1,6 @@
 """Replacement of a lost relay, if the rest of the transfer lasts longer than a new one needs."""
 
-from lambdas.adapters.ports import TransferRecord
+from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.errors import CptError
 from lambdas.core.figures import SPAWN_SECONDS

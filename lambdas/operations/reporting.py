@@ -3,10 +3,11 @@
 import json
 from typing import Any
 
-from lambdas.adapters.ports import TransferRecord
+from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import report
-from lambdas.core.report import Report, Tally
+from lambdas.core.report import Report
+from lambdas.core.tally import Tally
 from lambdas.core.transfer import Failure
 
 

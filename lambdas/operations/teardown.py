@@ -1,6 +1,6 @@
 """Teardown, on every path and any number of times: fence first, then daemons, relays, rules, lock, token, objects."""
 
-from lambdas.adapters.ports import TransferRecord
+from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import rules
 from lambdas.core.errors import MissingPermission, TeardownIncomplete, Throttled

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lambdas.adapters.ports import ControlToken
+from lambdas.adapters.records import ControlToken
 from lambdas.adapters.world import World
 
 

@@ -62,13 +62,13 @@ def _observed(model: type[Input], run: Callable[[Input, World], Result]) -> Hand
     @metrics.log_metrics(capture_cold_start_metric=True)
     def handler(event: dict[str, Any], context: LambdaContext) -> Any:
         idempotency.register(context)
-        parsed = parse(event, model)
-        logger.append_keys(transfer_id=_transfer_id(parsed))
         try:
+            parsed = parse(event, model)
+            logger.append_keys(transfer_id=_transfer_id(parsed))
             result = run(parsed, world())
-        except CptError as error:
+        except Exception as error:
             metrics.add_metric(name="Failed", unit=MetricUnit.Count, value=1)
-            logger.warning("failed", extra={"error": type(error).__name__, "decision": type(error).__mro__[1].__name__})
+            logger.warning("failed", extra={"error": type(error).__name__, "decision": _decision(error)})
             raise
         metrics.add_metric(name="Completed", unit=MetricUnit.Count, value=1)
         if isinstance(parsed, BusEvent):
@@ -77,6 +77,11 @@ def _observed(model: type[Input], run: Callable[[Input, World], Result]) -> Hand
 
     wrapped: Handler = handler
     return wrapped
+
+
+def _decision(error: Exception) -> str:
+    """The base class that says what to do: ours have one, anything else is a defect."""
+    return type(error).__mro__[1].__name__ if isinstance(error, CptError) else "defect"
 
 
 def _transfer_id(value: object) -> str | None:

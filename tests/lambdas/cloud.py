@@ -15,14 +15,7 @@ from lambdas.adapters.memory import (
     MemoryTokenStore,
     MemoryTransferStore,
 )
-from lambdas.adapters.ports import (
-    CommandResult,
-    DocumentName,
-    Instance,
-    LaunchError,
-    LaunchRequest,
-    NotManagedError,
-)
+from lambdas.adapters.records import CommandResult, DocumentName, Instance, LaunchError, LaunchRequest, NotManagedError
 from lambdas.adapters.world import World
 from lambdas.core.commands import Command, encode
 from lambdas.core.rules import Rule

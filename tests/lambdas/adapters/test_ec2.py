@@ -8,7 +8,7 @@ import pytest
 from moto import mock_aws
 
 from lambdas.adapters.ec2 import Ec2Compute
-from lambdas.adapters.ports import LaunchError, LaunchRequest
+from lambdas.adapters.records import LaunchError, LaunchRequest
 from lambdas.adapters.security_groups import Ec2SecurityGroups
 
 

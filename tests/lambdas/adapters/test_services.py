@@ -10,7 +10,7 @@ from botocore.stub import Stubber
 from moto import mock_aws
 
 from lambdas.adapters.events import EventBus
-from lambdas.adapters.ports import NotManagedError
+from lambdas.adapters.records import NotManagedError
 from lambdas.adapters.s3 import S3Objects
 from lambdas.adapters.ssm import SsmCommands
 from lambdas.adapters.stepfunctions import StepFunctions

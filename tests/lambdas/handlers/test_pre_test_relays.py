@@ -1,4 +1,4 @@
-from lambdas.adapters.ports import ProbeResult
+from lambdas.adapters.records import ProbeResult
 from lambdas.core.transfer import Membership
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.handlers.join_relays import JoinInput, join_relays

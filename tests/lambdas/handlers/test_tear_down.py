@@ -1,6 +1,6 @@
 import pytest
 
-from lambdas.adapters.ports import CommandResult, TransferRecord
+from lambdas.adapters.records import CommandResult, TransferRecord
 from lambdas.core.commands import Command
 from lambdas.core.errors import TeardownIncomplete
 from lambdas.handlers.await_relays import AwaitInput, await_relays

@@ -1,0 +1,113 @@
+"""What crosses the ports that is no contract: records, instances, launches, command results."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from lambdas.core.estimate import Estimate
+from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
+
+Side = Literal["sender", "receiver"]
+Status = Literal["ACTIVE", "DONE", "SUCCEEDED", "FAILED"]
+DocumentName = Literal["scan", "receive", "send", "relay", "probe", "stop"]
+
+
+@dataclass(frozen=True)
+class TransferRecord:
+    """Record `transfer` of the transfers table; times in Unix seconds. `teardown` is there when it is complete."""
+
+    transfer: AcceptedTransfer
+    status: Status
+    fenced: bool
+    paths: ResolvedPaths | None = None
+    estimate: Estimate | None = None
+    plan: TransferPlan | None = None
+    outcome: dict[str, Any] | None = None
+    stages: dict[str, dict[str, float]] = field(default_factory=dict)
+    teardown: dict[str, Any] | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether relays may still be of use."""
+        return self.status == "ACTIVE" and not self.fenced
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    """Record `probe#{pathId}`, MB/s."""
+
+    path_id: str
+    generation: int
+    inter_region: float
+    intra_region: float
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class ControlToken:
+    """The task token of Start Transfer, and what the reconciler saw last."""
+
+    token: str
+    epoch: int
+    seen_sender: str | None = None
+    seen_receiver: str | None = None
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An EC2 instance."""
+
+    instance_id: str
+    state: str
+    instance_type: str
+    availability_zone: str
+    vpc_id: str
+    subnet_id: str
+    private_address: str
+    public_address: str | None = None
+    vcpus: int | None = None
+
+    @property
+    def gone(self) -> bool:
+        """Whether it is terminated or on the way there."""
+        return self.state in ("shutting-down", "terminated")
+
+
+@dataclass(frozen=True)
+class LaunchRequest:
+    """One RunInstances: up to `count` relays of one side and type."""
+
+    transfer_id: str
+    role: str
+    instance_type: str
+    count: int
+    subnet_id: str
+    group_id: str
+    public_address: bool
+    spot: bool
+    client_token: str
+
+
+class LaunchError(Exception):
+    """RunInstances refused; `code` is EC2's."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """A finished SSM command."""
+
+    succeeded: bool
+    status: str
+    output: str
+    error: str
+
+    def tail(self, characters: int = 800) -> str:
+        """The end of what it printed, errors last."""
+        return "\n".join(part.strip() for part in (self.output, self.error) if part.strip())[-characters:]
+
+
+class NotManagedError(Exception):
+    """SSM does not (yet) know the instance."""
