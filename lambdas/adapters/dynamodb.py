@@ -26,12 +26,18 @@ class Table:
         item = self._client.get_item(TableName=self.name, Key=encode_item(key), ConsistentRead=True).get("Item")
         return decode_item(item) if item else None
 
-    def put(self, item: Mapping[str, object], condition: str | None = None, **values: object) -> bool:
+    def put(
+        self,
+        item: Mapping[str, object],
+        condition: str | None = None,
+        names: Mapping[str, str] | None = None,
+        **values: object,
+    ) -> bool:
         """Write an item; False when the condition does not hold. Values `x` are `:x` in the condition."""
         options: dict[str, Any] = {"TableName": self.name, "Item": encode_item(item)}
         if condition:
             options["ConditionExpression"] = condition
-        return self._conditional("put_item", options, values, {})
+        return self._conditional("put_item", options, values, names or {})
 
     def update(
         self,

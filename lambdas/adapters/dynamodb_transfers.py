@@ -12,6 +12,8 @@ from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
 ACTIVE_INDEX = "active"
 _RECORD = "transfer"
 _LOCK_ATTEMPTS = 8
+# A transfer that failed before it had a plan has moved nothing: its corrected request may take the name again.
+_FREE = "attribute_not_exists(transferId) OR (#status = :failed AND attribute_not_exists(#plan))"
 
 
 class DynamoTransferStore:
@@ -32,7 +34,7 @@ class DynamoTransferStore:
             "attempt": 0,
             "stages": {},
         }
-        if self._table.put(item, "attribute_not_exists(transferId)"):
+        if self._table.put(item, _FREE, {"#status": "status", "#plan": "plan"}, failed="FAILED"):
             return True
         known = self._table.get(transferId=transfer.transfer_id, record=_RECORD)
         return bool(known and known["executionArn"] == transfer.execution_arn and known["status"] == "ACTIVE")

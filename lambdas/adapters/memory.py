@@ -25,7 +25,9 @@ class MemoryTransferStore:
 
     def create(self, transfer: AcceptedTransfer) -> bool:
         """See TransferStore."""
-        known = self._records.setdefault(transfer.transfer_id, TransferRecord(transfer, "ACTIVE", fenced=False))
+        known = self._records.get(transfer.transfer_id)
+        if known is None or (known.status == "FAILED" and known.plan is None):
+            known = self._records[transfer.transfer_id] = TransferRecord(transfer, "ACTIVE", fenced=False)
         return known.transfer.execution_arn == transfer.execution_arn and known.status == "ACTIVE"
 
     def get(self, transfer_id: str) -> TransferRecord | None:

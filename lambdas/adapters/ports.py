@@ -27,7 +27,7 @@ class TransferStore(Protocol):
     """Record `transfer` and the index of running transfers."""
 
     def create(self, transfer: AcceptedTransfer) -> bool:
-        """Write the record; False when the id is taken by another execution."""
+        """Write the record; False when another execution has the id, unless that failed before it had a plan."""
 
     def get(self, transfer_id: str) -> TransferRecord | None:
         """Consistent read."""

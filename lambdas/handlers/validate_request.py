@@ -39,6 +39,9 @@ def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
         source=source,
         destination=destination,
     )
+    # The record comes first: whatever fails from here on, the teardown finds the transfer by its execution.
+    if not world.transfers.create(transfer):
+        raise InvalidRequest(f"$.name: '{transfer_id}' was used by another execution; choose another name")
     path = request.destination.path
     other = world.locks.acquire(destination.instance_id, path, transfer_id)
     if other:
@@ -46,11 +49,6 @@ def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
             f"$.destination.path: '{path}' on {destination.instance_id} overlaps with what transfer '{other}' writes; "
             "wait until it has ended or choose another path"
         )
-    if not world.transfers.create(transfer):
-        known = world.transfers.get(transfer_id)
-        if known is None or known.status != "ACTIVE":
-            world.locks.release(destination.instance_id, transfer_id)
-        raise InvalidRequest(f"$.name: '{transfer_id}' was used by another execution; choose another name")
     world.events.put("Transfer Started", {"transferId": transfer_id, "executionArn": event.execution_arn})
     return transfer
 

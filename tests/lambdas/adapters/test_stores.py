@@ -107,6 +107,19 @@ def test_transfer_is_created_once_and_again_only_by_its_own_execution(transfers:
     assert not transfers.create(builders.transfer(arn="arn:another"))
 
 
+def test_name_of_a_transfer_that_failed_before_its_plan_is_free_again(transfers: TransferStore) -> None:
+    transfers.create(builders.transfer())
+    transfers.note_stage("first", "Survey Ends", {"enteredAt": 1.0})
+    transfers.close("first", "FAILED")
+    assert transfers.create(builders.transfer(arn="arn:another"))
+    record = transfers.get("first")
+    assert record is not None
+    assert (record.transfer.execution_arn, record.status, record.stages) == ("arn:another", "ACTIVE", {})
+    transfers.note("first", plan=builders.plan().to_document())
+    transfers.close("first", "FAILED")
+    assert not transfers.create(builders.transfer(arn="arn:third"))
+
+
 def test_transfer_record_comes_back_as_it_was_written(transfers: TransferStore) -> None:
     transfers.create(builders.transfer(objective={"maxCostUsd": 1.25}))
     transfers.note("first", paths=builders.paths().to_document(), estimate=builders.estimate(2).to_document())

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from lambdas.core.errors import DestinationBusy, InvalidRequest
+from lambdas.handlers.tear_down import TearDownInput, tear_down
 from lambdas.handlers.validate_request import ValidateInput, validate_request
 from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, SOURCE_ID, WEST, request
 from tests.lambdas.cloud import Cloud
@@ -66,10 +67,19 @@ def test_overlapping_destination_is_refused_and_names_the_other() -> None:
     inner = {**request(), "destination": {**request()["destination"], "path": "/restore/inner"}}
     with pytest.raises(DestinationBusy, match=r"'/restore/inner' .* 'first'"):
         run(cloud, inner, name="second", arn="arn:second")
-    assert cloud.transfers.get("second") is None
+    assert cloud.events.put_events == [("Transfer Started", {"transferId": "first", "executionArn": ARN})]
 
 
-def test_used_name_is_refused_and_the_lock_given_back() -> None:
+def test_refused_transfer_is_found_by_its_execution_and_leaves_the_others_lock() -> None:
+    cloud = Cloud()
+    run(cloud, request())
+    with pytest.raises(DestinationBusy):
+        run(cloud, request(), name="second", arn="arn:second")
+    tear_down(TearDownInput(transfer=None, execution_arn="arn:second"), cloud.world)
+    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "third") == "first"
+
+
+def test_used_name_is_refused_and_takes_no_lock() -> None:
     cloud = Cloud()
     run(cloud, request(name="mine"))
     cloud.transfers.close("mine", "SUCCEEDED")
