@@ -17,7 +17,9 @@ from local.config import LocalConfig
 from local.instances.clock import Clock
 from local.instances.fleet import Fleet
 from local.instances.model import AddressPlan, Backend
+from local.instances.netns import NamespaceBackend, NetworkError
 from local.instances.process import ProcessBackend
+from local.instances.tree import CommandLineMissingError, aws_command_line
 from local.state import StateDir
 
 log = logging.getLogger("local")
@@ -73,8 +75,6 @@ def make_backend(config: LocalConfig, state: StateDir, plan: AddressPlan, port: 
     from local.patches.credentials import instance_credentials
 
     if config.instances == "netns":
-        from local.instances.netns import NamespaceBackend
-
         return NamespaceBackend(plan, state, port, instance_credentials, peering=config.peering)
     return ProcessBackend(plan, state, f"http://127.0.0.1:{port}", instance_credentials)
 
@@ -146,7 +146,12 @@ def main() -> None:
     from local.patches import install  # imports the emulator, which reads the environment
 
     clock = Clock()
-    fleet = Fleet(config, plan, make_backend(config, state, plan, port), clock)
+    try:
+        aws_command_line()
+        backend = make_backend(config, state, plan, port)
+    except (NetworkError, CommandLineMissingError) as error:
+        sys.exit(str(error))
+    fleet = Fleet(config, plan, backend, clock)
     install.install(config, state, fleet)
     asyncio.run(serve(state, config, listener, fleet))
     if lock is not None:

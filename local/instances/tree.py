@@ -72,5 +72,7 @@ def keep_logs(instance: Instance, state: StateDir) -> None:
     """Copy the logs of the instance's units beside the emulator's own."""
     target = state.logs / "instances" / instance.instance_id
     for log in instance.home.glob("units/*/log"):
+        if log.stat().st_size == 0:
+            continue
         target.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(log, target / f"{log.parent.name}.log")

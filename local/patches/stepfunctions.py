@@ -13,6 +13,7 @@ import json
 import logging
 import threading
 import types
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,6 +30,7 @@ _update = stepfunctions._update_state_machine
 _start = stepfunctions._start_execution
 _stop = stepfunctions._stop_execution
 _history = stepfunctions._get_execution_history
+_setup_heartbeat_endpoint = callbacks.CallbackEndpoint.setup_heartbeat_endpoint
 _running: dict[str, Any] = {}
 
 
@@ -38,6 +40,7 @@ def install(endpoint: str) -> None:
 
     states_clients.install(endpoint)
     jsonata.install()
+    callbacks.CallbackEndpoint.setup_heartbeat_endpoint = _setup_heartbeat
     stepfunctions._create_state_machine = create_state_machine
     stepfunctions._update_state_machine = update_state_machine
     stepfunctions._start_execution = start_execution
@@ -188,7 +191,7 @@ def send_task_success(data: Json) -> Any:
         return responses.error_response_json("InvalidOutput", f"Invalid Output: '{error}'", 400)
     token = data["taskToken"]
     return _deliver(
-        lambda pool: pool.notify(callback_id=token, outcome=callbacks.CallbackOutcomeSuccess(token, output))
+        token, lambda pool: pool.notify(callback_id=token, outcome=callbacks.CallbackOutcomeSuccess(token, output))
     )
 
 
@@ -196,23 +199,33 @@ def send_task_failure(data: Json) -> Any:
     """SendTaskFailure."""
     token = data["taskToken"]
     outcome = callbacks.CallbackOutcomeFailure(token, data.get("error"), data.get("cause"))
-    return _deliver(lambda pool: pool.notify(callback_id=token, outcome=outcome))
+    return _deliver(token, lambda pool: pool.notify(callback_id=token, outcome=outcome))
 
 
 def send_task_heartbeat(data: Json) -> Any:
-    """SendTaskHeartbeat."""
-    return _deliver(lambda pool: pool.heartbeat(callback_id=data["taskToken"]))
+    """SendTaskHeartbeat: also before the task's own call has returned, and where no heartbeat is asked for."""
+    return _deliver(data["taskToken"], lambda pool: pool.heartbeat(callback_id=data["taskToken"]))
 
 
-def _deliver(act: Any) -> Any:
+def _setup_heartbeat(endpoint: Any, heartbeat_seconds: int) -> Any:
+    """The engine waits from when the task's own call has returned; a token used before must not be slept over."""
+    heartbeat = _setup_heartbeat_endpoint(endpoint, heartbeat_seconds)
+    if endpoint.get_outcome() is not None:
+        heartbeat.notify()
+    return heartbeat
+
+
+def _deliver(token: str, act: Callable[[Any], object]) -> Any:
+    """Act on the pool of the execution that waits for `token`; the token of a task that has ended is refused."""
     for execution in list(_running.values()):
         environment = execution.exec_worker.env if execution.exec_worker else None
-        try:
-            if environment is not None and act(environment.callback_pool_manager):
-                return responses.json_response({})
-        except callbacks.CallbackNotifyConsumerError as error:
-            log.info("token refused: %r", error)
-            return responses.error_response_json(
-                "TaskTimedOut", "Task Timed Out: 'Provided task does not exist anymore'", 400
-            )
+        pool = environment.callback_pool_manager if environment is not None else None
+        waiting = pool.get(token) if pool is not None else None
+        if waiting is not None and waiting.get_outcome() is None:
+            try:
+                act(pool)
+            except callbacks.CallbackNotifyConsumerError as error:
+                log.info("token refused: %r", error)
+                break
+            return responses.json_response({})
     return responses.error_response_json("TaskTimedOut", "Task Timed Out: 'Provided task does not exist anymore'", 400)

@@ -52,6 +52,7 @@ def handler(event, context):
         boto3.client("dynamodb").put_item(
             TableName=os.environ["TABLE"], Item={"id": {"S": event["name"]}, "token": {"S": event["token"]}}
         )
+        time.sleep(event.get("seconds", 0))
     print("a line of log")
     return {"echo": event, "calls": calls}
 """

@@ -80,6 +80,14 @@ def test_taken_port_is_named_with_its_remedy(tmp_path: Path) -> None:
     assert leftovers(cloud) == []
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="the hint is for root; others are refused before")
+def test_missing_network_tools_are_named_with_their_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert not namespaces_available()
+    with pytest.raises(LocalCloudError, match=r"nft.* not found: install iproute2, nftables"):
+        start(tmp_path, "netns")
+
+
 def test_endpoint_listens_on_loopback_only(cloud: LocalCloud) -> None:
     port = int(str(cloud.state.read()["port"]))  # type: ignore[index]
     listening = [

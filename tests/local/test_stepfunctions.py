@@ -138,6 +138,24 @@ def test_task_waits_for_its_token(cloud: LocalCloud) -> None:
         client.send_task_success(taskToken=key, output="not json")
 
 
+def test_token_is_good_before_the_call_returns_and_only_once(cloud: LocalCloud) -> None:
+    payload = {"action": "token", "name": "early", "token": "{% $states.context.Task.Token %}", "seconds": 1}
+    waiting = call(payload, Resource="arn:aws:states:::lambda:invoke.waitForTaskToken", TimeoutSeconds=30)
+    states = {"A": {**waiting, "HeartbeatSeconds": 20, "Next": "B"}, "B": {"Type": "Wait", "Seconds": 2, "End": True}}
+    execution = start(cloud, machine(cloud, "early", states))
+    client = cloud.client("stepfunctions")
+    key = token(cloud, "early")
+    client.send_task_heartbeat(taskToken=key)
+    began = time.monotonic()
+    client.send_task_success(taskToken=key, output="1")
+    with pytest.raises(ClientError, match="TaskTimedOut"):
+        client.send_task_success(taskToken=key, output="2")
+    with pytest.raises(ClientError, match="TaskTimedOut"):
+        client.send_task_heartbeat(taskToken=key)
+    assert ended(cloud, execution)["output"] == "1"
+    assert time.monotonic() - began < 10
+
+
 def test_token_fails_its_task_with_error_and_cause(cloud: LocalCloud) -> None:
     payload = {"action": "token", "name": "failed", "token": "{% $states.context.Task.Token %}"}
     waiting = call(payload, Resource="arn:aws:states:::lambda:invoke.waitForTaskToken", TimeoutSeconds=30, End=True)
