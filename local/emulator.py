@@ -65,6 +65,8 @@ def prepare_environment(config: LocalConfig, state: StateDir, port: int) -> None
         LOG_LEVEL=os.environ.get("LOG_LEVEL", "WARNING"),
         LAMBDA_ASYNC_RETRY_BASE_SECONDS=str(config.lambda_retry_seconds),
         TMPDIR=str(state.root / "tmp"),
+        STATE_DIR=str(state.root / "tmp" / "state"),
+        S3_DATA_DIR=str(state.root / "tmp" / "s3"),
         AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}",
     )
     (state.root / "tmp").mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Counted faults: capacity, partial capacity, spot warnings."""
+"""Counted faults: capacity, partial capacity, spot warnings; and a boot that takes its time."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +14,7 @@ from tests.local.assembly import HOME, OTHER
 SETTINGS = {
     "port": 0,
     "iam": False,
+    "bootSeconds": 60,
     "spotGraceSeconds": 0,
     "capacityErrors": [
         {"region": HOME, "launch": 2},
@@ -54,3 +55,15 @@ def test_faults_are_counted_per_region_and_have_their_own_code(faulty: LocalClou
         with pytest.raises(ClientError, match="VcpuLimitExceeded"):
             launch(faulty, OTHER)
     assert launch(faulty, OTHER)
+
+
+def test_instance_that_has_not_booted_takes_no_commands(faulty: LocalCloud) -> None:
+    instance_id = launch(faulty, HOME)[0]["InstanceId"]
+    ec2, ssm = faulty.client("ec2"), faulty.client("ssm")
+    filters = [{"Name": "instance-id", "Values": [instance_id]}, {"Name": "instance-state-name", "Values": ["running"]}]
+    faulty.wait_for(lambda: ec2.describe_instances(Filters=filters)["Reservations"], 10)
+    assert ssm.describe_instance_information()["InstanceInformationList"] == []
+    with pytest.raises(ClientError, match="InvalidInstanceId"):
+        ssm.send_command(
+            InstanceIds=[instance_id], DocumentName="AWS-RunShellScript", Parameters={"commands": ["true"]}
+        )
