@@ -5,9 +5,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from local.cloud import LocalCloud
-
 from bench.results import Result, publish
+from local.cloud import LocalCloud
 from local.config import LocalConfig
 from tests.e2e.account import Account
 
