@@ -24,11 +24,12 @@ help:  ## Show this list
 
 setup: .tools/stamp .venv/stamp node_modules/stamp  ## Install what is missing into this checkout
 
-.tools/stamp: tools/requirements.txt tools/check-prerequisites.sh
+.tools/stamp: tools/requirements.txt tools/check-prerequisites.sh tools/aws
 	@tools/check-prerequisites.sh
 	@echo "setup: uv and the AWS command line, into .tools"
 	@[ -x .tools/bin/python3 ] || python3 -m venv .tools
 	@.tools/bin/python3 -m pip install --quiet --require-hashes -r tools/requirements.txt
+	@cp tools/aws .tools/bin/aws
 	@touch $@
 
 .venv/stamp: .tools/stamp uv.lock pyproject.toml
