@@ -65,7 +65,15 @@ def _arguments() -> argparse.Namespace:
         parser.error(f"--pairs {arguments.pairs}: a number from 0 on, or auto")
     if arguments.source and not arguments.source.is_dir():
         parser.error(f"--source {arguments.source}: not a directory")
+    if arguments.source and _inside(arguments.source, ROOT):
+        parser.error(f"--source {arguments.source}: {ROOT} is emptied by each demo; name a directory outside it")
+    if arguments.source and arguments.destination and _inside(arguments.destination, arguments.source):
+        parser.error(f"--destination {arguments.destination}: lies inside the source; name a directory outside it")
     return arguments
+
+
+def _inside(path: Path, directory: Path) -> bool:
+    return path.resolve().is_relative_to(directory.resolve())
 
 
 def _directories(arguments: argparse.Namespace) -> tuple[Path, Path]:
