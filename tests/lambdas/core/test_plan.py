@@ -129,10 +129,10 @@ def test_manifest_ranges_hold_exactly_the_chunks_lines(entries: list[ListingEntr
     assert set(used) == set(parts)
 
 
-def test_automatic_chunk_size_leaves_three_chunks_per_lane() -> None:
+def test_automatic_chunk_size_leaves_twenty_four_chunks_per_lane() -> None:
     assert plan.chunk_size(0, 2, None) == MIB
-    assert plan.chunk_size(600 * MIB, 2, None) == 64 * MIB
-    assert plan.chunk_size(600 * MIB, 8, None) == 16 * MIB
+    assert plan.chunk_size(600 * MIB, 2, None) == 8 * MIB
+    assert plan.chunk_size(600 * MIB, 8, None) == 2 * MIB
     assert plan.chunk_size(1 << 50, 2, None) == 64 * MIB
     assert plan.chunk_size(1, 2, 256) == 256 * MIB
 
