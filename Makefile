@@ -16,6 +16,11 @@ ARGS ?=
 export UV_SYSTEM_CERTS := 1
 export UV_LINK_MODE := copy
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Caches stay in the checkout, but cargo's: its home also holds its user's registries and credentials.
+export UV_CACHE_DIR := $(CURDIR)/.cache/uv
+export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
+export npm_config_cache := $(CURDIR)/.cache/npm
+export CDK_HOME := $(CURDIR)/.cache/cdk
 
 .PHONY: help setup demo test lint test-python test-infra test-daemon daemon synth bench bench-control aws-smoke clean down
 

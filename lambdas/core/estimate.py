@@ -95,8 +95,8 @@ def _limit(seconds: float, pairs: int, figures: Figures, wait: float) -> str:
     if pairs and seconds <= figures.spawn_seconds + wait:
         return f"relays need {figures.spawn_seconds + wait:.0f} s to serve, the direct path is done before"
     if paths < min(figures.source, figures.destination):
-        kind = f"the direct path and {pairs} pairs" if pairs else "the direct path"
-        return f"{kind} carry {paths:.1f} MB/s"
+        relayed = f" and {pairs} pair{'s' if pairs > 1 else ''} carry" if pairs else " carries"
+        return f"the direct path{relayed} {paths:.1f} MB/s"
     if figures.source <= figures.destination:
         return f"the source machine sends at most {figures.source:.1f} MB/s"
     return f"the destination machine receives at most {figures.destination:.1f} MB/s"

@@ -9,11 +9,11 @@ const rules = Object.values(resources(control, 'AWS::Events::Rule'));
 
 describe('tables', () => {
   const keys: [string, string[], string | undefined][] = [
-    ['cpt-transfers', ['transferId', 'record'], 'expiresAt'],
-    ['cpt-chunks', ['rangeKey', 'itemKey'], 'expiresAt'],
-    ['cpt-nodes', ['transferId', 'nodeId'], 'expiresAt'],
+    ['cpt-transfers', ['transferId', 'record'], undefined],
+    ['cpt-chunks', ['rangeKey', 'itemKey'], undefined],
+    ['cpt-nodes', ['transferId', 'nodeId'], undefined],
     ['cpt-profiles', ['instanceType', 'regionPair'], undefined],
-    ['cpt-control-tokens', ['transferId', 'task'], 'expiresAt'],
+    ['cpt-control-tokens', ['transferId', 'task'], undefined],
     ['cpt-idempotency', ['id'], 'expiration'],
   ];
   it.each(keys)('%s', (name, attributes, expiry) => {

@@ -122,6 +122,9 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
     },
     write_report: {
       description: 'Writes the report and closes the transfer',
+      // It reads every chunk item; memory also buys the processor for it.
+      memorySize: 2048,
+      timeout: LONG,
       access: [readAndNote, data.index(settings, 'transfers', 'active'), ...report(settings)],
     },
     retry_chunk: {

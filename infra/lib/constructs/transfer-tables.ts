@@ -20,19 +20,17 @@ const DEFINITIONS: Readonly<Record<TableName, TableDefinition>> = {
   transfers: {
     partition: 'transferId',
     sort: 'record',
-    expiry: 'expiresAt',
     keep: true,
     index: { name: 'active', partition: 'active', sort: 'transferId' },
   },
-  chunks: { partition: 'rangeKey', sort: 'itemKey', expiry: 'expiresAt' },
+  chunks: { partition: 'rangeKey', sort: 'itemKey' },
   nodes: {
     partition: 'transferId',
     sort: 'nodeId',
-    expiry: 'expiresAt',
     index: { name: 'by-instance', partition: 'instanceId' },
   },
   profiles: { partition: 'instanceType', sort: 'regionPair', keep: true },
-  'control-tokens': { partition: 'transferId', sort: 'task', expiry: 'expiresAt' },
+  'control-tokens': { partition: 'transferId', sort: 'task' },
   idempotency: { partition: 'id', expiry: 'expiration' },
 };
 
