@@ -80,7 +80,9 @@ def live_view(state: TransferState) -> RenderableType:
     for path, rates in sorted(by_path.items()):
         bar = "█" * round(BAR_WIDTH * sum(rates) / widest)
         grid.add_row(path, Text(bar, style="cyan"), f"{sum(rates):,.1f} MB/s", f"{len(rates)} lanes")
-    return Group(head, ProgressBar(total=max(total, 1), completed=state.delivered_bytes, width=60), grid)
+    bar_line = Table.grid()  # a bare bar ends without a line break
+    bar_line.add_row(ProgressBar(total=max(total, 1), completed=state.delivered_bytes, width=60))
+    return Group(head, bar_line, grid)
 
 
 def report_view(report: dict[str, Any]) -> RenderableType:
