@@ -43,6 +43,16 @@ class Ec2Compute:
             ]
         )
 
+    def of_deployment(self) -> list[Instance]:
+        """See Compute."""
+        return self._find(
+            [
+                {"Name": "tag-key", "Values": [TRANSFER_TAG]},
+                {"Name": f"tag:{DEPLOYMENT_TAG}", "Values": [self._deployment]},
+                {"Name": "instance-state-name", "Values": _ALIVE},
+            ]
+        )
+
     def launch(self, request: LaunchRequest) -> list[Instance]:
         """See Compute."""
         try:
@@ -116,4 +126,5 @@ def _instance(item: Any) -> Instance:
         private_address=item.get("PrivateIpAddress", ""),
         public_address=item.get("PublicIpAddress") or None,
         vcpus=cores * options.get("ThreadsPerCore", 1) if cores else None,
+        transfer_id=next((tag["Value"] for tag in item.get("Tags", []) if tag["Key"] == TRANSFER_TAG), None),
     )

@@ -150,6 +150,9 @@ class Compute(Protocol):
     def of_transfer(self, transfer_id: str) -> list[Instance]:
         """All with the transfer's tag that are not gone."""
 
+    def of_deployment(self) -> list[Instance]:
+        """The relays of all its transfers that are not gone."""
+
     def launch(self, request: LaunchRequest) -> list[Instance]:
         """1 to `count` instances; raises LaunchError."""
 

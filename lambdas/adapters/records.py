@@ -54,7 +54,7 @@ class ControlToken:
 
 @dataclass(frozen=True)
 class Instance:
-    """An EC2 instance."""
+    """An EC2 instance; `transfer_id` is what a relay is tagged with."""
 
     instance_id: str
     state: str
@@ -65,6 +65,7 @@ class Instance:
     private_address: str
     public_address: str | None = None
     vcpus: int | None = None
+    transfer_id: str | None = None
 
     @property
     def gone(self) -> bool:

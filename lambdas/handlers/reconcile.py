@@ -1,5 +1,7 @@
 """Every minute: heartbeats while both ends advance, and whatever a lost event would have told."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from lambdas.adapters.world import World
@@ -12,14 +14,24 @@ def reconcile(_event: BusEvent, world: World) -> dict[str, Any]:
     found: dict[str, Any] = {}
     broken: list[Exception] = []
     for record in world.transfers.active():
-        try:
-            found[record.transfer.transfer_id] = reconciliation.look_at(world, record)
-        except Exception as error:  # noqa: BLE001  raised again below, when all have been looked at
-            logger.exception("a transfer could not be reconciled", extra={"transfer_id": record.transfer.transfer_id})
-            broken.append(error)
+        transfer_id = record.transfer.transfer_id
+        with _going_on(broken, transfer_id):
+            found[transfer_id] = reconciliation.look_at(world, record)
+    with _going_on(broken, "relays of no active transfer"):
+        if strays := reconciliation.terminate_strays(world):
+            logger.warning("relays of no active transfer were terminated", extra={"instances": strays})
     if broken:
         raise broken[0]
     return found
+
+
+@contextmanager
+def _going_on(broken: list[Exception], what: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001  raised again when all has been looked at
+        logger.exception("could not be reconciled", extra={"what": what})
+        broken.append(error)
 
 
 handler = event_rule(reconcile)

@@ -9,6 +9,9 @@ from lambdas.core.errors import LaunchRefused, MissingPermission, NoCapacity, Th
 from lambdas.core.fleet import ROLES, LaunchDecision, Node, Role, decide_launch, node_id
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
 
+# For some seconds after RunInstances, EC2 may know neither an instance's id nor its state; a minute bounds the wait.
+TERMINATE_SECONDS = 60.0
+
 
 def relay_group(world: World, transfer: AcceptedTransfer, role: Role) -> str:
     """The relays' security group in the VPC of the end machine on this side."""
@@ -43,12 +46,12 @@ def launch_pairs(
     if failures:
         if all(isinstance(error, Throttled) for error in failures):
             raise failures[0]  # the retried call gets the same instances by its client token
-        for side in launched:
-            discard(world, side, f"the other side could not be launched: {failures[0]}")
+        whole = [node for side in launched for node in side]
+        discard(world, whole, f"the other side could not be launched: {failures[0]}")
         raise failures[0]
     most = min(len(side) for side in launched)
-    for side in launched:
-        discard(world, side[most:], f"no partner: the other side has capacity for {most}")
+    surplus = [node for side in launched for node in side[most:]]
+    discard(world, surplus, f"no partner: the other side has capacity for {most}")
     return [node for side in launched for node in side[:most]]
 
 
@@ -154,8 +157,16 @@ def discard(world: World, nodes: list[Node], reason: str) -> None:
     """Terminate nodes that will not be used."""
     for node in nodes:
         world.nodes.move(node, "LOST", ["SPAWNED", "READY"], reason=reason[:1000], ended_at=world.clock.now())
-    by_region: dict[str, list[str]] = {}
-    for node in nodes:
-        by_region.setdefault(node.region, []).append(node.instance_id)
-    for region, ids in by_region.items():
-        world.compute(region).terminate(ids)
+    _terminate(world, nodes)
+
+
+def _terminate(world: World, nodes: list[Node]) -> None:
+    """Terminate until EC2 shows them all gone: an id that it does not know yet is not terminated."""
+    deadline = world.clock.monotonic() + TERMINATE_SECONDS
+    left = {region: {n.instance_id for n in nodes if n.region == region} for region in {n.region for n in nodes}}
+    while any(left.values()) and world.clock.monotonic() < deadline:
+        for region, ids in left.items():
+            world.compute(region).terminate(ids)
+            ids -= {instance.instance_id for instance in world.compute(region).describe(ids) if instance.gone}
+        if any(left.values()):
+            world.clock.sleep(world.env.poll_seconds)

@@ -34,6 +34,19 @@ def look_at(world: World, record: TransferRecord) -> dict[str, Any]:
     return {**found, "heartbeat": world.executions.heartbeat(token.token)}
 
 
+def terminate_strays(world: World) -> list[str]:
+    """Relays of transfers that are over, launched at the last moment or shown too late; the instances' ids."""
+    # Read before the transfers: one that begins in between has no relay among these.
+    relays_of = {region: world.compute(region).of_deployment() for region in world.env.regions}
+    active = {record.transfer.transfer_id for record in world.transfers.active()}
+    strays = {
+        region: [i.instance_id for i in found if i.transfer_id not in active] for region, found in relays_of.items()
+    }
+    for region, ids in strays.items():
+        world.compute(region).terminate(ids)
+    return [id_ for ids in strays.values() for id_ in ids]
+
+
 def _sweep(world: World, record: TransferRecord, status: str | None) -> dict[str, Any]:
     teardown.tear_down(world, record)
     failure = Failure(error="ExecutionGone", cause=f"the execution is {status or 'unknown'}; taken down")

@@ -46,6 +46,7 @@ PORTS: dict[str, list[str]] = {
     "tokens.delete": ["control-tokens:DeleteItem"],
     "compute.describe": ["ec2:DescribeInstances"],
     "compute.of_transfer": ["ec2:DescribeInstances"],
+    "compute.of_deployment": ["ec2:DescribeInstances"],
     "compute.launch": ["ec2:RunInstances", "ec2:CreateTags", "iam:PassRole"],
     "compute.terminate": ["ec2:TerminateInstances"],
     "commands.online": ["ssm:DescribeInstanceInformation"],

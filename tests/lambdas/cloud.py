@@ -59,7 +59,7 @@ class Machine:
 
 
 class MemoryCompute:
-    """EC2 of one region; `refusals` maps an instance type to EC2's error code."""
+    """EC2 of one region; `refusals` maps an instance type to EC2's error code, `shown_after` is in seconds."""
 
     def __init__(self, region: str, clock: FakeClock) -> None:
         self.region, self._clock = region, clock
@@ -70,6 +70,7 @@ class MemoryCompute:
         self.terminated: list[str] = []
         self.on_launch: Callable[[], None] = lambda: None
         self.immortal = False
+        self.shown_after = 0.0
         self._tokens: dict[str, list[str]] = {}
 
     def add(self, instance_id: str, private: str, public: str | None, *, state: str = "running") -> Machine:
@@ -81,11 +82,15 @@ class MemoryCompute:
         return self.machines[instance_id]
 
     def describe(self, instance_ids: Iterable[str]) -> list[Instance]:
-        return [self._now(self.machines[i]) for i in instance_ids if i in self.machines]
+        return [self._now(self.machines[i]) for i in instance_ids if self._shows(i)]
 
     def of_transfer(self, transfer_id: str) -> list[Instance]:
         mine = [self._now(m) for m in self.machines.values() if m.transfer_id == transfer_id]
         return [instance for instance in mine if not instance.gone]
+
+    def of_deployment(self) -> list[Instance]:
+        relays = [self._now(m) for m in self.machines.values() if m.transfer_id]
+        return [replace(i, transfer_id=self.machines[i.instance_id].transfer_id) for i in relays if not i.gone]
 
     def launch(self, request: LaunchRequest) -> list[Instance]:
         self.launches.append(request)
@@ -110,9 +115,13 @@ class MemoryCompute:
     def terminate(self, instance_ids: Iterable[str]) -> None:
         for instance_id in instance_ids:
             self.terminated.append(instance_id)
-            if instance_id in self.machines and not self.immortal:
+            if self._shows(instance_id) and not self.immortal:
                 machine = self.machines[instance_id]
                 machine.instance = replace(machine.instance, state="shutting-down")
+
+    def _shows(self, instance_id: str) -> bool:
+        machine = self.machines.get(instance_id)
+        return machine is not None and self._clock.time - machine.launched >= self.shown_after
 
     def _now(self, machine: Machine) -> Instance:
         booted = machine.boots and self._clock.time - machine.launched >= BOOT_SECONDS

@@ -80,7 +80,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         readAndNote,
         on('nodes', 'PutItem', 'UpdateItem'),
         data.idempotency(settings),
-        relays.describe('SecurityGroups'),
+        relays.describe('Instances', 'SecurityGroups'),
         ...relays.launchRelays(settings),
         relays.terminateRelays(settings),
       ],

@@ -53,6 +53,8 @@ def test_relays_are_launched_found_by_their_tag_and_terminated(ec2: Any, network
     assert sorted(i.instance_id for i in found) == ids
     assert (found[0].vpc_id, found[0].subnet_id, found[0].instance_type) == (network[0], network[1], "t3.small")
     assert compute.of_transfer("second") == []
+    assert [(i.instance_id, i.transfer_id) for i in compute.of_deployment()] == [(id_, "first") for id_ in ids]
+    assert Ec2Compute(ec2, "other").of_deployment() == []
     assert Ec2Compute(ec2, "other").of_transfer("first") == []
     compute.terminate(ids)
     assert compute.of_transfer("first") == []

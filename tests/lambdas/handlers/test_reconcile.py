@@ -2,11 +2,13 @@ from typing import Any
 
 import pytest
 
+from lambdas.adapters.records import Instance
 from lambdas.core.errors import TeardownIncomplete
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.handlers.reconcile import reconcile
+from lambdas.handlers.spawn_relays import SpawnInput, spawn_relays
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import ARN, WEST, chunk, paths, progress, transfer
+from tests.lambdas.builders import ARN, WEST, chunk, estimate, paths, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
 
@@ -104,3 +106,25 @@ def test_transfer_without_a_running_execution_is_swept() -> None:
 
 def test_no_active_transfer_needs_no_work() -> None:
     assert run(Cloud()) == {}
+
+
+def test_relay_of_a_transfer_that_is_over_is_terminated() -> None:
+    cloud = running()
+    cloud.transfers.close("first", "SUCCEEDED")
+    assert run(cloud) == {}
+    assert cloud.alive() == []
+
+
+def test_relays_of_a_transfer_that_begins_meanwhile_are_left_alone() -> None:
+    cloud = Cloud()
+    listed = cloud.compute[WEST].of_deployment
+
+    def begin() -> list[Instance]:
+        found = listed()
+        cloud.transfers.create(transfer())
+        spawn_relays(SpawnInput(transfer=transfer(), estimate=estimate(1), paths=paths()), cloud.world)
+        return found
+
+    cloud.compute[WEST].of_deployment = begin  # type: ignore[method-assign]
+    run(cloud)
+    assert len(cloud.alive()) == 2

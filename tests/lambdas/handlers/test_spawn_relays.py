@@ -115,3 +115,20 @@ def test_spot_is_asked_for() -> None:
     cloud.transfers.create(transfer(relays={"market": "spot"}))
     spawn_relays(event(1, market="spot"), cloud.world)
     assert cloud.compute[WEST].launches[0].spot
+
+
+def test_surplus_that_ec2_does_not_know_yet_is_terminated_when_it_does() -> None:
+    cloud = prepared()
+    cloud.compute[IRELAND].capacity = {"t3.small": 1, "t3.medium": 0}
+    cloud.compute[WEST].shown_after = 7
+    assert spawn_relays(event(2), cloud.world)["spawned"] == 1
+    assert len(cloud.alive()) == 2
+
+
+def test_wait_for_instances_that_do_not_end_is_bounded() -> None:
+    cloud = prepared()
+    cloud.compute[IRELAND].capacity = {"t3.small": 1, "t3.medium": 0}
+    cloud.compute[WEST].immortal = True
+    started = cloud.clock.time
+    spawn_relays(event(2), cloud.world)
+    assert cloud.clock.time - started <= 60
