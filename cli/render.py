@@ -21,8 +21,8 @@ def make_console() -> Console:
 
 
 def megabytes(count: float) -> str:
-    """Bytes as MB (10⁶)."""
-    return f"{count / 1e6:,.0f} MB"
+    """Bytes as MB (10⁶), small counts as kB."""
+    return f"{count / 1e6:,.0f} MB" if count >= 1e6 or not count else f"{count / 1e3:,.1f} kB"
 
 
 def duration(seconds: float | None) -> str:

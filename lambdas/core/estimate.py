@@ -93,7 +93,7 @@ def build_rows(size_bytes: int, most_pairs: int, figures: Figures, pre_test_seco
 def _limit(seconds: float, pairs: int, figures: Figures, wait: float) -> str:
     paths = figures.direct + pairs * figures.pair
     if pairs and seconds <= figures.spawn_seconds + wait:
-        return f"relays need {figures.spawn_seconds + wait:.0f} s to serve, the direct path is done before"
+        return f"done before relays serve ({figures.spawn_seconds + wait:.0f} s)"
     if paths < min(figures.source, figures.destination):
         relayed = f" and {pairs} pair{'s' if pairs > 1 else ''} carry" if pairs else " carries"
         return f"the direct path{relayed} {paths:.1f} MB/s"
