@@ -13,10 +13,14 @@ def reconcile(_event: BusEvent, world: World) -> dict[str, Any]:
     """What was found for each active transfer; one that breaks does not keep the others from being looked at."""
     found: dict[str, Any] = {}
     broken: list[Exception] = []
-    for record in world.transfers.active():
-        transfer_id = record.transfer.transfer_id
+    active = {record.transfer.transfer_id: record for record in world.transfers.active()}
+    for transfer_id, record in active.items():
         with _going_on(broken, transfer_id):
             found[transfer_id] = reconciliation.look_at(world, record)
+    # Last, since a sweep may take minutes and no heartbeat may wait for it.
+    for transfer_id in [id_ for id_, result in found.items() if result is None]:
+        with _going_on(broken, transfer_id):
+            found[transfer_id] = reconciliation.sweep(world, active[transfer_id])
     with _going_on(broken, "relays of no active transfer"):
         if strays := reconciliation.terminate_strays(world):
             logger.warning("relays of no active transfer were terminated", extra={"instances": strays})

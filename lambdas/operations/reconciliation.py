@@ -10,13 +10,18 @@ from lambdas.core.transfer import Failure
 from lambdas.operations import relays, reporting, retry, teardown
 from lambdas.operations.token import release
 
+# Step Functions may not know an execution for a while after it has begun.
+UNKNOWN_SECONDS = 120.0
 
-def look_at(world: World, record: TransferRecord) -> dict[str, Any]:
-    """Sweep what has no execution; else repeat a lost release, retry, drop dead relays, send a heartbeat."""
+
+def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
+    """Repeat a lost release, retry, drop dead relays, send a heartbeat; None when its execution is over: sweep it."""
     transfer = record.transfer
     status = world.executions.status(transfer.execution_arn)
+    if status is None and world.clock.now() - transfer.execution_started_at < UNKNOWN_SECONDS:
+        return {"waiting": "its execution is not known yet"}
     if status != "RUNNING":
-        return _sweep(world, record, status)
+        return None
     token = world.tokens.get(transfer.transfer_id)
     if token is None or record.fenced:
         return {"waiting": "its states are at work"}
@@ -47,7 +52,9 @@ def terminate_strays(world: World) -> list[str]:
     return [id_ for ids in strays.values() for id_ in ids]
 
 
-def _sweep(world: World, record: TransferRecord, status: str | None) -> dict[str, Any]:
+def sweep(world: World, record: TransferRecord) -> dict[str, Any]:
+    """Take down and report what no execution runs any more."""
+    status = world.executions.status(record.transfer.execution_arn)
     teardown.tear_down(world, record)
     failure = Failure(error="ExecutionGone", cause=f"the execution is {status or 'unknown'}; taken down")
     reporting.write(world, record, failure, verified=False)

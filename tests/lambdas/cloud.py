@@ -228,7 +228,7 @@ class MemoryEvents:
 @dataclass
 class MemoryExecutions:
     answers: list[tuple[str, Any]] = field(default_factory=list)
-    statuses: dict[str, str] = field(default_factory=dict)
+    statuses: dict[str, str | None] = field(default_factory=dict)
 
     def succeed(self, token: str, output: dict[str, Any]) -> bool:
         self.answers.append(("success", (token, output)))

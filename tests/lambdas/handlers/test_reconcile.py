@@ -9,7 +9,7 @@ from lambdas.handlers.reconcile import reconcile
 from lambdas.handlers.spawn_relays import SpawnInput, spawn_relays
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import ARN, WEST, chunk, estimate, paths, progress, transfer
-from tests.lambdas.cloud import Cloud
+from tests.lambdas.cloud import Cloud, printed
 from tests.lambdas.fleet import path_ids, spawned, states
 
 
@@ -128,3 +128,27 @@ def test_relays_of_a_transfer_that_begins_meanwhile_are_left_alone() -> None:
     cloud.compute[WEST].of_deployment = begin  # type: ignore[method-assign]
     run(cloud)
     assert len(cloud.alive()) == 2
+
+
+def test_execution_that_is_not_known_yet_is_waited_for() -> None:
+    cloud = running()
+    cloud.executions.statuses[ARN] = None
+    cloud.clock.time = 1119.0
+    assert run(cloud) == {"first": {"waiting": "its execution is not known yet"}}
+    assert len(cloud.alive()) == 2
+    cloud.clock.time = 1121.0
+    assert run(cloud) == {"first": {"swept": None}}
+    assert cloud.alive() == []
+
+
+def test_heartbeat_does_not_wait_for_the_sweep_of_another_transfer() -> None:
+    cloud = Cloud()
+    cloud.transfers.create(transfer("before", "arn:before"))
+    cloud.executions.statuses["arn:before"] = "ABORTED"
+    cloud.transfers.create(transfer())
+    cloud.tokens.put("first", "token", 1)
+    advance(cloud, 1)
+    swept_after: list[Any] = []
+    cloud.commands[WEST].scripts["stop"] = lambda _: swept_after.extend(cloud.executions.answers) or printed({})
+    assert run(cloud)["before"] == {"swept": "ABORTED"}
+    assert swept_after == [("heartbeat", "token")]
