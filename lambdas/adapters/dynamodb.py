@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from lambdas.adapters.codec import decode_item, encode, encode_item
+from lambdas.adapters.throttling import is_throttle
 from lambdas.core.errors import Throttled
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
-
-_THROTTLES = frozenset({"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"})
 
 
 class Table:
@@ -107,10 +106,9 @@ class Table:
         try:
             answer = getattr(self._client, operation)(**options)
         except ClientError as error:
-            code = error.response["Error"]["Code"]
-            if code == "ConditionalCheckFailedException":
+            if error.response["Error"]["Code"] == "ConditionalCheckFailedException":
                 return False
-            if code in _THROTTLES:
+            if is_throttle(error):
                 raise Throttled(f"DynamoDB table {self.name}: {error}") from error
             raise
         if found is not None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 
 from lambdas.adapters.records import CommandResult, DocumentName, NotManagedError
+from lambdas.adapters.throttling import is_throttle
 from lambdas.core.commands import Command, encode
 from lambdas.core.errors import MissingPermission, Throttled
 from lambdas.runtime.env import DaemonAsset
@@ -64,7 +65,7 @@ class SsmCommands:
                 raise NotManagedError(instance_id) from error
             if code in ("AccessDeniedException", "AccessDenied"):
                 raise MissingPermission(f"ssm:SendCommand of {self._deployment}-{document}: {error}") from error
-            if code in ("ThrottlingException", "RateExceeded"):
+            if is_throttle(error):
                 raise Throttled(f"ssm:SendCommand: {error}") from error
             raise
         return answer["Command"]["CommandId"]

@@ -7,7 +7,7 @@ from lambdas.core import fleet
 from lambdas.core.documents import Handover
 from lambdas.core.errors import TransferFenced
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
-from lambdas.operations.relays import await_ready, release_singles
+from lambdas.operations.relays import await_ready, release_singles, unused_discarded
 from lambdas.runtime.handler import task_state
 
 
@@ -25,7 +25,8 @@ def await_relays(event: AwaitInput, world: World) -> dict[str, Any]:
     if record is None:
         raise TransferFenced(f"there is no record of {transfer_id}")
     tested = record.estimate is not None and record.estimate.pre_test
-    nodes = await_ready(world, record, event.paths, join_at_once=not tested, seconds=fleet.JOIN_TIMEOUT_SECONDS)
+    with unused_discarded(world, transfer_id):
+        nodes = await_ready(world, record, event.paths, join_at_once=not tested, seconds=fleet.JOIN_TIMEOUT_SECONDS)
     release_singles(world, nodes)
     return {"ready": len(fleet.pairs(world.nodes.of(transfer_id), "READY", "JOINED"))}
 

@@ -10,6 +10,7 @@ from lambdas.core.errors import TransferFenced
 from lambdas.core.fleet import Measurement, Pair
 from lambdas.core.transfer import AcceptedTransfer, Probe
 from lambdas.operations import membership
+from lambdas.operations.relays import unused_discarded
 from lambdas.runtime.handler import task_state
 
 # Two hops one after the other for each pair, should the sender test the pairs in turn, and time to see the record.
@@ -31,11 +32,16 @@ def pre_test_relays(event: PreTestInput, world: World) -> dict[str, Any]:
     pairs = fleet.pairs(world.nodes.of(transfer_id), "READY")
     if len(pairs) <= record.estimate.chosen_pairs or not record.running:
         return {"ranking": [], "rejected": []}
+    with unused_discarded(world, transfer_id):
+        return _keep_the_best(world, record, pairs, record.estimate.chosen_pairs)
+
+
+def _keep_the_best(world: World, record: TransferRecord, pairs: list[Pair], count: int) -> dict[str, Any]:
     measured = _measure(world, record, pairs)
     if measured is None:
         return {"ranking": [], "rejected": []}
     ranking = fleet.rank(measured)
-    rejected = fleet.lower_half(ranking, record.estimate.chosen_pairs)
+    rejected = fleet.lower_half(ranking, count)
     for pair in pairs:
         _note(world, pair, next(m for m in ranking if m.slot == pair.slot), rejected=pair.slot in rejected)
     return {"ranking": [_document(m) for m in ranking], "rejected": rejected}

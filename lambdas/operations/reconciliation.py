@@ -4,7 +4,7 @@ from typing import Any
 
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
-from lambdas.core.fleet import LIVE_STATES
+from lambdas.core.fleet import JOIN_TIMEOUT_SECONDS, LIVE_STATES
 from lambdas.core.progress import Look, Progress
 from lambdas.core.transfer import Failure
 from lambdas.operations import relays, reporting, retry, teardown
@@ -12,6 +12,9 @@ from lambdas.operations.token import release
 
 # Step Functions may not know an execution for a while after it has begun.
 UNKNOWN_SECONDS = 120.0
+# Await Relays ends at the join timeout, and Pre-Test Relays within Lambda's 900 s; a relay that has not joined by then
+# was left behind by a state that died.
+UNUSED_SECONDS = JOIN_TIMEOUT_SECONDS + 900
 
 
 def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
@@ -29,7 +32,11 @@ def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
         return {"released": release(world, token, record.outcome)}
     sender = world.agents.progress(transfer.transfer_id, "sender")
     receiver = world.agents.progress(transfer.transfer_id, "receiver")
-    found = {"retried": _retry_noted(world, record, sender), "lost": _drop_dead_relays(world, record)}
+    found = {
+        "retried": _retry_noted(world, record, sender),
+        "lost": _drop_dead_relays(world, record),
+        "unused": _discard_old_unused(world, record),
+    }
     if sender is None or receiver is None:
         return {**found, "heartbeat": False}
     looks = (Look(sender.epoch, sender.sequence).encoded(), Look(receiver.epoch, receiver.sequence).encoded())
@@ -86,3 +93,9 @@ def _drop_dead_relays(world: World, record: TransferRecord) -> int:
             if node.instance_id not in alive:
                 lost += relays.lose(world, node, "EC2 does not list its instance any more")
     return lost
+
+
+def _discard_old_unused(world: World, record: TransferRecord) -> int:
+    now = world.clock.now()
+    old = [n for n in world.nodes.of(record.transfer.transfer_id) if now - n.requested_at > UNUSED_SECONDS]
+    return relays.discard_unused(world, old, f"not joined within {UNUSED_SECONDS:.0f} s")

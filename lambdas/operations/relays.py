@@ -1,6 +1,10 @@
 """From launched to joined: rules opened, daemons started, pairs put into the membership; and out of it again."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from lambdas.adapters.records import CommandResult, Instance, NotManagedError, TransferRecord
+from lambdas.adapters.throttling import will_be_retried
 from lambdas.adapters.world import World
 from lambdas.core import commands, fleet
 from lambdas.core.fleet import LIVE_STATES, Node, Pair, Role
@@ -153,8 +157,25 @@ def _where_it_hangs(node: Node) -> str:
 def release_singles(world: World, nodes: list[Node]) -> None:
     """Terminate relays whose partner will not come."""
     paired = {node.node_id for pair in fleet.pairs(nodes, *LIVE_STATES) for node in (pair.source, pair.destination)}
-    singles = [node for node in nodes if node.state in ("SPAWNED", "READY") and node.node_id not in paired]
-    discard(world, singles, "its partner was lost")
+    discard_unused(world, [node for node in nodes if node.node_id not in paired], "its partner was lost")
+
+
+@contextmanager
+def unused_discarded(world: World, transfer_id: str) -> Iterator[None]:
+    """A failure that is not retried terminates the relays that have not joined: nobody else would use them."""
+    try:
+        yield
+    except Exception as error:
+        if not will_be_retried(error):
+            discard_unused(world, world.nodes.of(transfer_id), f"{type(error).__name__}: {error}")
+        raise
+
+
+def discard_unused(world: World, nodes: list[Node], reason: str) -> int:
+    """Terminate those that have not joined; how many there were."""
+    unused = [node for node in nodes if node.state in ("SPAWNED", "READY")]
+    discard(world, unused, reason)
+    return len(unused)
 
 
 def join_ready(world: World, record: TransferRecord, paths: ResolvedPaths) -> int:

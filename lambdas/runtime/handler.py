@@ -13,9 +13,10 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import BaseModel, Field
 
+from lambdas.adapters.throttling import is_throttle
 from lambdas.adapters.world import World, world
 from lambdas.core.documents import Document, Handover
-from lambdas.core.errors import CptError
+from lambdas.core.errors import CptError, Throttled
 from lambdas.runtime import idempotency
 
 logger = Logger()
@@ -67,9 +68,12 @@ def _observed(model: type[Input], run: Callable[[Input, World], Result]) -> Hand
             logger.append_keys(transfer_id=_transfer_id(parsed))
             result = run(parsed, world())
         except Exception as error:
+            named = Throttled(str(error)) if is_throttle(error) else error
             metrics.add_metric(name="Failed", unit=MetricUnit.Count, value=1)
-            logger.warning("failed", extra={"error": type(error).__name__, "decision": _decision(error)})
-            raise
+            logger.warning("failed", extra={"error": type(named).__name__, "decision": _decision(named)})
+            if named is error:
+                raise
+            raise named from error  # the state machine retries by this name
         metrics.add_metric(name="Completed", unit=MetricUnit.Count, value=1)
         if isinstance(parsed, BusEvent):
             logger.info(parsed.detail_type, extra={"result": result})  # nobody else sees what a rule's target returns

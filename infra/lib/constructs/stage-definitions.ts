@@ -96,6 +96,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: [
         on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
         on('nodes', 'Query', 'UpdateItem'),
+        relays.describe('Instances'),
         relays.terminateRelays(settings),
       ],
     },

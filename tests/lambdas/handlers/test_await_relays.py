@@ -1,5 +1,9 @@
 from typing import Any
 
+import pytest
+from botocore.exceptions import ClientError
+
+from lambdas.core.errors import FailTransfer, Throttled, WriteConflict
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from tests.lambdas.builders import IRELAND, WEST, paths, transfer
 from tests.lambdas.cloud import Cloud, failed
@@ -126,3 +130,36 @@ def test_wait_ends_when_the_transfer_is_delivered() -> None:
     started = cloud.clock.time
     assert run(cloud) == {"ready": 0}
     assert cloud.clock.time - started < 10
+
+
+def aws_says(code: str) -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": "refused by the test"}}, "DescribeInstances")
+
+
+@pytest.mark.parametrize("error", [FailTransfer("the group is full"), aws_says("InternalError")])
+def test_failure_for_good_discards_the_relays_that_have_not_joined(error: Exception) -> None:
+    cloud = spawned(1)
+
+    def refuse(*_: object) -> None:
+        raise error
+
+    cloud.groups[WEST].admit = refuse  # type: ignore[method-assign,assignment]
+    with pytest.raises(type(error)):
+        run(cloud)
+    assert cloud.alive() == []
+    assert set(states(cloud).values()) == {"LOST"}
+
+
+@pytest.mark.parametrize("error", [Throttled("slow down"), WriteConflict("again"), aws_says("RequestLimitExceeded")])
+def test_failure_that_is_retried_keeps_the_relays(error: Exception) -> None:
+    cloud = spawned(1)
+    admit = cloud.groups[WEST].admit
+
+    def refuse(*_: object) -> None:
+        cloud.groups[WEST].admit = admit  # type: ignore[method-assign]
+        raise error
+
+    cloud.groups[WEST].admit = refuse  # type: ignore[method-assign,assignment]
+    with pytest.raises(type(error)):
+        run(cloud)
+    assert run(cloud) == {"ready": 1}

@@ -1,4 +1,7 @@
+import pytest
+
 from lambdas.adapters.records import ProbeResult
+from lambdas.core.errors import MissingPermission
 from lambdas.core.transfer import Membership
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.handlers.join_relays import JoinInput, join_relays
@@ -76,3 +79,15 @@ def test_transfer_that_ends_during_the_test_rejects_nobody() -> None:
     cloud.clock.at(2, lambda: cloud.transfers.finish("first", {"delivered": {}}))
     assert pre_test_relays(PreTestInput(transfer=transfer()), cloud.world) == {"ranking": [], "rejected": []}
     assert set(states(cloud).values()) == {"READY"}
+
+
+def test_failure_for_good_discards_all_that_were_to_be_tested() -> None:
+    cloud = ready(1)
+
+    def refuse(*_: object) -> None:
+        raise MissingPermission("dynamodb:PutItem")
+
+    cloud.agents.write_membership = refuse  # type: ignore[method-assign,assignment]
+    with pytest.raises(MissingPermission):
+        pre_test_relays(PreTestInput(transfer=transfer()), cloud.world)
+    assert cloud.alive() == []

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from lambdas.adapters.records import Instance
+from lambdas.adapters.records import CommandResult, Instance
+from lambdas.core.commands import Command
 from lambdas.core.errors import TeardownIncomplete
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.handlers.reconcile import reconcile
@@ -149,6 +150,22 @@ def test_heartbeat_does_not_wait_for_the_sweep_of_another_transfer() -> None:
     cloud.tokens.put("first", "token", 1)
     advance(cloud, 1)
     swept_after: list[Any] = []
-    cloud.commands[WEST].scripts["stop"] = lambda _: swept_after.extend(cloud.executions.answers) or printed({})
+
+    def stop(_: Command | None) -> CommandResult:
+        swept_after.extend(cloud.executions.answers)
+        return printed({"stopped": "before"})
+
+    cloud.commands[WEST].scripts["stop"] = stop
     assert run(cloud)["before"] == {"swept": "ABORTED"}
     assert swept_after == [("heartbeat", "token")]
+
+
+def test_relays_that_a_dead_state_left_unused_are_discarded() -> None:
+    cloud = spawned(1)
+    cloud.tokens.put("first", "token", 1)
+    advance(cloud, 1)
+    cloud.clock.time += 1199
+    assert run(cloud)["first"]["unused"] == 0
+    cloud.clock.time += 2
+    assert run(cloud)["first"]["unused"] == 2
+    assert cloud.alive() == []

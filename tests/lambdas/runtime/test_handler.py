@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 from pydantic import ValidationError
 
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
-from lambdas.core.errors import SurveyProblem
+from lambdas.core.errors import SurveyProblem, Throttled
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.runtime import handler as module
 from lambdas.runtime.handler import BusEvent, event_rule, task_state
@@ -98,3 +99,31 @@ def test_event_gives_its_type_and_detail(cloud: Cloud) -> None:
 
     event = {"version": "0", "source": "cpt.agent", "detail-type": "Relay Lost", "detail": {"transferId": "first"}}
     assert call(event_rule(react), event) == {"Relay Lost": {"transferId": "first"}}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "ThrottlingException",
+        "Throttling",
+        "RequestLimitExceeded",
+        "ProvisionedThroughputExceededException",
+        "TooManyRequestsException",
+        "SlowDown",
+        "RateExceeded",
+    ],
+)
+def test_request_to_slow_down_gets_the_name_that_is_retried(cloud: Cloud, code: str) -> None:
+    def work(_event: Input, _world: World) -> None:
+        raise ClientError({"Error": {"Code": code, "Message": "slow down"}}, "DescribeInstances")
+
+    with pytest.raises(Throttled, match="slow down"):
+        call(task_state("Survey Ends", Input, work), EVENT)
+
+
+def test_other_refusals_of_aws_keep_their_name(cloud: Cloud) -> None:
+    def work(_event: Input, _world: World) -> None:
+        raise ClientError({"Error": {"Code": "ValidationException", "Message": "no"}}, "DescribeInstances")
+
+    with pytest.raises(ClientError):
+        call(task_state("Survey Ends", Input, work), EVENT)
