@@ -2,9 +2,8 @@
 
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
-from lambdas.core.errors import CptError
 from lambdas.core.figures import SPAWN_SECONDS
-from lambdas.core.fleet import JOIN_TIMEOUT_SECONDS, Node, node_id, path_id
+from lambdas.core.fleet import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node, node_id, path_id
 from lambdas.core.policy import worth_replacing
 from lambdas.operations import relays
 from lambdas.operations.launch import launch_side
@@ -18,13 +17,16 @@ def replace(world: World, node: Node, reason: str) -> str:
     if not relays.lose(world, node, reason):
         return "known"
     if node.state != "JOINED" or not _worth_it(world, record, node):
-        _release_partner(world, node)
+        _release_slot(world, node)
         return "removed"
     try:
-        return _bring_successor(world, record, node)
-    except CptError:
-        _release_partner(world, node)
+        done = _bring_successor(world, record, node)
+    except Exception:
+        _release_slot(world, node)  # the event is not tried again: the relay is known to be lost
         raise
+    if not done:
+        _release_slot(world, node)
+    return "replaced" if done else "removed"
 
 
 def _worth_it(world: World, record: TransferRecord, node: Node) -> bool:
@@ -43,21 +45,19 @@ def _spawn_seconds(record: TransferRecord, node: Node) -> float:
     return record.estimate.figures.spawn_seconds if record.estimate else SPAWN_SECONDS
 
 
-def _bring_successor(world: World, record: TransferRecord, node: Node) -> str:
+def _bring_successor(world: World, record: TransferRecord, node: Node) -> bool:
+    """Whether it has joined."""
     if record.paths is None:
-        return "removed"
+        return False
     types = [node.instance_type, *(record.transfer.request.relays.instance_types or world.env.instance_types)]
     launch_side(world, record, record.paths, node.role, [node.slot], node.generation + 1, list(dict.fromkeys(types)))
     nodes = relays.await_ready(world, record, record.paths, join_at_once=True, seconds=JOIN_TIMEOUT_SECONDS)
     wanted = node_id(node.role, node.slot, node.generation + 1)
-    if not any(node.node_id == wanted and node.state == "JOINED" for node in nodes):
-        _release_partner(world, node)
-        return "removed"
-    return "replaced"
+    return any(other.node_id == wanted and other.state == "JOINED" for other in nodes)
 
 
-def _release_partner(world: World, node: Node) -> None:
-    """A relay whose partner will not come carries nothing and costs money."""
+def _release_slot(world: World, node: Node) -> None:
+    """A relay whose partner will not come, be it a successor, carries nothing and costs money."""
     for other in world.nodes.of(node.transfer_id):
-        if other.slot == node.slot and other.role != node.role and other.state in ("READY", "JOINED"):
-            relays.lose(world, other, f"its partner {node.node_id} was lost")
+        if other.slot == node.slot and other.state in LIVE_STATES:
+            relays.lose(world, other, f"{node.node_id} was lost and has no successor")

@@ -1,12 +1,14 @@
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from lambdas.core.errors import NoCapacity
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.handlers.replace_relay import SPOT_WARNING, STATE_CHANGE, replace_relay
+from lambdas.operations.relays import lose
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import WEST, paths, progress, transfer
+from tests.lambdas.builders import IRELAND, WEST, paths, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
 
@@ -121,3 +123,30 @@ def test_relay_that_is_lost_before_it_joined_is_only_taken_out() -> None:
     cloud = spawned(1)
     assert replace_relay(relay_lost(), cloud.world) == {"source-1-0": "removed"}
     assert states(cloud)["source-1-0"] == "LOST"
+
+
+def test_successor_whose_partner_is_lost_meanwhile_is_released_too() -> None:
+    cloud = joined()
+
+    def partner_dies() -> None:
+        partner = next(node for node in cloud.nodes.of("first") if node.role == "destination")
+        lose(cloud.world, partner, "its instance is terminated")
+
+    cloud.compute[WEST].on_launch = partner_dies
+    assert replace_relay(relay_lost(), cloud.world) == {"source-1-0": "removed"}
+    assert cloud.alive() == []
+    assert set(states(cloud).values()) == {"LOST"}
+
+
+def test_error_of_aws_while_replacing_leaves_nothing_running() -> None:
+    cloud = joined()
+
+    def refuse(*_: object) -> None:
+        raise ClientError({"Error": {"Code": "InternalError", "Message": "x"}}, "AuthorizeSecurityGroupIngress")
+
+    cloud.groups[WEST].admit = refuse  # type: ignore[method-assign,assignment]
+    cloud.groups[IRELAND].admit = refuse  # type: ignore[method-assign,assignment]
+    with pytest.raises(ClientError):
+        replace_relay(relay_lost(), cloud.world)
+    assert cloud.alive() == []
+    assert path_ids(cloud) == ["direct"]
