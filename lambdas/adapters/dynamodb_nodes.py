@@ -14,9 +14,9 @@ class DynamoNodeStore:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def put(self, node: Node) -> None:
+    def put(self, node: Node) -> bool:
         """See NodeStore."""
-        self._table.put(node.to_document(), "attribute_not_exists(nodeId)")
+        return self._table.put(node.to_document(), "attribute_not_exists(nodeId)")
 
     def of(self, transfer_id: str) -> list[Node]:
         """See NodeStore."""

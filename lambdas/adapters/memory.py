@@ -170,9 +170,9 @@ class MemoryNodeStore:
     def __init__(self) -> None:
         self._nodes: dict[tuple[str, str], Node] = {}
 
-    def put(self, node: Node) -> None:
+    def put(self, node: Node) -> bool:
         """See NodeStore."""
-        self._nodes.setdefault((node.transfer_id, node.node_id), node)
+        return self._nodes.setdefault((node.transfer_id, node.node_id), node) is node
 
     def of(self, transfer_id: str) -> list[Node]:
         """See NodeStore."""

@@ -105,8 +105,8 @@ class ChunkStore(Protocol):
 class NodeStore(Protocol):
     """The node table."""
 
-    def put(self, node: Node) -> None:
-        """Write a new node; one that exists stays as it is."""
+    def put(self, node: Node) -> bool:
+        """Write a new node; False when there is one, which stays as it is."""
 
     def of(self, transfer_id: str) -> list[Node]:
         """All nodes of a transfer, consistent."""

@@ -69,32 +69,37 @@ def launch_side(
     _check_fence(world, transfer)
     nodes: list[Node] = []
     refusals = []
-    for instance_type in types:
-        left = slots[len(nodes) :]
-        if not left:
-            break
+    types, at_once = list(types), len(slots)
+    while types and at_once and len(nodes) < len(slots):
+        asked = slots[len(nodes) :][:at_once]
         request = LaunchRequest(
             transfer_id=transfer.transfer_id,
             role=role,
-            instance_type=instance_type,
-            count=len(left),
+            instance_type=types[0],
+            count=len(asked),
             subnet_id=transfer.end(role).subnet_id,
             group_id=relay_group(world, transfer, role),
             public_address=paths.inter_region == "public",
             spot=transfer.request.relays.market == "spot",
-            client_token=_client_token(transfer, role, left[0], generation, instance_type),
+            client_token=_client_token(transfer, role, asked, generation, types[0]),
         )
         requested_at = world.clock.now()
         try:
             instances = world.compute(transfer.end(role).region).launch(request)
         except LaunchError as error:
             refusals.append(str(error))
-            if _goes_on(error):
-                continue
-            break
-        for slot, instance in zip(left, instances, strict=False):
-            nodes.append(_node(transfer, role, slot, generation, instance, requested_at))
-            world.nodes.put(nodes[-1])
+            if _another_type_may_do(error):
+                del types[0]
+            else:
+                at_once = len(asked) // 2
+            continue
+        launched = [
+            _node(transfer, role, slot, generation, instance, requested_at)
+            for slot, instance in zip(asked, instances, strict=False)
+        ]
+        nodes += [_put(world, node) for node in launched]
+        if len(launched) < len(asked):  # that is all EC2 has of this type
+            del types[0]
     try:
         _check_fence(world, transfer)
     except TransferFenced:
@@ -105,8 +110,18 @@ def launch_side(
     return nodes
 
 
-def _goes_on(error: LaunchError) -> bool:
-    """Whether another type may do; False: take what there is. Raises what the launch cannot survive."""
+def _put(world: World, node: Node) -> Node:
+    """The node as the table has it: an earlier call may have launched it, of another type or number."""
+    if world.nodes.put(node):
+        return node
+    known = next(known for known in world.nodes.of(node.transfer_id) if known.node_id == node.node_id)
+    if known.instance_id != node.instance_id:
+        _terminate(world, [node])
+    return known
+
+
+def _another_type_may_do(error: LaunchError) -> bool:
+    """False: a smaller number of this type may do. Raises what the launch cannot survive."""
     match decide_launch(error.code):
         case LaunchDecision.NEXT_TYPE:
             return True
@@ -126,9 +141,10 @@ def _check_fence(world: World, transfer: AcceptedTransfer) -> None:
         raise TransferFenced(f"{transfer.transfer_id} is being torn down")
 
 
-def _client_token(transfer: AcceptedTransfer, role: Role, slot: int, generation: int, instance_type: str) -> str:
-    """The same launch, retried, is the same launch; EC2 takes 64 characters."""
-    parts = (transfer.execution_arn, transfer.transfer_id, role, str(slot), str(generation), instance_type)
+def _client_token(transfer: AcceptedTransfer, role: Role, slots: list[int], generation: int, instance_type: str) -> str:
+    """The same launch, retried, is the same launch; EC2 takes 64 characters, and no other count with a known token."""
+    launch = (role, slots[0], len(slots), generation, instance_type)
+    parts = (transfer.execution_arn, transfer.transfer_id, *map(str, launch))
     return sha256("\n".join(parts).encode()).hexdigest()
 
 

@@ -65,6 +65,7 @@ class MemoryCompute:
         self.region, self._clock = region, clock
         self.machines: dict[str, Machine] = {}
         self.refusals: dict[str, str] = {}
+        self.quota = 99
         self.capacity: dict[str, int] = {}
         self.launches: list[LaunchRequest] = []
         self.terminated: list[str] = []
@@ -102,6 +103,11 @@ class MemoryCompute:
     def _launch(self, request: LaunchRequest) -> list[str]:
         if code := self.refusals.get(request.instance_type):
             raise LaunchError(code, "refused by the test")
+        if (
+            len([m for m in self.machines.values() if m.transfer_id and not m.instance.gone]) + request.count
+            > self.quota
+        ):
+            raise LaunchError("VcpuLimitExceeded", "refused by the test")
         ids = []
         for _ in range(min(request.count, self.capacity.get(request.instance_type, 99))):
             n = len(self.machines) + 1

@@ -78,7 +78,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       timeout: Duration.minutes(2),
       access: [
         readAndNote,
-        on('nodes', 'PutItem', 'UpdateItem'),
+        on('nodes', 'Query', 'PutItem', 'UpdateItem'),
         data.idempotency(settings),
         relays.describe('Instances', 'SecurityGroups'),
         ...relays.launchRelays(settings),

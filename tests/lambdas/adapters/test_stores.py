@@ -246,8 +246,8 @@ def test_node_moves_only_from_an_expected_state(nodes: NodeStore) -> None:
 
 
 def test_node_that_exists_is_not_written_again(nodes: NodeStore) -> None:
-    nodes.put(builders.node(state="READY"))
-    nodes.put(builders.node(state="SPAWNED"))
+    assert nodes.put(builders.node(state="READY"))
+    assert not nodes.put(builders.node(state="SPAWNED"))
     assert [node.state for node in nodes.of("first")] == ["READY"]
 
 

@@ -132,3 +132,26 @@ def test_wait_for_instances_that_do_not_end_is_bounded() -> None:
     started = cloud.clock.time
     spawn_relays(event(2), cloud.world)
     assert cloud.clock.time - started <= 60
+
+
+@pytest.mark.parametrize("quota", [1, 2, 3, 5])
+def test_quota_is_used_as_far_as_it_goes(quota: int) -> None:
+    cloud = prepared()
+    cloud.compute[WEST].quota = quota
+    assert spawn_relays(event(6), cloud.world)["spawned"] == quota
+    assert len(cloud.alive()) == 2 * quota
+    tokens = [launch.client_token for launch in cloud.compute[WEST].launches]
+    assert len(set(tokens)) == len(tokens)
+
+
+def test_quota_that_grows_before_a_repeated_call_leaves_no_instance_without_a_node() -> None:
+    cloud = prepared()
+    cloud.compute[WEST].quota = 1
+    cloud.compute[IRELAND].refusals = {"t3.small": "RequestLimitExceeded"}
+    with pytest.raises(Throttled):
+        spawn_relays(event(2), cloud.world)
+    first = cloud.alive()
+    cloud.compute[WEST].quota, cloud.compute[IRELAND].refusals = 99, {}
+    assert spawn_relays(event(2), cloud.world)["spawned"] == 2
+    assert first[0] in cloud.alive()
+    assert sorted(cloud.alive()) == sorted(node.instance_id for node in cloud.nodes.of("first"))
