@@ -15,6 +15,8 @@ from lambdas.runtime.handler import task_state
 
 # Two hops one after the other for each pair, should the sender test the pairs in turn, and time to see the record.
 SPARE_SECONDS = 20.0
+# Of Lambda's 900 s, so that the slower half can still be terminated.
+LONGEST_SECONDS = 780.0
 
 
 class PreTestInput(Handover):
@@ -65,7 +67,7 @@ def _measure(world: World, record: TransferRecord, pairs: list[Pair]) -> list[Me
     lanes = record.plan.lanes_per_path if record.plan else 1
     probes = [Probe(path=pair.path(record.paths, lanes), seconds=seconds) for pair in pairs]
     membership.change(world, transfer_id, lambda current: current.changed(probes=probes))
-    deadline = world.clock.monotonic() + 2 * seconds * len(pairs) + SPARE_SECONDS
+    deadline = world.clock.monotonic() + min(2 * seconds * len(pairs) + SPARE_SECONDS, LONGEST_SECONDS)
     wanted = {probe.path.path_id: probe.path.generation for probe in probes}
     while True:
         found = world.agents.probe_results(transfer_id)

@@ -69,7 +69,9 @@ class RelayStarter:
             return None
         if instance.state != "running" or (self._paths.inter_region == "public" and not instance.public_address):
             return None
-        moved = self._world.nodes.move(
+        # Before the node is said to run, since nobody opens its hops after that.
+        self._admit(node.role, instance)
+        return self._world.nodes.move(
             node,
             "SPAWNED",
             ["SPAWNED"],
@@ -77,17 +79,14 @@ class RelayStarter:
             public_address=instance.public_address,
             private_address=instance.private_address,
         )
-        if moved:
-            self._admit(moved)
-        return moved
 
-    def _admit(self, node: Node) -> None:
-        """Open the hops of this node: to itself from inside, and to the next machine from it."""
-        if node.role == "source":
+    def _admit(self, role: Role, instance: Instance) -> None:
+        """Open the hops of this relay: to itself from inside, and to the next machine from it."""
+        if role == "source":
             self._open("source", "relay", self._transfer.source.private_address)
-            self._open("destination", "relay", self._paths.outward(node.private_address, node.public_address))
+            self._open("destination", "relay", self._paths.outward(instance.private_address, instance.public_address))
         else:
-            self._open("destination", "endpoint", node.private_address)
+            self._open("destination", "endpoint", instance.private_address)
 
     def _open(self, role: Role, kind: str, address: str) -> None:
         if (role, kind, address) in self._admitted:

@@ -163,3 +163,22 @@ def test_failure_that_is_retried_keeps_the_relays(error: Exception) -> None:
     with pytest.raises(type(error)):
         run(cloud)
     assert run(cloud) == {"ready": 1}
+
+
+def test_hops_are_opened_by_the_repeated_call_when_the_first_was_throttled() -> None:
+    cloud = spawned(1)
+    admit = cloud.groups[IRELAND].admit
+
+    def refuse(*_: object) -> None:
+        cloud.groups[IRELAND].admit = admit  # type: ignore[method-assign]
+        raise Throttled("slow down")
+
+    cloud.groups[IRELAND].admit = refuse  # type: ignore[method-assign,assignment]
+    with pytest.raises(Throttled):
+        run(cloud)
+    assert run(cloud) == {"ready": 1}
+    source, destination = sorted(cloud.nodes.of("first"), key=lambda node: node.role, reverse=True)
+    assert {rule.address for rule in cloud.groups[IRELAND].admitted} == {
+        source.public_address,
+        destination.private_address,
+    }

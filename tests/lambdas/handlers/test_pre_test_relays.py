@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 
 from lambdas.adapters.records import ProbeResult
@@ -74,10 +77,16 @@ def test_no_more_pairs_than_wanted_are_kept_untested() -> None:
     assert pre_test_relays(PreTestInput(transfer=transfer()), cloud.world) == {"ranking": [], "rejected": []}
 
 
-def test_transfer_that_ends_during_the_test_rejects_nobody() -> None:
+@pytest.mark.parametrize(
+    "end",
+    [lambda cloud: cloud.transfers.finish("first", {"delivered": {}}), lambda cloud: cloud.transfers.fence("first")],
+)
+def test_transfer_that_ends_during_the_test_rejects_nobody(end: Callable[[Cloud], object]) -> None:
     cloud = ready(1)
-    cloud.clock.at(2, lambda: cloud.transfers.finish("first", {"delivered": {}}))
+    cloud.clock.at(2, lambda: end(cloud))
+    started = cloud.clock.time
     assert pre_test_relays(PreTestInput(transfer=transfer()), cloud.world) == {"ranking": [], "rejected": []}
+    assert cloud.clock.time - started == 2
     assert set(states(cloud).values()) == {"READY"}
 
 
@@ -91,3 +100,11 @@ def test_failure_for_good_discards_all_that_were_to_be_tested() -> None:
     with pytest.raises(MissingPermission):
         pre_test_relays(PreTestInput(transfer=transfer()), cloud.world)
     assert cloud.alive() == []
+
+
+def test_long_test_of_many_pairs_ends_before_its_lambda_does() -> None:
+    cloud = ready(2)
+    cloud.world = replace(cloud.world, env=replace(cloud.world.env, pre_test_seconds=200.0))
+    started = cloud.clock.time
+    assert len(pre_test_relays(PreTestInput(transfer=transfer()), cloud.world)["rejected"]) == 2
+    assert cloud.clock.time - started == 780
