@@ -21,5 +21,14 @@ def to_revoke(rules: Iterable[Rule], active: Collection[AcceptedTransfer]) -> li
     EC2 keeps one rule per address, under the first transfer's tag; a second transfer of the same source relies on it.
     """
     owners = {transfer.transfer_id for transfer in active}
-    shared = {address for t in active for address in (t.source.private_address, t.source.public_address) if address}
-    return [rule for rule in rules if rule.transfer_id not in owners and rule.address not in shared]
+    used = {address for transfer in active for address in _addresses(transfer)}
+    return [rule for rule in rules if rule.transfer_id not in owners and rule.address not in used]
+
+
+def shared(rules: Iterable[Rule], transfer: AcceptedTransfer) -> list[Rule]:
+    """Those that `transfer` relies on though another asked for them."""
+    return [rule for rule in rules if rule.address in _addresses(transfer)]
+
+
+def _addresses(transfer: AcceptedTransfer) -> set[str]:
+    return {address for address in (transfer.source.private_address, transfer.source.public_address) if address}

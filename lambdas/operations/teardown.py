@@ -89,11 +89,18 @@ def _end_nodes(world: World, transfer: AcceptedTransfer) -> None:
 
 
 def _revoke(world: World, transfer: AcceptedTransfer) -> int:
-    others = [r.transfer for r in world.transfers.active() if r.transfer.transfer_id != transfer.transfer_id]
     count = 0
     for region in sorted({transfer.source.region, transfer.destination.region}):
         groups = world.groups(region)
-        doomed = rules.to_revoke(groups.rules(), others)
+        doomed = rules.to_revoke(groups.rules(), _others(world, transfer))
         groups.revoke(doomed)
         count += len(doomed)
+        # A transfer that began meanwhile may have found its rule in place.
+        for other in _others(world, transfer) if doomed else []:
+            for rule in rules.shared(doomed, other):
+                groups.admit(rule.group_id, rule.address, other.transfer_id)
     return count
+
+
+def _others(world: World, transfer: AcceptedTransfer) -> list[AcceptedTransfer]:
+    return [r.transfer for r in world.transfers.active() if r.transfer.transfer_id != transfer.transfer_id]

@@ -190,6 +190,7 @@ function tearDown(settings: Settings): Access[] {
     data.listTransferObjects(settings),
     relays.describe('Instances', 'SecurityGroupRules'),
     relays.terminateRelays(settings),
+    ...relays.openPaths(settings),
     ...relays.closePaths(settings),
     ...ssm.commandEnds(settings, 'stop'),
     ssm.readResults(),

@@ -1,8 +1,11 @@
+from collections.abc import Iterable
+
 import pytest
 
 from lambdas.adapters.records import CommandResult, TransferRecord
 from lambdas.core.commands import Command
 from lambdas.core.errors import TeardownIncomplete
+from lambdas.core.rules import Rule
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.handlers.tear_down import TearDownInput, tear_down
 from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, SOURCE_ID, WEST, paths, transfer
@@ -104,3 +107,19 @@ def test_rule_that_another_transfer_shares_stays_until_that_ends() -> None:
     cloud.transfers.close("first", "SUCCEEDED")
     tear_down(TearDownInput(transfer=second, execution_arn="arn:second"), cloud.world)
     assert cloud.groups[IRELAND].admitted == []
+
+
+def test_rule_that_a_transfer_beginning_meanwhile_relies_on_is_there_again() -> None:
+    cloud = joined()
+    cloud.groups[IRELAND].admit("vpc-destination/cpt-endpoint", "54.0.0.1", "first")
+    revoke = cloud.groups[IRELAND].revoke
+
+    def begin(rules: Iterable[Rule]) -> None:
+        cloud.transfers.create(transfer("second", "arn:second"))
+        revoke(rules)
+
+    cloud.groups[IRELAND].revoke = begin  # type: ignore[method-assign]
+    tear_down(event(), cloud.world)
+    assert [(r.group_id, r.address, r.transfer_id) for r in cloud.groups[IRELAND].admitted] == [
+        ("vpc-destination/cpt-endpoint", "54.0.0.1", "second")
+    ]
