@@ -10,8 +10,9 @@ pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 pub const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
 pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 pub const KEEPALIVE_PROBES: u32 = 3;
-/// Sent bytes that stay unacknowledged so long break the connection; as long as the keepalives take.
-pub const UNACKNOWLEDGED_TIMEOUT: Duration = Duration::from_secs(25);
+/// Sent bytes that stay unacknowledged so long break the connection. It counts for a living peer whose window is closed too,
+/// so it must outlast a receiver's slowest sync: 1 024 chunks of 8 MiB at 125 MB/s are 69 s. Keepalives find idle dead peers sooner.
+pub const UNACKNOWLEDGED_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A relay's unauthenticated connections: four times the lanes of the largest transfer (64 pairs × 8 lanes share 64 relays).
 pub const MAX_UNAUTHENTICATED: usize = 64;

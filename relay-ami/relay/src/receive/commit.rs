@@ -5,6 +5,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver as Queue;
 use std::time::{Duration, Instant};
 
@@ -46,6 +47,8 @@ pub struct Verified {
     pub path: Arc<str>,
     pub lane: u32,
     pub started_at: f64,
+    /// Failed syncs when it began.
+    pub failures_at_start: u64,
     pub replies: Arc<Replies>,
 }
 
@@ -66,11 +69,17 @@ pub fn run(shared: &Shared, queue: &Queue<Verified>) {
 fn commit(shared: &Shared, batch: Vec<Verified>) {
     let taken = batch.len() as u64;
     let synced = shared.tree.sync();
+    if synced.is_err() {
+        shared.sync_failures.fetch_add(1, Ordering::SeqCst);
+    }
+    let failures = shared.sync_failures.load(Ordering::SeqCst);
     let mut deliveries = Vec::with_capacity(batch.len());
     let mut acknowledged = Vec::with_capacity(batch.len());
     for mut chunk in batch {
         let landed = std::mem::take(&mut chunk.landed);
         let placed = match &synced {
+            // The kernel tells of a failed write-back once, to whichever sync comes first: chunks under way then may have lost bytes.
+            Ok(()) if chunk.failures_at_start != failures => Err(io::Error::other("a sync failed while the chunk was arriving")),
             Ok(()) => place_all(shared, landed),
             Err(error) => Err(io::Error::new(error.kind(), format!("sync: {error}"))),
         };
@@ -114,7 +123,7 @@ fn place_all(shared: &Shared, landed: Vec<Landed>) -> io::Result<u64> {
     for item in landed {
         complete += 1;
         match item {
-            Landed::Part(part, digest) => match part.file.synced(part.index, digest, &shared.tree)? {
+            Landed::Part(part, digest) => match part.file.synced(part.index, part.token, digest, &shared.tree)? {
                 Some(whole) => shared.files.complete(part.file.entry(), whole),
                 None => complete -= 1,
             },

@@ -22,16 +22,21 @@ pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Resul
     let Claim { complete, compare, files, tree } = *claim;
     let digests = shared.files.digests();
     let own = tree_digest(digests.iter());
-    let agreed = !compare || (files == digests.len() as u64 && own == tree);
+    let unfinished = if complete { shared.files.unfinished() } else { 0 };
+    let agreed = unfinished == 0 && (!compare || (files == digests.len() as u64 && own == tree));
     let message = if agreed {
         String::new()
+    } else if unfinished > 0 {
+        format!("{unfinished} large files lack parts that an earlier receiver took")
     } else {
         format!("the receiver has {} files with digest {}, the sender {files} with {}", digests.len(), to_hex(&own), to_hex(&tree))
     };
     tracing::info!(agreed, complete, files = digests.len(), "finish");
     upload_digests(&*shared.control, &shared.prefix, Side::Receiver, &digests).map_err(|error| StreamError::Protocol(error.to_string()))?;
     shared.tree.sync()?;
+    // Only a comparison of everything proves that no partial file is needed any more.
     if complete
+        && compare
         && agreed
         && let Err(error) = shared.tree.remove_partial()
     {

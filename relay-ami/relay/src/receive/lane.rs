@@ -101,6 +101,7 @@ struct Incoming<'a> {
     part: Option<Digest>,
     bytes: u64,
     started_at: f64,
+    failures_at_start: u64,
     /// Set once the destination refused something: the rest is read and dropped.
     failure: Option<io::Error>,
     sent: Option<Digest>,
@@ -115,6 +116,7 @@ impl<'a> Incoming<'a> {
             part: None,
             bytes: 0,
             started_at: unix_now(),
+            failures_at_start: shared.sync_failures.load(Ordering::SeqCst),
             failure: None,
             sent: None,
         }
@@ -267,6 +269,7 @@ impl<'a> Incoming<'a> {
             path: Arc::clone(path),
             lane,
             started_at: self.started_at,
+            failures_at_start: self.failures_at_start,
             replies: Arc::clone(replies),
         };
         self.shared.commit(verified);

@@ -45,15 +45,20 @@ impl Large {
     }
 
     /// Notes a part that has been synced. Once all are there the file goes to its place: its digest comes back.
-    pub fn synced(&self, part: usize, digest: Digest, tree: &Tree) -> io::Result<Option<Digest>> {
+    /// Fails for a stream that another has taken the part over from: what came after that was not written.
+    pub fn synced(&self, part: usize, token: u64, digest: Digest, tree: &Tree) -> io::Result<Option<Digest>> {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if state.done {
             return Ok(None);
         }
-        if let Some(slot) = state.synced.get_mut(part)
-            && slot.replace(digest).is_none()
-        {
-            state.missing -= 1;
+        match state.synced.get(part).copied().flatten() {
+            Some(known) if known == digest => {}
+            Some(_) => return Err(io::Error::other("the part differs from the one that is on the disk")),
+            None if state.writers.get(&part) != Some(&token) => return Err(io::Error::other("another stream took the part over")),
+            None => {
+                state.synced[part] = Some(digest);
+                state.missing -= 1;
+            }
         }
         if state.missing > 0 {
             return Ok(None);
@@ -100,7 +105,12 @@ impl Files {
         }
         let index = usize::try_from(header.offset / part_size).map_err(|_| invalid("is too far out"))?;
         let token = self.tokens.fetch_add(1, Ordering::Relaxed);
-        file.state.write().unwrap_or_else(PoisonError::into_inner).writers.insert(index, token);
+        let mut state = file.state.write().unwrap_or_else(PoisonError::into_inner);
+        // A part that is on the disk is not written again: its resend may break off, or bring what the source is now.
+        if state.synced.get(index).is_some_and(Option::is_none) {
+            state.writers.insert(index, token);
+        }
+        drop(state);
         Ok(Some(Part { file, index, token }))
     }
 
@@ -126,8 +136,64 @@ impl Files {
         lock(&self.large).remove(&entry);
     }
 
+    /// Large files of which parts came, but not all.
+    pub fn unfinished(&self) -> usize {
+        lock(&self.large).len()
+    }
+
     /// Digests of all files in their places.
     pub fn digests(&self) -> BTreeMap<u64, Digest> {
         lock(&self.digests).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::digest::{part_digest, part_hasher};
+    use crate::documents::entry::Kind;
+    use crate::documents::text::TransferId;
+
+    const PART: u64 = 2048;
+
+    fn header(offset: u64) -> SegmentHeader {
+        SegmentHeader {
+            entry: 0,
+            kind: Kind::File,
+            mode: 0o644,
+            mtime_ns: 0,
+            size: 2 * PART,
+            offset,
+            length: PART,
+            path: b"file".to_vec(),
+            target: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_part_taken_over_half_way_counts_only_for_the_stream_that_wrote_all_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
+        let content: Vec<u8> = (0..2 * PART).map(|at| u8::try_from(at % 251).unwrap()).collect();
+        let (first, second) = content.split_at(usize::try_from(PART).unwrap());
+        let digest = |bytes: &[u8], offset: u64| part_digest(part_hasher(offset).update(bytes));
+        let (first_digest, second_digest) = (digest(first, 0), digest(second, PART));
+        let files = Files::default();
+        let broken = files.part(&tree, &header(0), PART).unwrap().unwrap();
+        broken.file.write(0, broken.token, 0, &first[..1024]).unwrap();
+        let resent = files.part(&tree, &header(0), PART).unwrap().unwrap();
+        broken.file.write(0, broken.token, 1024, &first[1024..]).unwrap();
+        assert!(broken.file.synced(0, broken.token, first_digest, &tree).is_err());
+
+        resent.file.write(0, resent.token, 0, first).unwrap();
+        assert_eq!(resent.file.synced(0, resent.token, first_digest, &tree).unwrap(), None);
+        let late = files.part(&tree, &header(0), PART).unwrap().unwrap();
+        late.file.write(0, late.token, 0, &[0xff; 16]).unwrap();
+        let other = files.part(&tree, &header(PART), PART).unwrap().unwrap();
+        other.file.write(1, other.token, PART, second).unwrap();
+        assert!(other.file.synced(1, other.token, second_digest, &tree).unwrap().is_some());
+        assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), content);
     }
 }

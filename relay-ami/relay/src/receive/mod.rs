@@ -84,6 +84,7 @@ struct Shared {
     queue: Mutex<Option<SyncSender<Verified>>>,
     /// Chunks that are verified and not acknowledged.
     outstanding: AtomicU64,
+    sync_failures: AtomicU64,
     outcome: Mutex<Option<Outcome>>,
     stop: Stop,
 }
@@ -137,6 +138,7 @@ pub fn run(
         counters: Counters::default(),
         queue: Mutex::new(Some(sender)),
         outstanding: AtomicU64::new(0),
+        sync_failures: AtomicU64::new(0),
         outcome: Mutex::new(None),
         stop: stop.clone(),
         transfer,
@@ -159,7 +161,10 @@ pub fn run(
         match stop.accept(listeners, Duration::from_secs(1)) {
             Ok(Some(socket)) => {
                 let shared = Arc::clone(&shared);
-                crate::thread::spawn("lane", move || lane::serve(&shared, socket))?;
+                if let Err(error) = crate::thread::spawn("lane", move || lane::serve(&shared, socket)) {
+                    tracing::warn!(%error, "no thread for a connection");
+                    stop.sleep(Duration::from_millis(100));
+                }
             }
             Ok(None) => {}
             Err(error) => {

@@ -98,7 +98,7 @@ impl Tree {
     /// Makes a directory, or takes the one that is there, and sets its mode and time.
     pub fn directory(&self, path: &[u8], mode: u16, mtime_ns: i64) -> io::Result<()> {
         let directory = self.open_or_make(path)?;
-        fs::fchmod(&directory, Mode::from_raw_mode(mode.into()))?;
+        fs::fchmod(&directory, Mode::from_raw_mode((mode & 0o1777).into()))?;
         Ok(fs::futimens(&directory, &times(mtime_ns))?)
     }
 
@@ -166,7 +166,8 @@ impl Tree {
 
 /// Sets what a finished file carries.
 pub fn finish_file(file: &File, mode: u16, mtime_ns: i64) -> io::Result<()> {
-    fs::fchmod(file, Mode::from_raw_mode(mode.into()))?;
+    // Without the set-user and set-group bits: they mean the owner, and owners are not transferred.
+    fs::fchmod(file, Mode::from_raw_mode((mode & 0o1777).into()))?;
     Ok(fs::futimens(file, &times(mtime_ns))?)
 }
 

@@ -61,7 +61,10 @@ pub fn run(config: Config, listeners: &[TcpListener], stop: &Stop) -> io::Result
             Ok(Some(socket)) => {
                 // Counted here: a thread that has not begun yet must count too.
                 let (relay, counted) = (Arc::clone(&relay), Counted::new(&relay.unauthenticated));
-                crate::thread::spawn("stream", move || stream::serve(&relay, counted, socket))?;
+                if let Err(error) = crate::thread::spawn("stream", move || stream::serve(&relay, counted, socket)) {
+                    tracing::warn!(%error, "no thread for a connection");
+                    stop.sleep(Duration::from_millis(100));
+                }
             }
             Ok(None) => {}
             Err(error) => {

@@ -24,6 +24,10 @@ pub fn run(shared: &Shared) -> Result<(), SendError> {
 }
 
 fn feed_range(shared: &Shared, chunks: &[Chunk]) -> Result<bool, SendError> {
+    // First what is settled: the last phase waits for it, and a full board would wait for the last phase.
+    for chunk in chunks.iter().filter(|chunk| chunk.state != ChunkState::Pending) {
+        shared.settled_before(chunk);
+    }
     for run in adjacent(chunks) {
         let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
         let bytes = shared.control.read_object(&first.manifest_key, Some(first.manifest_start..last.manifest_end))?;
@@ -40,9 +44,6 @@ fn feed_range(shared: &Shared, chunks: &[Chunk]) -> Result<bool, SendError> {
                 return Ok(false);
             }
         }
-    }
-    for chunk in chunks.iter().filter(|chunk| chunk.state != ChunkState::Pending) {
-        shared.settled_before(chunk);
     }
     Ok(true)
 }

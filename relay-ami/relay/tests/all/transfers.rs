@@ -34,7 +34,7 @@ fn tree(root: &Path) {
     for name in ["a/zero", "large-3", "empty", "a/b"] {
         std::fs::File::open(root.join(name)).unwrap().set_modified(past).unwrap();
     }
-    for (name, mode) in [("a/zero", 0o400), ("large-2", 0o6755), ("a/b/c", 0o710), ("empty", 0o1777)] {
+    for (name, mode) in [("a/zero", 0o400), ("large-2", 0o751), ("a/b/c", 0o710), ("empty", 0o1777)] {
         std::fs::set_permissions(root.join(name), PermissionsExt::from_mode(mode)).unwrap();
     }
 }
@@ -49,6 +49,20 @@ fn assert_delivered(transfer: &Transfer, outcome: send::Outcome, received: recei
     assert_eq!(digests, transfer.object("digests/sender/part-00000.ndjson"));
     let ordinary = blake3::hash(&std::fs::read(transfer.source().join("large-3")).unwrap()).to_hex();
     assert!(digests.contains(ordinary.as_str()), "the digest is not what b3sum prints");
+}
+
+#[test]
+fn a_file_does_not_become_set_user_of_another_owner() {
+    let mut transfer = Transfer::plan(CHUNK, None, |root| {
+        std::fs::write(root.join("program"), noise(7, 99)).unwrap();
+        std::fs::set_permissions(root.join("program"), PermissionsExt::from_mode(0o6755)).unwrap();
+    });
+    let receiver = transfer.receive();
+    transfer.members(vec![path("direct", &[], receiver.address)]);
+    transfer.send(None).join();
+    assert_eq!(receiver.join(), receive::Outcome::Agreed);
+    let mode = std::fs::metadata(transfer.destination().join("program")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o755);
 }
 
 #[test]
