@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 
 from cli.aws import home
-from local.cloud import LocalCloud, down, namespaces_available, status
+from local.assets import AssetError
+from local.cloud import LocalCloud, LocalCloudError, down, namespaces_available, status
 from local.config import ConfigError, LocalConfig, load_config
+from local.deploy import DeployError
 
 STATE = Path(".local")
 app = typer.Typer(
@@ -34,11 +37,20 @@ def up(
     chosen: dict[str, object] = {"port": port, "instances": instances}
     if instances is None and config is None:
         chosen["instances"] = "netns" if namespaces_available() else "process"
-    settings = LocalConfig.model_validate(
-        {**settings.model_dump(by_alias=True), **{k: v for k, v in chosen.items() if v is not None}}
-    )
+    try:
+        settings = LocalConfig.model_validate(
+            {**settings.model_dump(by_alias=True), **{k: v for k, v in chosen.items() if v is not None}}
+        )
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        typer.echo(f"cpt: --{wrong['loc'][0]} {wrong['input']}: {wrong['msg'].lower()}", err=True)
+        raise typer.Exit(2) from error
     cloud = LocalCloud(settings, STATE)
-    cloud.start()
+    try:
+        cloud.start()
+    except (LocalCloudError, DeployError, AssetError) as error:
+        typer.echo(f"cpt: {error}", err=True)
+        raise typer.Exit(1) from error
     typer.echo(f"the local cloud answers at {cloud.endpoint}; for any AWS client:")
     typer.echo("  export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_ENDPOINT_URL=" + cloud.endpoint)
 
