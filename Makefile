@@ -8,6 +8,7 @@ UV := .tools/bin/uv
 RUN := $(UV) run --frozen --no-sync
 CRATE := relay-ami/relay
 DAEMON := relay-ami/dist/x86_64/cpt-relay
+DAEMON_ARM64 := relay-ami/dist/arm64/cpt-relay
 DAEMON_SOURCES := $(shell find $(CRATE)/src $(CRATE)/.cargo $(CRATE)/Cargo.toml $(CRATE)/Cargo.lock -type f 2>/dev/null)
 SYNTH_SOURCES := $(shell find infra statemachine lambdas contracts -type f -not -name "*.pyc" 2>/dev/null) cdk.json package-lock.json
 ARGS ?=
@@ -22,10 +23,10 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo test lint test-python test-infra test-daemon daemon synth bench bench-control aws-smoke clean down
+.PHONY: help setup demo test lint test-python test-infra test-daemon faults fuzz daemon daemon-arm64 synth bench bench-control bench-data-plane aws-smoke clean down
 
 help:  ## Show this list
-	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
 setup: .tools/stamp .venv/stamp node_modules/stamp  ## Install what is missing into this checkout
 
@@ -58,9 +59,19 @@ $(DAEMON): $(DAEMON_SOURCES) | .tools/stamp
 	@mkdir -p $(@D)
 	@cp $(CRATE)/target/release/cpt-relay $@.new && mv $@.new $@
 
+daemon-arm64: $(DAEMON_ARM64)  ## Build the relay daemon for arm64 too; the next synth deploys it
+
+$(DAEMON_ARM64): $(DAEMON_SOURCES)
+	@tools/check-arm64.sh
+	@echo "build: cpt-relay for arm64 (the first time takes some minutes)"
+	@cd $(CRATE) && cargo build --release --locked --target aarch64-unknown-linux-gnu
+	@mkdir -p $(@D)
+	@cp $(CRATE)/target/aarch64-unknown-linux-gnu/release/cpt-relay $@.new && mv $@.new $@
+
 synth: cdk.out/manifest.json  ## Synthesize the CloudFormation templates into cdk.out
 
-cdk.out/manifest.json: $(SYNTH_SOURCES) lambdas/requirements.txt $(DAEMON) | node_modules/stamp .venv/stamp
+# A daemon for arm64 that was built once is kept up to date: both ends of a transfer must run the same version.
+cdk.out/manifest.json: $(SYNTH_SOURCES) lambdas/requirements.txt $(DAEMON) $(wildcard $(DAEMON_ARM64)) | node_modules/stamp .venv/stamp
 	@echo "build: synthesizing the templates"
 	@npx --no-install cdk synth --quiet
 	@touch $@
@@ -68,7 +79,7 @@ cdk.out/manifest.json: $(SYNTH_SOURCES) lambdas/requirements.txt $(DAEMON) | nod
 demo: synth  ## Move real files through relays on this machine
 	@$(RUN) python -m cli.demo $(ARGS)
 
-test: lint test-infra test-daemon test-python  ## Everything that CI checks
+test: lint test-infra test-daemon fuzz test-python  ## Everything that CI checks
 
 lint: synth  ## All linters and type checkers
 	@$(RUN) ruff check .
@@ -78,7 +89,7 @@ lint: synth  ## All linters and type checkers
 	@$(RUN) cfn-lint cdk.out/*.template.json
 	@npm run --silent lint
 	@npx --no-install asl-validator --json-path statemachine/transfer.asl.json
-	@cd $(CRATE) && cargo fmt --check && cargo clippy --release --locked --all-targets --quiet -- -D warnings
+	@cd $(CRATE) && cargo fmt --all --check && cargo clippy --release --locked --workspace --all-targets --quiet -- -D warnings
 
 test-infra: synth
 	@npm test --silent
@@ -86,13 +97,22 @@ test-infra: synth
 test-daemon: | .tools/stamp
 	@cd $(CRATE) && cargo test --release --locked --quiet
 
+faults: | .tools/stamp  ## Three times the faults that `make test` injects (CPT_FAULT_FACTOR, CPT_FAULT_SEED)
+	@cd $(CRATE) && CPT_FAULT_FACTOR=$${CPT_FAULT_FACTOR:-3} cargo test --release --locked --quiet --test faults
+
+fuzz: | .tools/stamp  ## Fuzz every parser of the daemon, each for FUZZ_SECONDS (5)
+	@$(CRATE)/fuzz/run.sh
+
 test-python: synth
 	@$(RUN) pytest $(ARGS)
 
-bench: bench-control  ## All benchmarks; each writes bench/out/NAME.json
+bench: bench-control bench-data-plane  ## All benchmarks; each writes bench/out/NAME.json
 
 bench-control: synth  ## From start-execution to the first byte
 	@$(RUN) python -m bench.control
+
+bench-data-plane: $(DAEMON) | .venv/stamp  ## The data plane against its bars and its peers (needs root)
+	@$(RUN) python -m bench.data_plane $(ARGS)
 
 aws-smoke: synth  ## Opt-in: a real 1 GB transfer on AWS (needs credentials; never run so far)
 	@$(RUN) python -m bench.aws_smoke $(ARGS)

@@ -3,6 +3,8 @@
 import json
 import platform
 import subprocess
+import sys
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -22,6 +24,7 @@ class Result:
     unit: str
     bar: float | None = None
     better: Literal["lower", "higher"] = "lower"
+    note: str = ""
 
     @property
     def holds(self) -> bool:
@@ -39,17 +42,27 @@ def versions() -> dict[str, str]:
     return {"commit": commit, "kernel": platform.release(), "python": platform.python_version()}
 
 
-def publish(name: str, results: list[Result], command: str) -> int:
-    """Write and print the results; 0 if every bar holds, else 1."""
+def _verdict(result: Result) -> str:
+    if result.bar is None:
+        return "–"
+    return "yes" if result.holds else "NO"
+
+
+def publish(name: str, results: list[Result], command: str, tools: Mapping[str, str] | None = None) -> int:
+    """Write and print the results, with versions of the tools; 0 if every bar holds, else 1."""
     OUT.mkdir(parents=True, exist_ok=True)
-    rows = [{**asdict(result), "holds": result.holds, "command": command, "versions": versions()} for result in results]
+    used = {**versions(), **(tools or {})}
+    rows = [{**asdict(result), "holds": result.holds, "command": command, "versions": used} for result in results]
     (OUT / f"{name}.json").write_text(json.dumps(rows, indent=2) + "\n")
     table = Table(title=f"{name} ({command})", title_justify="left")
-    for column in ("case", "measured", "bar", "holds"):
+    notes = any(result.note for result in results)
+    for column in ("case", "measured", "bar", "holds", *(["note"] if notes else [])):
         table.add_column(column)
     for result in results:
         sign = "≤" if result.better == "lower" else "≥"
         bar = "–" if result.bar is None else f"{sign} {result.bar:g} {result.unit}"
-        table.add_row(result.case, f"{result.measured:.3f} {result.unit}", bar, "yes" if result.holds else "NO")
-    Console().print(table)
+        note = [result.note] if notes else []
+        table.add_row(result.case, f"{result.measured:.3f} {result.unit}", bar, _verdict(result), *note)
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    print(", ".join(f"{tool} {version}" for tool, version in used.items()))
     return 0 if all(result.holds for result in results) else 1

@@ -102,7 +102,8 @@ def _summary(report: dict[str, Any]) -> list[str]:
     times = direct / max(seconds["transfer"], 0.001)
     return [
         f"{megabytes(report['bytes'])} in {report['files']:,} files and {report['chunks']:,} chunks, "
-        f"{report['retries']} retried; verified: {'yes' if report['verified'] else 'no'}",
+        f"{report['retries']} retried; verified: {'yes' if report['verified'] else 'no'}"
+        + (" (read back)" if report.get("verification") == "readback" else ""),
         f"{duration(seconds['transfer'])} of data at {report['rateMBps']:,.1f} MB/s "
         f"on the direct path and {report['pairs']} relay pairs",
         f"estimated {duration(seconds['estimate'])}; "

@@ -1,6 +1,7 @@
 /** The deployment's settings: what cdk.json (or `-c cpt=…`) says under `cpt`, checked and typed. */
 
 import { UserError } from './errors';
+import { Architecture } from './names';
 
 /** A VPC that the region stack makes: public subnets only, two availability zones. */
 export interface NewNetwork {
@@ -28,6 +29,8 @@ export interface Settings {
   readonly name: string;
   readonly homeRegion: string;
   readonly regions: readonly RegionSettings[];
+  /** Processors that a daemon is built for. */
+  readonly architectures: readonly Architecture[];
   /** What relays may be, in order of preference; other types are denied by IAM. */
   readonly instanceTypes: readonly string[];
   /** Seconds of each pre-test measurement. */
@@ -53,7 +56,7 @@ const CIDR = /^10\.(25[0-5]|2[0-4]\d|1?\d?\d)\.0\.0\/16$/;
 // An Arm family has a `g` after its generation (c7gn, t4g); g4dn has it before. a1 is the exception.
 const ARM = /^([a-z]+\d+[a-z]*g[a-z]*|a1)\./;
 const INSTANCE_TYPE = /^[a-z0-9-]+\.[a-z0-9-]+$/;
-// 10 × 260 bytes of DAEMON_ASSETS and 1 KB of names stay under the 4 KB that Lambda allows for an environment.
+// So many keep every policy and each function's environment within their limits; a test has them all.
 const MAX_REGIONS = 10;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -70,9 +73,10 @@ const DEFAULTS = {
 
 /**
  * Settings from the context value `cpt`: an object from cdk.json, or JSON text from `-c cpt='{…}'`.
+ * @param architectures those that a daemon is built for
  * @throws ConfigurationError
  */
-export function readSettings(context: unknown): Settings {
+export function readSettings(context: unknown, architectures: readonly Architecture[] = ['x86_64']): Settings {
   const raw = asObject('cpt', parseText(context));
   refuseUnknown('cpt', raw, [...Object.keys(DEFAULTS), 'homeRegion', 'regions']);
   const value = (key: string): unknown => raw[key] ?? (DEFAULTS as Json)[key];
@@ -86,7 +90,8 @@ export function readSettings(context: unknown): Settings {
     ),
     homeRegion: regionName('cpt.homeRegion', raw.homeRegion),
     regions: readRegions(raw.regions, interRegionPath),
-    instanceTypes: readInstanceTypes(value('instanceTypes')),
+    architectures,
+    instanceTypes: readInstanceTypes(value('instanceTypes'), architectures),
     preTestSeconds: wholeNumber('cpt.preTestSeconds', value('preTestSeconds'), 1, 300),
     interRegionPath,
     maxPairs: wholeNumber('cpt.maxPairs', value('maxPairs'), 0, 64),
@@ -169,14 +174,14 @@ function readRegion(region: string, value: unknown, index: number): RegionSettin
   return { region, network: { kind: 'existing', vpcId, availabilityZones, subnetIds } };
 }
 
-function readInstanceTypes(value: unknown): string[] {
+function readInstanceTypes(value: unknown, architectures: readonly Architecture[]): string[] {
   const types = textList('cpt.instanceTypes', value, INSTANCE_TYPE, '["c6in.large"]');
   const arm = types.find((type) => ARM.test(type));
-  if (arm !== undefined) {
+  if (arm !== undefined && !architectures.includes('arm64')) {
     throw new ConfigurationError(
       'cpt.instanceTypes',
       arm,
-      'the relay image is x86-64; use an x86-64 type, e.g. "c6in.large"',
+      'no daemon is built for arm64: run `make daemon-arm64` first, or use an x86-64 type, e.g. "c6in.large"',
     );
   }
   return types;

@@ -5,7 +5,7 @@ import { Construct } from 'constructs';
 import { Settings } from './config';
 import { ControlBucket } from './constructs/control-bucket';
 import { EndpointAccess } from './constructs/endpoint-access';
-import { DaemonAssets } from './constructs/function-environment';
+import { Daemons } from './constructs/function-environment';
 import { StageFunctions } from './constructs/stage-functions';
 import { TransferEvents } from './constructs/transfer-events';
 import { TransferTables } from './constructs/transfer-tables';
@@ -13,7 +13,7 @@ import { TransferWorkflow } from './constructs/transfer-workflow';
 import { pascalCase } from './names';
 
 export class ControlStack extends Stack {
-  public constructor(scope: Construct, settings: Settings, daemonAssets: DaemonAssets) {
+  public constructor(scope: Construct, settings: Settings, daemons: Daemons) {
     super(scope, `${settings.name}-control`, {
       env: { region: settings.homeRegion },
       description: 'Cloud Parallel Transfer: state machine, functions, tables, bucket, bus',
@@ -21,10 +21,10 @@ export class ControlStack extends Stack {
     });
     const { tables } = new TransferTables(this, 'Tables', settings);
     const { bucket } = new ControlBucket(this, 'Control', settings);
-    const functions = new StageFunctions(this, 'Functions', settings, daemonAssets);
+    const functions = new StageFunctions(this, 'Functions', settings, daemons);
     const { stateMachine } = new TransferWorkflow(this, 'Workflow', settings, functions.stages);
     const { bus } = new TransferEvents(this, 'Events', settings, functions.reactions);
-    const { policy } = new EndpointAccess(this, 'Endpoint', settings, daemonAssets);
+    const { policy } = new EndpointAccess(this, 'Endpoint', settings, daemons);
     this.output('StateMachineArn', stateMachine.stateMachineArn, 'Start an execution of this to start a transfer');
     this.output('ControlBucketName', bucket.bucketName, 'Listings, manifests and reports');
     this.output('EventBusName', bus.eventBusName, 'Events of transfers');

@@ -15,8 +15,8 @@ export interface Deployment {
 /** Adds the control stack and one stack per enrolled region to `scope`. */
 export function addDeployment(scope: Construct, settings: Settings): Deployment {
   const regions = new Map(settings.regions.map((region) => [region.region, new RegionStack(scope, settings, region)]));
-  const daemonAssets = Object.fromEntries([...regions].map(([region, { daemonAsset }]) => [region, daemonAsset]));
-  const control = new ControlStack(scope, settings, daemonAssets);
+  const daemons = Object.fromEntries([...regions].map(([region, stack]) => [region, stack.daemons]));
+  const control = new ControlStack(scope, settings, daemons);
   // The forwarding rules need the bus.
   for (const region of regions.values()) region.addStackDependency(control);
   Tags.of(scope).add(DEPLOYMENT_TAG, settings.name);

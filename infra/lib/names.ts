@@ -37,13 +37,22 @@ export type TableName = (typeof TABLES)[number];
 /** Port that every daemon listens on. */
 export const DAEMON_PORT = 4600;
 
+/** Processors that the daemon is built for, as EC2 names them: `x86_64` always, `arm64` where somebody built it. */
+export const ARCHITECTURES = ['x86_64', 'arm64'] as const;
+export type Architecture = (typeof ARCHITECTURES)[number];
+
 /** Where a region's daemon lies and what its bytes hash to. */
 export interface DaemonAsset {
-  /** `s3://bucket/key`, with the account as a pseudo parameter. */
-  readonly uri: string;
+  /** The region's asset bucket, with the account as a pseudo parameter. */
+  readonly bucket: string;
+  /** Made from the file alone, so the same in every region. */
+  readonly key: string;
   /** SHA-256 of the file, hex. */
   readonly sha256: string;
 }
+
+/** One region's daemons, by the processor that they run on. */
+export type RegionDaemons = Readonly<Partial<Record<Architecture, DaemonAsset>>>;
 
 /** Tag that all of a deployment's resources and instances carry; its value is the deployment's name. */
 export const DEPLOYMENT_TAG = 'cpt:deployment';
@@ -83,8 +92,9 @@ export function relayRoleName(settings: Settings, region: string): string {
   return `${settings.name}-relay-${region}`;
 }
 
-export function launchTemplateName(settings: Settings): string {
-  return `${settings.name}-relay`;
+/** Templates differ in their image alone: an image is of one architecture. */
+export function launchTemplateName(settings: Settings, architecture: Architecture): string {
+  return architecture === 'x86_64' ? `${settings.name}-relay` : `${settings.name}-relay-${architecture}`;
 }
 
 export function documentName(settings: Settings, document: Document): string {

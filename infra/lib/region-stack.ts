@@ -8,10 +8,10 @@ import { RelayCommands } from './constructs/relay-commands';
 import { RelayDaemon } from './constructs/relay-daemon';
 import { RelayFleet } from './constructs/relay-fleet';
 import { RelayNetwork } from './constructs/relay-network';
-import { DaemonAsset } from './names';
+import { RegionDaemons } from './names';
 
 export class RegionStack extends Stack {
-  public readonly daemonAsset: DaemonAsset;
+  public readonly daemons: RegionDaemons;
 
   public constructor(scope: Construct, settings: Settings, regionSettings: RegionSettings) {
     const { region } = regionSettings;
@@ -21,9 +21,10 @@ export class RegionStack extends Stack {
       synthesizer: new DefaultStackSynthesizer({ generateBootstrapVersionRule: false }),
     });
     const network = new RelayNetwork(this, 'Network', settings, regionSettings);
-    const { asset } = new RelayDaemon(this, 'Daemon');
-    this.daemonAsset = asset;
-    new RelayFleet(this, 'Fleet', settings, region, asset);
+    this.daemons = Object.fromEntries(
+      settings.architectures.map((name) => [name, new RelayDaemon(this, `Daemon-${name}`, name).asset]),
+    );
+    new RelayFleet(this, 'Fleet', settings, region, this.daemons);
     new RelayCommands(this, 'Commands', settings);
     new EventForwarding(this, 'Events', settings);
     this.output('VpcId', network.vpc.vpcId, 'VPC in which ends and relays are');

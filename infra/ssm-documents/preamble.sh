@@ -11,22 +11,6 @@ fail() {
   exit 1
 }
 
-# Sets $bin to the daemon, fetched and verified once per version.
-install_daemon() {
-  bin="$home/bin/cpt-relay-$SSM_DaemonSha256"
-  [ ! -x "$bin" ] || return 0
-  command -v aws >/dev/null || fail "the AWS command line is missing on this machine: install awscli 2"
-  mkdir -p "$home/bin"
-  download="$(mktemp "$home/bin/.download.XXXXXX")"
-  trap 'rm -f "$download"' EXIT
-  aws s3 cp --only-show-errors --region "$SSM_DaemonRegion" "$SSM_DaemonUri" "$download" >&2 \
-    || fail "cannot read $SSM_DaemonUri: attach the managed policy cpt-endpoint to this machine's role"
-  echo "$SSM_DaemonSha256  $download" | sha256sum -c --status || fail "$SSM_DaemonUri does not hash to $SSM_DaemonSha256"
-  chmod 755 "$download"
-  mv -f "$download" "$bin"
-  trap - EXIT
-}
-
 # Writes the command, base64url with or without padding, to file $1.
 write_command() {
   encoded="$SSM_Command"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from lambdas.adapters.records import Instance, LaunchError, LaunchRequest
+from lambdas.core.architecture import architecture_of
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -72,9 +73,13 @@ class Ec2Compute:
             {"Key": ROLE_TAG, "Value": request.role},
             {"Key": "Name", "Value": f"{self._deployment} {request.transfer_id} {request.role} relay"},
         ]
+        arm = architecture_of(request.instance_type) == "arm64"
         arguments: dict[str, Any] = {
             # CloudFormation adds versions but never moves $Default.
-            "LaunchTemplate": {"LaunchTemplateName": f"{self._deployment}-relay", "Version": "$Latest"},
+            "LaunchTemplate": {
+                "LaunchTemplateName": f"{self._deployment}-relay" + ("-arm64" if arm else ""),
+                "Version": "$Latest",
+            },
             "InstanceType": request.instance_type,
             "MinCount": 1,
             "MaxCount": request.count,

@@ -1,6 +1,6 @@
 """SSM Run Command of one region: our own documents only."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
@@ -22,13 +22,13 @@ _PAGE = 50
 
 
 class SsmCommands:
-    """Commands over SSM; `asset` is where this region finds the daemon."""
+    """Commands over SSM; `daemons` is where this region finds the daemon, by architecture."""
 
-    def __init__(self, client: "SSMClient", deployment: str, region: str, asset: DaemonAsset) -> None:
+    def __init__(self, client: "SSMClient", deployment: str, region: str, daemons: Mapping[str, DaemonAsset]) -> None:
         self._client = client
         self._deployment = deployment
         self._region = region
-        self._asset = asset
+        self._daemons = daemons
 
     def online(self, instance_ids: Iterable[str]) -> set[str]:
         """See Commands."""
@@ -46,12 +46,11 @@ class SsmCommands:
         """See Commands."""
         parameters = {"TransferId": [transfer_id]}
         if command is not None:
-            parameters |= {
-                "Command": [encode(command)],
-                "DaemonUri": [self._asset.uri],
-                "DaemonSha256": [self._asset.sha256],
-                "DaemonRegion": [self._region],
-            }
+            parameters |= {"Command": [encode(command)], "DaemonRegion": [self._region]}
+            # The script chooses: only the machine itself knows for sure what it runs.
+            for architecture, daemon in self._daemons.items():
+                suffix = "Arm64" if architecture == "arm64" else ""
+                parameters |= {f"DaemonUri{suffix}": [daemon.uri], f"DaemonSha256{suffix}": [daemon.sha256]}
         try:
             answer = self._client.send_command(
                 DocumentName=f"{self._deployment}-{document}",

@@ -64,6 +64,7 @@ def receive(transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: 
         "epoch": epoch,
         "listen": listen_addresses(end.private_address, end.public_address),
         "destination": transfer.request.destination.path,
+        "verify": transfer.request.verify,
         "plan": plan_key,
     }
 

@@ -72,6 +72,7 @@ class Report(Document):
     retries: Count
     failed_chunks: list[FailedChunk]
     verified: bool
+    verification: Literal["digest", "readback"] | None = None
     pairs: Count
     seconds: Seconds
     rate: float = Field(alias="rateMBps")
@@ -141,6 +142,7 @@ def build(
         retries=tally.retries,
         failed_chunks=tally.failed,
         verified=verified,
+        verification=transfer.request.verify,
         pairs=joined_pairs(nodes),
         seconds=Seconds(
             total=max(now - started, 0.0),

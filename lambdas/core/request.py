@@ -62,6 +62,7 @@ class TransferRequest(Document):
     approval: Literal["none", "required"] = "none"
     chunk_size_mib: Annotated[ChunkSize, BeforeValidator(whole)] | None = Field(default=None, alias="chunkSizeMiB")
     bandwidth_limit_mbps: Integer | None = Field(default=None, ge=1)
+    verify: Literal["digest", "readback"] = "digest"
 
 
 @dataclass(frozen=True)

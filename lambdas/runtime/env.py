@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 
 class MissingVariableError(Exception):
@@ -14,7 +14,7 @@ class MissingVariableError(Exception):
 
 @dataclass(frozen=True)
 class DaemonAsset:
-    """Where a region finds cpt-relay."""
+    """Where a region finds cpt-relay for one processor."""
 
     uri: str
     sha256: str
@@ -40,7 +40,8 @@ class Environment:
     control_bucket: str
     event_bus: str
     state_machine: str
-    daemon_assets: Mapping[str, DaemonAsset]
+    daemon_assets: Mapping[str, Mapping[str, DaemonAsset]]
+    """By region, then by architecture: x86_64 always, arm64 where it was built."""
     poll_seconds: float
 
     @classmethod
@@ -50,7 +51,6 @@ class Environment:
         path = read.text("INTER_REGION_PATH")
         if path not in ("internet", "peering"):
             raise MissingVariableError(f"INTER_REGION_PATH is '{path}'; give internet or peering")
-        assets = cast(dict[str, dict[str, str]], read.json("DAEMON_ASSETS"))
         return cls(
             deployment=read.text("DEPLOYMENT_NAME"),
             home_region=read.text("HOME_REGION"),
@@ -68,9 +68,20 @@ class Environment:
             control_bucket=read.text("CONTROL_BUCKET"),
             event_bus=read.text("EVENT_BUS"),
             state_machine=read.text("STATE_MACHINE_NAME"),
-            daemon_assets={region: DaemonAsset(asset["uri"], asset["sha256"]) for region, asset in assets.items()},
+            daemon_assets=_by_region(read.json("DAEMON_ASSETS")),
             poll_seconds=read.number("POLL_SECONDS", "1"),
         )
+
+
+def _by_region(variable: object) -> dict[str, dict[str, DaemonAsset]]:
+    assets = cast(dict[str, dict[str, Any]], variable)
+    return {
+        region: {
+            architecture: DaemonAsset(f"s3://{bucket}/{file['key']}", file["sha256"])
+            for architecture, file in assets["files"].items()
+        }
+        for region, bucket in assets["buckets"].items()
+    }
 
 
 class _Reader:

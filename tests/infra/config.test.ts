@@ -105,6 +105,12 @@ describe('a bad setting is refused by key, value and remedy', () => {
     expect(() => readSettings({ ...TWO_REGIONS, regions })).toThrow('context key "cpt.regions"');
   });
 
+  it('an Arm type says how to build the daemon for it, and is accepted once that is built', () => {
+    const arm = { ...TWO_REGIONS, instanceTypes: ['c7gn.large', 'c6in.large'] };
+    expect(() => readSettings(arm)).toThrow('run `make daemon-arm64` first');
+    expect(readSettings(arm, ['x86_64', 'arm64']).instanceTypes).toEqual(['c7gn.large', 'c6in.large']);
+  });
+
   it('x86-64 families with a g that is not Graviton’s are accepted', () => {
     expect(readSettings({ ...TWO_REGIONS, instanceTypes: ['g4dn.xlarge', 'c6in.large'] }).instanceTypes).toContain(
       'g4dn.xlarge',

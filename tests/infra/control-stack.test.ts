@@ -1,7 +1,7 @@
-import { Match } from 'aws-cdk-lib/assertions';
+import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { REACTIONS, STAGES } from '../../infra/lib/names';
-import { environmentBytes, resources, synthesize, text } from './synthesis';
+import { environmentBytes, resources, statements, synthesize, text } from './synthesis';
 
 const { control } = synthesize();
 const functions = Object.values(resources(control, 'AWS::Lambda::Function'));
@@ -128,13 +128,34 @@ describe('functions', () => {
 
   it('find the daemon in each region’s own asset bucket', () => {
     const { Variables } = functions[0]?.Environment as { Variables: Record<string, unknown> };
-    const daemons = JSON.parse(text(Variables.DAEMON_ASSETS)) as Record<string, { uri: string; sha256: string }>;
-    expect(Object.keys(daemons)).toEqual(['us-west-2', 'eu-west-1']);
-    for (const [region, { uri, sha256 }] of Object.entries(daemons)) {
-      expect(uri).toMatch(new RegExp(`^s3://cdk-hnb659fds-assets-<AWS::AccountId>-${region}/[0-9a-f]{64}`));
-      expect(sha256).toMatch(/^[0-9a-f]{64}$/);
+    expectDaemons(control, Variables.DAEMON_ASSETS, ['x86_64']);
+  });
+
+  it('find the daemon for arm64 as well once it is built', () => {
+    const { control: both } = synthesize({ instanceTypes: ['c7gn.large'] }, { arm64: true });
+    for (const { Environment } of Object.values(resources(both, 'AWS::Lambda::Function'))) {
+      const { Variables } = Environment as { Variables: Record<string, unknown> };
+      expectDaemons(both, Variables.DAEMON_ASSETS, ['x86_64', 'arm64']);
     }
   });
+
+  function expectDaemons(template: Template, variable: unknown, architectures: string[]): void {
+    const { buckets, files } = JSON.parse(text(variable)) as {
+      buckets: Record<string, string>;
+      files: Record<string, { key: string; sha256: string }>;
+    };
+    expect(buckets).toEqual({
+      'us-west-2': 'cdk-hnb659fds-assets-<AWS::AccountId>-us-west-2',
+      'eu-west-1': 'cdk-hnb659fds-assets-<AWS::AccountId>-eu-west-1',
+    });
+    expect(Object.keys(files)).toEqual(architectures);
+    for (const { sha256 } of Object.values(files)) expect(sha256).toMatch(/^[0-9a-f]{64}$/);
+    // What the ends may read are the regions' own assets: the key that stands once is the key in each.
+    const [policy] = Object.values(resources(template, 'AWS::IAM::ManagedPolicy'));
+    const readable = statements(policy?.PolicyDocument).flatMap((statement) => statement.resources);
+    for (const bucket of Object.values(buckets))
+      for (const { key } of Object.values(files)) expect(readable).toContain(`arn:<AWS::Partition>:s3:::${bucket}/${key}`);
+  }
 });
 
 describe('rules', () => {

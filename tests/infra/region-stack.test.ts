@@ -108,6 +108,37 @@ it('a third region comes from the context alone', () => {
   );
 });
 
+it('without a daemon for arm64 there is one launch template', () => {
+  shipped.region('us-west-2').resourceCountIs('AWS::EC2::LaunchTemplate', 1);
+});
+
+describe('with a daemon for arm64', () => {
+  const template = synthesize({}, { arm64: true }).region('us-west-2');
+
+  it('Arm relays have a template that differs by its name and image alone', () => {
+    const found = Object.values(resources(template, 'AWS::EC2::LaunchTemplate'));
+    const images = template.findParameters('*');
+    const read = found.map(({ LaunchTemplateName, LaunchTemplateData }) => {
+      const { ImageId, TagSpecifications, ...rest } = LaunchTemplateData as Record<string, unknown>;
+      const image = images[(ImageId as { Ref: string }).Ref]?.Default as string;
+      return { name: LaunchTemplateName, image: image.split('-default-')[1], tags: TagSpecifications, rest };
+    });
+    expect(read.map(({ name, image }) => [name, image])).toEqual([
+      ['cpt-relay', 'x86_64'],
+      ['cpt-relay-arm64', 'arm64'],
+    ]);
+    expect(read[1]?.rest).toEqual(read[0]?.rest);
+    expect(JSON.stringify(read[1]?.tags)).toBe(JSON.stringify(read[0]?.tags).replaceAll('cpt-relay', 'cpt-relay-arm64'));
+  });
+
+  it('relays may read both daemons', () => {
+    const granted = Object.values(resources(template, 'AWS::IAM::Policy'))
+      .flatMap(({ PolicyDocument }) => statements(PolicyDocument))
+      .filter(({ actions }) => actions.includes('s3:GetObject'));
+    expect(granted.map((statement) => new Set(statement.resources).size)).toEqual([2]);
+  });
+});
+
 it('an existing VPC gets the groups and nothing more', () => {
   const { region, control } = synthesize({ regions: { 'us-west-2': EXISTING } });
   const template = region('us-west-2');

@@ -46,6 +46,8 @@ describe('documents', () => {
         'Command',
         'DaemonUri',
         'DaemonSha256',
+        'DaemonUriArm64',
+        'DaemonSha256Arm64',
         'DaemonRegion',
       ]);
     }
@@ -57,6 +59,9 @@ describe('documents', () => {
     ['Command', 'eyJhIjoxfQ', '$(reboot)'],
     ['DaemonUri', 's3://bucket-1/a1', 'https://x/y'],
     ['DaemonSha256', 'a'.repeat(64), 'a'.repeat(63)],
+    ['DaemonUriArm64', 's3://bucket-1/a1', 's3://bucket-1/a1;reboot'],
+    ['DaemonUriArm64', '', ' '],
+    ['DaemonSha256Arm64', '', 'a'],
     ['DaemonRegion', 'eu-west-1', 'eu-west-1 x'],
   ])('%s accepts %s and refuses %s', (name, good, bad) => {
     const pattern = new RegExp(contentOf('scan').parameters[name]?.allowedPattern ?? '');
@@ -101,6 +106,7 @@ echo "called $1"; cat "$3"
        while [ "\${1#--}" != "$1" ]; do shift; done; echo start >>"$CPT_HOME/started"; "$@"`,
     );
     tool('journalctl', 'echo "the log says why"');
+    tool('uname', 'echo x86_64');
   });
   afterEach(() => {
     rmSync(home, { recursive: true, force: true });
@@ -161,6 +167,24 @@ echo "called $1"; cat "$3"
     const { status, stderr } = run('scan', '{}');
     expect(status).not.toBe(0);
     expect(stderr).toContain('attach the managed policy cpt-endpoint');
+  });
+
+  it('a machine with an Arm processor takes the daemon for it', () => {
+    tool('uname', 'echo aarch64');
+    const arm = { SSM_DaemonUriArm64: 's3://assets/arm', SSM_DaemonSha256Arm64: SHA, SSM_DaemonSha256: 'b'.repeat(64) };
+    expect(run('scan', '{}', arm)).toMatchObject({ status: 0, stdout: 'called scan\n{}' });
+    expect(lines('aws.log')).toEqual([expect.stringContaining(' s3://assets/arm ')]);
+  });
+
+  it.each([
+    ['aarch64', 'no daemon for arm64 is deployed: run make daemon-arm64'],
+    ['riscv64', 'there is no daemon for riscv64'],
+  ])('a machine of %s without a daemon fetches none and says why', (machine, why) => {
+    tool('uname', `echo ${machine}`);
+    const { status, stderr } = run('scan', '{}', { SSM_DaemonUriArm64: '', SSM_DaemonSha256Arm64: '' });
+    expect(status).not.toBe(0);
+    expect(stderr).toContain(why);
+    expect(lines('aws.log')).toEqual([]);
   });
 
   it('an agent that does not pass parameters as variables is told to be too old', () => {

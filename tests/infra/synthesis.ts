@@ -8,6 +8,7 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { vi } from 'vitest';
 import { readSettings, Settings } from '../../infra/lib/config';
 import { addDeployment } from '../../infra/lib/deployment';
+import { ARCHITECTURES } from '../../infra/lib/names';
 
 // A first synthesis takes 1 s alone, and many times that while others build on the same two cores.
 vi.setConfig({ testTimeout: 120_000 });
@@ -29,8 +30,8 @@ export function shippedContext(): Record<string, unknown> {
   return file.context;
 }
 
-/** Synthesizes the deployment with `changes` over the shipped settings. Throws what cdk-nag finds when `nag` is set. */
-export function synthesize(changes: Record<string, unknown> = {}, options: { nag?: boolean } = {}): Synthesis {
+/** Synthesizes the deployment with `changes` over the shipped settings. Throws what cdk-nag finds when `nag` is set; `arm64`: with its daemon. */
+export function synthesize(changes: Record<string, unknown> = {}, options: { nag?: boolean; arm64?: boolean } = {}): Synthesis {
   const context = shippedContext();
   const scratch = path.join(ROOT, '.cache', 'synth');
   mkdirSync(scratch, { recursive: true });
@@ -40,7 +41,8 @@ export function synthesize(changes: Record<string, unknown> = {}, options: { nag
     outdir,
     analyticsReporting: false,
   });
-  const settings = readSettings({ ...(context.cpt as object), ...changes });
+  const architectures = ARCHITECTURES.filter((name) => name === 'x86_64' || options.arm64);
+  const settings = readSettings({ ...(context.cpt as object), ...changes }, architectures);
   const { control, regions } = addDeployment(app, settings);
   if (options.nag) Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   try {

@@ -307,6 +307,6 @@ ENVIRONMENT = Environment(
     control_bucket="cpt-control-000000000000-us-west-2",
     event_bus="cpt",
     state_machine="cpt-transfer",
-    daemon_assets={region: DaemonAsset(f"s3://assets-{region}/d", "0" * 64) for region in (WEST, IRELAND)},
+    daemon_assets={region: {"x86_64": DaemonAsset(f"s3://assets-{region}/d", "0" * 64)} for region in (WEST, IRELAND)},
     poll_seconds=1.0,
 )

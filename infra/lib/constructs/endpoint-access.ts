@@ -7,13 +7,13 @@ import { Access, acknowledgeWildcards, statement } from '../access/access';
 import { ssmAgent } from '../access/agent';
 import * as data from '../access/control-data';
 import { Settings } from '../config';
-import { DaemonAssets } from './function-environment';
-import { daemonObjectArn } from './relay-daemon';
+import { Daemons } from './function-environment';
+import { daemonObjectArns } from './relay-daemon';
 
 export class EndpointAccess extends Construct {
   public readonly policy: iam.ManagedPolicy;
 
-  public constructor(scope: Construct, id: string, settings: Settings, daemonAssets: DaemonAssets) {
+  public constructor(scope: Construct, id: string, settings: Settings, daemons: Daemons) {
     super(scope, id);
     const name = `${settings.name}-endpoint`;
     const access: Access[] = [
@@ -23,7 +23,7 @@ export class EndpointAccess extends Construct {
       data.putEvents(settings),
       {
         actions: ['s3:GetObject'],
-        resources: Object.values(daemonAssets).map((asset) => daemonObjectArn(Aws.PARTITION, asset)),
+        resources: Object.values(daemons).flatMap((region) => daemonObjectArns(Aws.PARTITION, region)),
       },
       ssmAgent(),
     ];

@@ -1,11 +1,11 @@
 /** What the Lambdas read from their environment; `lambdas/runtime/environment.py` is the other end of it. */
 
 import { Settings } from '../config';
-import { controlBucketName, DaemonAsset, stateMachineName, tableName } from '../names';
+import { controlBucketName, RegionDaemons, stateMachineName, tableName } from '../names';
 
 /**
  * One environment for every function: a function that reads one more key tomorrow needs no change here.
- * Lambda allows 4 KB in all; DAEMON_ASSETS takes about 260 bytes a region, hence at most ten regions in `config.ts`.
+ * Lambda allows 4 KB in all; DAEMON_ASSETS takes about 65 bytes a region.
  */
 export interface FunctionEnvironment extends Record<string, string> {
   /** Name of the deployment, also the value of the tag `cpt:deployment`. */
@@ -30,15 +30,15 @@ export interface FunctionEnvironment extends Record<string, string> {
   readonly PRE_TEST_SECONDS: string;
   /** `internet` or `peering`. */
   readonly INTER_REGION_PATH: string;
-  /** JSON `{region: {"uri": "s3://…", "sha256": "hex"}}`: the daemon in each region. */
+  /** JSON `{"buckets": {region: name}, "files": {architecture: {"key", "sha256"}}}`: the daemons. */
   readonly DAEMON_ASSETS: string;
 }
 
-/** Daemon assets by region. */
-export type DaemonAssets = Readonly<Record<string, DaemonAsset>>;
+/** Daemons by region. */
+export type Daemons = Readonly<Record<string, RegionDaemons>>;
 
 /** The environment of every function of the deployment. */
-export function functionEnvironment(settings: Settings, daemonAssets: DaemonAssets): FunctionEnvironment {
+export function functionEnvironment(settings: Settings, daemons: Daemons): FunctionEnvironment {
   return {
     DEPLOYMENT_NAME: settings.name,
     HOME_REGION: settings.homeRegion,
@@ -56,6 +56,19 @@ export function functionEnvironment(settings: Settings, daemonAssets: DaemonAsse
     MAX_PAIRS: String(settings.maxPairs),
     PRE_TEST_SECONDS: String(settings.preTestSeconds),
     INTER_REGION_PATH: settings.interRegionPath,
-    DAEMON_ASSETS: JSON.stringify(daemonAssets),
+    DAEMON_ASSETS: JSON.stringify(compact(daemons)),
   };
+}
+
+/** Keys and digests once, not once a region: ten regions of whole URIs for two architectures outgrow Lambda's 4 KB. */
+function compact(daemons: Daemons): { buckets: Record<string, string>; files: Record<string, object> } {
+  const buckets: Record<string, string> = {};
+  const files: Record<string, object> = {};
+  for (const [region, assets] of Object.entries(daemons)) {
+    for (const [architecture, { bucket, key, sha256 }] of Object.entries(assets)) {
+      buckets[region] = bucket;
+      files[architecture] = { key, sha256 };
+    }
+  }
+  return { buckets, files };
 }

@@ -25,17 +25,27 @@ const PARAMETERS = {
     allowedPattern: '^[A-Za-z0-9_=-]+$',
   },
   DaemonUri: {
-    description: 'The daemon in this region’s asset bucket',
+    description: 'The daemon for x86-64 in this region’s asset bucket',
     allowedPattern: '^s3://[a-z0-9.-]+/[A-Za-z0-9._/-]+$',
   },
-  DaemonSha256: { description: 'SHA-256 of the daemon, hex', allowedPattern: '^[0-9a-f]{64}$' },
+  DaemonSha256: { description: 'SHA-256 of the daemon for x86-64, hex', allowedPattern: '^[0-9a-f]{64}$' },
+  DaemonUriArm64: {
+    description: 'The daemon for arm64; empty where none is deployed',
+    allowedPattern: '^(s3://[a-z0-9.-]+/[A-Za-z0-9._/-]+)?$',
+    default: '',
+  },
+  DaemonSha256Arm64: {
+    description: 'SHA-256 of the daemon for arm64, hex',
+    allowedPattern: '^([0-9a-f]{64})?$',
+    default: '',
+  },
   DaemonRegion: { description: 'Region of the asset bucket', allowedPattern: '^[a-z]{2}(-[a-z]+)+-[0-9]$' },
 } as const;
 type ParameterName = keyof typeof PARAMETERS;
 
 const ALL = Object.keys(PARAMETERS) as ParameterName[];
-const FOREGROUND = { parts: ['foreground.sh'], parameters: ALL };
-const BACKGROUND = { parts: ['units.sh', 'background.sh'], parameters: ALL, timeoutSeconds: 90 };
+const FOREGROUND = { parts: ['daemon.sh', 'foreground.sh'], parameters: ALL };
+const BACKGROUND = { parts: ['daemon.sh', 'units.sh', 'background.sh'], parameters: ALL, timeoutSeconds: 90 };
 
 const DEFINITIONS: Readonly<Record<Document, DocumentDefinition>> = {
   // A minute less than the Lambda that waits for it has.

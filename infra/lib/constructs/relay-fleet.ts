@@ -1,4 +1,4 @@
-/** What a relay is launched with: role, instance profile, launch template. */
+/** What a relay is launched with: role, instance profile, a launch template per architecture. */
 
 import { Aws, CfnParameter, Fn } from 'aws-cdk-lib';
 import * as ec2 from 'aws-cdk-lib/aws-ec2';
@@ -7,14 +7,14 @@ import { Construct } from 'constructs';
 import { allow } from '../access/access';
 import { ssmAgent } from '../access/agent';
 import { Settings } from '../config';
-import { DaemonAsset, DEPLOYMENT_TAG, launchTemplateName, relayRoleName } from '../names';
-import { daemonObjectArn } from './relay-daemon';
+import { Architecture, DEPLOYMENT_TAG, launchTemplateName, RegionDaemons, relayRoleName } from '../names';
+import { daemonObjectArns } from './relay-daemon';
 
 // The full image: the minimal one has no SSM agent.
-const IMAGE_PARAMETER = '/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64';
+const IMAGE_PARAMETER = '/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-';
 
 export class RelayFleet extends Construct {
-  public constructor(scope: Construct, id: string, settings: Settings, region: string, daemon: DaemonAsset) {
+  public constructor(scope: Construct, id: string, settings: Settings, region: string, daemons: RegionDaemons) {
     super(scope, id);
     const name = relayRoleName(settings, region);
     const role = new iam.Role(this, 'Role', {
@@ -22,27 +22,29 @@ export class RelayFleet extends Construct {
       assumedBy: new iam.ServicePrincipal('ec2.amazonaws.com'),
       description: 'Relays: the SSM agent and their own program; no table, no bus, no data',
     });
-    allow(role, [ssmAgent(), { actions: ['s3:GetObject'], resources: [daemonObjectArn(Aws.PARTITION, daemon)] }]);
+    allow(role, [ssmAgent(), { actions: ['s3:GetObject'], resources: daemonObjectArns(Aws.PARTITION, daemons) }]);
     const profile = new iam.CfnInstanceProfile(this, 'InstanceProfile', {
       instanceProfileName: name,
       roles: [role.roleName],
     });
-    this.launchTemplate(settings, profile);
+    for (const architecture of settings.architectures) this.launchTemplate(settings, profile, architecture);
   }
 
-  private launchTemplate(settings: Settings, profile: iam.CfnInstanceProfile): void {
-    const image = new CfnParameter(this, 'Image', {
+  private launchTemplate(settings: Settings, profile: iam.CfnInstanceProfile, architecture: Architecture): void {
+    const suffix = architecture === 'x86_64' ? '' : 'Arm64';
+    const launchTemplate = launchTemplateName(settings, architecture);
+    const image = new CfnParameter(this, `Image${suffix}`, {
       type: 'AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>',
-      default: IMAGE_PARAMETER,
-      description: 'Public parameter with the image of relays',
+      default: IMAGE_PARAMETER + architecture,
+      description: `Public parameter with the ${architecture} image of relays`,
     });
     const tags = [
       { key: DEPLOYMENT_TAG, value: settings.name },
-      { key: 'Name', value: launchTemplateName(settings) },
+      { key: 'Name', value: launchTemplate },
     ];
     // No network in it: subnet and groups come from the end machine's VPC and zone.
-    new ec2.CfnLaunchTemplate(this, 'LaunchTemplate', {
-      launchTemplateName: launchTemplateName(settings),
+    new ec2.CfnLaunchTemplate(this, `LaunchTemplate${suffix}`, {
+      launchTemplateName: launchTemplate,
       tagSpecifications: [{ resourceType: 'launch-template', tags }],
       launchTemplateData: {
         imageId: image.valueAsString,

@@ -6,7 +6,7 @@ import { Construct } from 'constructs';
 import { Settings } from '../config';
 import { functionName, Handler, pascalCase, Reaction, REACTIONS, Stage, STAGES } from '../names';
 import { DeadLetterQueue } from './dead-letter-queue';
-import { DaemonAssets, functionEnvironment } from './function-environment';
+import { Daemons, functionEnvironment } from './function-environment';
 import { pythonCode } from './python-code';
 import { PythonFunction } from './python-function';
 import { stageDefinitions } from './stage-definitions';
@@ -21,10 +21,10 @@ export class StageFunctions extends Construct {
   public readonly stages: Readonly<Record<Stage, lambda.Function>>;
   public readonly reactions: Readonly<Record<Reaction, Reactor>>;
 
-  public constructor(scope: Construct, id: string, settings: Settings, daemonAssets: DaemonAssets) {
+  public constructor(scope: Construct, id: string, settings: Settings, daemons: Daemons) {
     super(scope, id);
     const definitions = stageDefinitions(settings);
-    const environment = functionEnvironment(settings, daemonAssets);
+    const environment = functionEnvironment(settings, daemons);
     const code = pythonCode();
     const make = (handler: Handler, deadLetterQueue?: sqs.IQueue): lambda.Function =>
       new PythonFunction(this, pascalCase(handler), {

@@ -4,8 +4,11 @@ use std::time::Duration;
 
 /// Longest wait for a TCP connection. A SYN is repeated after 1 and 3 s; two repeats must fit.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest wait for one step of a handshake: four round trips across three hops of 300 ms each, and a relay's dial.
+/// Longest exchange with one relay, and longest TLS handshake, each as a whole: four round trips across three hops of 300 ms each, and a relay's dial.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// From this round trip on a stream asks for BBR, where the kernel has it: on a long path one lost packet halves what others
+/// send, and lanes would take minutes to recover. Inside a region round trips are below 2 ms and the kernel's choice stays.
+pub const LONG_ROUND_TRIP: Duration = Duration::from_millis(5);
 /// First keepalive after so long of silence, and the pause between the next: a vanished peer is noticed within 10 + 3 × 5 = 25 s.
 pub const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
 pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
@@ -14,9 +17,14 @@ pub const KEEPALIVE_PROBES: u32 = 3;
 /// so it must outlast a receiver's slowest sync: 1 024 chunks of 8 MiB at 125 MB/s are 69 s. Keepalives find idle dead peers sooner.
 pub const UNACKNOWLEDGED_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// A relay's unauthenticated connections: four times the lanes of the largest transfer (64 pairs × 8 lanes share 64 relays).
-pub const MAX_UNAUTHENTICATED: usize = 64;
-/// A relay gives a header so long: one round trip of the longest path (300 ms) and two lost packets (1 + 3 s).
+/// Connections at a relay or a receiver that have not shown yet who they are; each costs a thread and about 100 KiB. Security groups
+/// let in known machines only; this bound holds against one of those, and by hand. A transfer of 32 pairs × 8 lanes fits when all come at once.
+pub const MAX_STRANGERS: usize = 256;
+/// So many of one address, so that one machine cannot take all places: 64 lanes of one path come from one address and may come at once.
+/// What is beyond a bound is closed at once, since the sender's lanes come again by themselves; streams that run are never touched.
+pub const MAX_STRANGERS_PER_ADDRESS: usize = 64;
+/// A relay gives a header so long, counted from accepting the connection: one round trip of the longest path (300 ms) and two lost
+/// packets (1 + 3 s).
 pub const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 /// A relay's pipe: the most that an unprivileged process may ask for; less only means more system calls.
 pub const PIPE_BYTES: usize = 1 << 20;
@@ -27,8 +35,8 @@ pub const STACK_BYTES: usize = 256 << 10;
 pub const RECORD_BYTES: usize = 16_384;
 /// Payload of a data frame: 16 records, large enough that a system call (about 1 µs) is below 1 % of sealing it (50 µs).
 pub const DATA_BYTES: usize = 256 << 10;
-/// Largest frame of metadata: two paths of 4096 bytes and fixed fields.
-pub const MAX_FRAME_BYTES: usize = DATA_BYTES;
+/// Largest frame of metadata: a message of 64 KiB, or two paths of 4096 bytes, and fixed fields.
+pub const MAX_FRAME_BYTES: usize = 65 << 10;
 /// One key seals at most so many records, a factor of 2 below the 2^24.5 that RFC 8446 (5.5) allows AES-GCM;
 /// at 16 KiB a record the lane reconnects after 190 GB.
 pub const MAX_RECORDS: u64 = 11_600_000;
@@ -40,8 +48,34 @@ pub const LANE_WINDOW: usize = 64;
 pub const SYNC_INTERVAL: Duration = Duration::from_millis(200);
 /// Verified chunks that wait for their sync; beyond it lanes stop reading. 64 lanes × `LANE_WINDOW` would be 4096.
 pub const COMMIT_QUEUE: usize = 1024;
+/// Entries of those chunks; beyond it lanes stop reading, since a chunk may hold 2 000.
+pub const COMMIT_ENTRIES: usize = 200_000;
+/// Verified chunks that are synced and read back together: at 8 MiB a chunk 1 GiB, so that an acknowledgement waits for
+/// a sync and a reading of 9 s each at 125 MB/s.
+pub const READBACK_BATCH: usize = 128;
+/// Threads that read back: one digests 2 GB/s and more, four keep a disk's queue filled.
+pub const READBACK_THREADS: usize = 4;
+/// Reads so much at a time: a multiple of any disk's sector, large enough for a disk's own rate.
+pub const READBACK_BYTES: usize = 1 << 20;
 /// Concurrent writes to the table: at 150 ms across regions 32 give 210 chunks/s.
 pub const TABLE_CONCURRENCY: usize = 32;
+
+/// Lanes that both ends have memory for when they start; each further one asks first.
+pub const LANES_AT_START: usize = 64;
+/// A lane at either end: buffers of 0.3 MB for plaintext and ciphertext each way, a read buffer, two stacks.
+pub const LANE_MEMORY: u64 = 2 << 20;
+/// A sender beside its lanes: manifest lines read ahead, and 32 MiB for the program, clients and digests.
+pub const SENDER_MEMORY: u64 = QUEUE_MANIFEST_BYTES as u64 + (32 << 20);
+/// A receiver beside its lanes: entries that wait for their sync (about 250 bytes each), and the rest as at the sender.
+pub const RECEIVER_MEMORY: u64 = (COMMIT_ENTRIES as u64 * 250) + (32 << 20);
+/// Lanes of a path: 5 Gbit/s over 100 ms fill the 4 MiB buffers of 32 streams by half.
+pub const MAX_LANES_PER_PATH: u32 = 32;
+/// A path's need for lanes is looked at so often: ten round trips of the longest path, so that new lanes are up to speed.
+pub const GROWTH_INTERVAL: Duration = Duration::from_secs(1);
+/// New lanes stay if the path then carries so much more: 5 % is above the noise of a second's rate.
+pub const GROWTH_GAIN: f64 = 1.05;
+/// Looks before that is judged: over 100 ms a new stream takes a second or two to reach its rate.
+pub const GROWTH_TRIAL: u32 = 3;
 
 /// Chunks that are read ahead of the lanes: 64 lanes take one each, and four ranges of 128 are not too many to hold.
 pub const QUEUE_CHUNKS: usize = 512;

@@ -1,11 +1,18 @@
 //! BLAKE3 digests of chunks, and their merging into the ordinary digest of a file.
 
-use blake3::hazmat::{ChainingValue, HasherExt, Mode, left_subtree_len, merge_subtrees_non_root, merge_subtrees_root};
+use blake3::hazmat::{ChainingValue, HasherExt, Mode, left_subtree_len, max_subtree_len, merge_subtrees_non_root, merge_subtrees_root};
 
 /// 32 bytes of BLAKE3: a file's digest or a subtree's chaining value.
 pub type Digest = [u8; 32];
 
-/// A hasher for the part of a file that begins at `offset`; `offset` is a multiple of the part size.
+/// Whether so many bytes from `offset` on are a subtree of a file: no others have a digest of their own.
+#[must_use]
+pub fn is_subtree(offset: u64, length: u64) -> bool {
+    let aligned = offset.is_multiple_of(blake3::CHUNK_LEN as u64);
+    length > 0 && aligned && max_subtree_len(offset).is_none_or(|most| length <= most)
+}
+
+/// A hasher for the part of a file that begins at `offset`; [`is_subtree`] must hold.
 #[must_use]
 pub fn part_hasher(offset: u64) -> blake3::Hasher {
     let mut hasher = blake3::Hasher::new();

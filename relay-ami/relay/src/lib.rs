@@ -1,14 +1,19 @@
 //! The data plane of Cloud Parallel Transfer. `wire` and `documents` are what crosses a border, `control` is the control
 //! plane behind one trait, `secure` is TLS; `send`, `relay` and `receive` are the three ends of a stream.
 
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod cli;
 pub mod control;
+pub mod deadline;
 pub mod defaults;
 pub mod digest;
 pub mod documents;
+pub mod door;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
+pub mod memory;
 pub mod net;
 pub mod peer;
 pub mod plan;

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::time::Instant;
 
 use rustix::net::sockopt;
 
@@ -33,8 +34,15 @@ pub fn listen(addresses: &[SocketAddrV4]) -> Result<Vec<TcpListener>, ListenErro
 
 /// Connects within the deadline.
 pub fn dial(address: SocketAddrV4) -> io::Result<TcpStream> {
+    let started = Instant::now();
     let socket = TcpStream::connect_timeout(&SocketAddr::V4(address), defaults::CONNECT_TIMEOUT)?;
+    let round_trip = started.elapsed();
     tune(&socket)?;
+    if round_trip >= defaults::LONG_ROUND_TRIP
+        && let Err(error) = sockopt::set_tcp_congestion(&socket, "bbr")
+    {
+        tracing::debug!(%address, %error, "no BBR here");
+    }
     Ok(socket)
 }
 

@@ -88,7 +88,8 @@ fn rule(text: &RuleText) -> Result<Rule, String> {
     let (network, length) = text.cidr.split_once('/').ok_or_else(wrong)?;
     let network: Ipv4Addr = network.parse().map_err(|_| wrong())?;
     let length: u32 = length.parse().ok().filter(|length| *length <= 32).ok_or_else(wrong)?;
-    if !(text.megabytes_per_second > 0.0 && text.megabytes_per_second.is_finite()) {
+    // Less than a byte a second is no cap, and its waits would be longer than a clock can hold.
+    if !(text.megabytes_per_second >= 1e-6 && text.megabytes_per_second.is_finite()) {
         return Err(format!("megabytesPerSecond is {} for {}; it must be positive", text.megabytes_per_second, text.cidr));
     }
     let mask = u32::MAX.checked_shl(32 - length).unwrap_or(0);
@@ -130,5 +131,6 @@ mod tests {
     fn a_wrong_rule_is_named() {
         assert!(RateRules::parse(br#"[{"cidr":"10.0.0.0","megabytesPerSecond":1}]"#).unwrap_err().contains("10.0.0.0"));
         assert!(RateRules::parse(br#"[{"cidr":"10.0.0.0/8","megabytesPerSecond":0}]"#).unwrap_err().contains("positive"));
+        assert!(RateRules::parse(br#"[{"cidr":"10.0.0.0/8","megabytesPerSecond":1e-300}]"#).unwrap_err().contains("positive"));
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
-use crate::defaults::MAX_FRAME_BYTES;
+use crate::defaults::{DATA_BYTES, MAX_FRAME_BYTES};
 use crate::secure::SecureError;
-use crate::secure::record::{Opener, Sealer};
+use crate::secure::record::{Opener, PLAIN_BYTES, Sealer};
 use crate::thread::lock;
 use crate::wire::WireError;
 use crate::wire::frame::{DATA, Frame, HEADER_BYTES};
@@ -31,28 +31,32 @@ impl From<std::io::Error> for StreamError {
 /// Reads frames.
 pub struct FrameReader {
     opener: Opener,
+    /// Plaintext that is not taken yet: `start..end`.
     plain: Vec<u8>,
-    at: usize,
+    start: usize,
+    end: usize,
 }
 
 impl FrameReader {
     #[must_use]
-    pub const fn new(opener: Opener) -> Self {
-        Self { opener, plain: Vec::new(), at: 0 }
+    pub fn new(opener: Opener) -> Self {
+        Self { opener, plain: vec![0; MAX_FRAME_BYTES + PLAIN_BYTES], start: 0, end: 0 }
     }
 
     fn available(&self) -> usize {
-        self.plain.len() - self.at
+        self.end - self.start
     }
 
-    /// Makes `bytes` available; `false` when the stream ended before.
+    /// Makes `bytes` available, at most `MAX_FRAME_BYTES`; `false` when the stream ended before.
     fn fill(&mut self, bytes: usize) -> Result<bool, StreamError> {
         while self.available() < bytes {
-            self.plain.drain(..self.at);
-            self.at = 0;
-            if !self.opener.read(&mut self.plain)? {
+            self.plain.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.available());
+            let count = self.opener.read(&mut self.plain[self.end..])?;
+            if count == 0 {
                 return Ok(false);
             }
+            self.end += count;
         }
         Ok(true)
     }
@@ -62,21 +66,22 @@ impl FrameReader {
         if !self.fill(HEADER_BYTES)? {
             return if self.available() == 0 { Ok(None) } else { Err(StreamError::Ended) };
         }
-        let header = &self.plain[self.at..self.at + HEADER_BYTES];
+        let header = &self.plain[self.start..self.start + HEADER_BYTES];
         let kind = header[0];
         let length = header[1..].iter().fold(0usize, |sum, byte| sum << 8 | usize::from(*byte));
-        if length > MAX_FRAME_BYTES {
-            return Err(StreamError::Protocol(format!("frame of type {kind} has {length} bytes; at most {MAX_FRAME_BYTES} are allowed")));
+        let most = if kind == DATA { DATA_BYTES } else { MAX_FRAME_BYTES };
+        if length > most {
+            return Err(StreamError::Protocol(format!("frame of type {kind} has {length} bytes; at most {most} are allowed")));
         }
-        self.at += HEADER_BYTES;
+        self.start += HEADER_BYTES;
         if kind == DATA {
             return Ok(Some(Frame::Data(length)));
         }
         if !self.fill(length)? {
             return Err(StreamError::Ended);
         }
-        let frame = Frame::decode(kind, &self.plain[self.at..self.at + length])?;
-        self.at += length;
+        let frame = Frame::decode(kind, &self.plain[self.start..self.start + length])?;
+        self.start += length;
         Ok(Some(frame))
     }
 
@@ -91,8 +96,8 @@ impl FrameReader {
             return Err(StreamError::Ended);
         }
         let count = limit.min(self.available());
-        self.at += count;
-        Ok(&self.plain[self.at - count..self.at])
+        self.start += count;
+        Ok(&self.plain[self.start - count..self.start])
     }
 }
 

@@ -88,6 +88,11 @@ def test_launch_asks_for_what_the_borders_say(ec2: Any, network: tuple[str, str,
     assert (tags["cpt:transfer"], tags["cpt:role"], tags["cpt:deployment"]) == ("first", "source", "cpt")
 
 
+def test_arm_relays_are_launched_from_the_template_with_an_arm_image(ec2: Any, network: tuple[str, str, str]) -> None:
+    arguments = Ec2Compute(ec2, "cpt")._run_arguments(order(network, template="c7gn.large"))
+    assert arguments["LaunchTemplate"] == {"LaunchTemplateName": "cpt-relay-arm64", "Version": "$Latest"}
+
+
 def test_rules_are_admitted_once_listed_and_revoked(ec2: Any, network: tuple[str, str, str]) -> None:
     groups = Ec2SecurityGroups(ec2, "cpt")
     vpc, _, group = network

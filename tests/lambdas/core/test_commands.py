@@ -23,6 +23,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "scan source": commands.scan_source(transfer(), CONTROL),
     "scan destination": commands.scan_destination(transfer()),
     "receive": commands.receive(transfer(), CONTROL, 1, "transfers/first/plan.json"),
+    "receive with readback": commands.receive(transfer(verify="readback"), CONTROL, 1, "transfers/first/plan.json"),
     "send": commands.send(transfer(), CONTROL, 1, "transfers/first/plan.json"),
     "send limited": commands.send(transfer(bandwidthLimitMbps=80), CONTROL, 1, "transfers/first/plan.json"),
     "relay": commands.relay("first", "source-1-0", LISTEN, "k" * 43, 600),
@@ -34,6 +35,10 @@ COMMANDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", COMMANDS)
 def test_command_fits_its_contract(name: str) -> None:
     SCHEMA.validate(COMMANDS[name])
+
+
+def test_receiver_is_told_what_verification_the_request_wants() -> None:
+    assert (COMMANDS["receive"]["verify"], COMMANDS["receive with readback"]["verify"]) == ("digest", "readback")
 
 
 def test_encoding_is_base64url_that_decodes_to_the_same() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from lambdas.runtime.env import Environment, MissingVariableError
+from lambdas.runtime.env import DaemonAsset, Environment, MissingVariableError
 
 GOOD = {
     "DEPLOYMENT_NAME": "cpt",
@@ -19,14 +19,14 @@ GOOD = {
     "CONTROL_BUCKET": "cpt-control",
     "EVENT_BUS": "cpt",
     "STATE_MACHINE_NAME": "cpt-transfer",
-    "DAEMON_ASSETS": '{"us-west-2": {"uri": "s3://a/b", "sha256": "00"}}',
+    "DAEMON_ASSETS": '{"buckets": {"us-west-2": "a"}, "files": {"x86_64": {"key": "b", "sha256": "00"}}}',
 }
 
 
 def test_environment_is_typed() -> None:
     env = Environment.from_env(GOOD)
     assert (env.regions, env.max_pairs, env.poll_seconds) == (("us-west-2", "eu-west-1"), 8, 1.0)
-    assert env.daemon_assets["us-west-2"].uri == "s3://a/b"
+    assert env.daemon_assets == {"us-west-2": {"x86_64": DaemonAsset("s3://a/b", "00")}}
     assert Environment.from_env({**GOOD, "POLL_SECONDS": "0.2"}).poll_seconds == 0.2
 
 

@@ -14,6 +14,7 @@ use crate::control::{Control, ControlError, Side};
 use crate::defaults::{DIRECTORY_MAX_ATTEMPTS, PORT};
 use crate::documents::membership::{Hop, Membership, Path};
 use crate::documents::text::{Address, PathId, SchemaVersion1};
+use crate::door::Limits;
 use crate::plan::{self, PLAN_KEY, RANGE_SIZE};
 use crate::stop::Stop;
 use crate::{net, peer, probe, receive, relay, scan};
@@ -93,7 +94,16 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, transfer) = (Arc::new(open(options)?), options.transfer());
     let plan = roles::read_plan(&*control, &transfer, PLAN_KEY)?;
     let (destination, rules) = (destination.clone(), roles::rules()?);
-    let config = receive::Config { transfer, epoch: 1, destination, plan, prefix: String::new(), rules };
+    let config = receive::Config {
+        transfer,
+        epoch: 1,
+        destination,
+        plan,
+        prefix: String::new(),
+        rules,
+        limits: Limits::RECEIVER,
+        verify: options.verify,
+    };
     roles::run_receiver(config, control, &listen_addresses(options), options, stop)
 }
 
@@ -142,12 +152,16 @@ fn wait_for_key(control: &Directory, side: Side, stop: &Stop) -> Result<crate::c
 
 fn relay(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let control = open(options)?;
+    let addresses = listen_addresses(options);
+    // Before the key is there: whoever dials early waits instead of being refused.
+    let listeners = roles::listen(&addresses)?;
     let key = wait_for_key(&control, Side::Sender, stop)?;
     let route_key = key.route_public_key.as_deref().and_then(peer::route_key_from_text);
     let route_key = route_key.ok_or_else(|| CliError::failed("NoKey", "the sender's record holds no route key"))?;
     let idle = Duration::from_secs(options.idle_seconds.unwrap_or(IDLE_SECONDS));
-    let config = relay::Config { transfer: options.transfer(), route_key, idle, rules: roles::rules()? };
-    roles::run_relay(config, &listen_addresses(options), None, options, stop)
+    let rules = roles::rules()?;
+    let config = relay::Config { transfer: options.transfer(), route_key, known_as: addresses, idle, rules, limits: Limits::RELAY };
+    roles::run_relay(config, &listeners, None, options, stop)
 }
 
 fn probe(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {

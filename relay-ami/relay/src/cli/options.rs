@@ -5,6 +5,7 @@ use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
 use crate::defaults::PORT;
+use crate::documents::command::{MAX_PROBE_SECONDS, Verify};
 use crate::documents::text::TransferId;
 
 #[derive(Debug, Default)]
@@ -25,6 +26,7 @@ pub struct Options {
     pub attempts: Option<u32>,
     pub idle_seconds: Option<u64>,
     pub seconds: Option<f64>,
+    pub verify: Verify,
     pub paths: Vec<PathBuf>,
 }
 
@@ -78,7 +80,14 @@ impl Options {
             "--rate-mbps" => self.rate_mbps = Some(number(name, text, 1)?),
             "--attempts" => self.attempts = Some(number(name, text, 1)?),
             "--idle-seconds" => self.idle_seconds = Some(number(name, text, 1)?),
-            "--seconds" => self.seconds = Some(number(name, text, 0.0)?),
+            "--seconds" => self.seconds = Some(number(name, text, 0.0f64)?.min(MAX_PROBE_SECONDS)),
+            "--verify" => {
+                self.verify = match text {
+                    "digest" => Verify::Digest,
+                    "readback" => Verify::Readback,
+                    _ => return Err(format!("--verify is {text:?}; it must be digest or readback")),
+                }
+            }
             _ => return Err(format!("{name} is no option")),
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! Commands from the control plane.
 
+use std::net::{SocketAddrV4, TcpListener};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,13 +14,14 @@ use crate::documents::command::{self, Command};
 use crate::documents::event::Event;
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::{SchemaVersion1, TransferId};
+use crate::door::Limits;
 use crate::rate::RateRules;
 use crate::receive::{self, ReceiveError};
 use crate::route::Router;
 use crate::secure::keys::{Identity, generate_route_key, route_public};
 use crate::send::{self, SendError};
 use crate::stop::Stop;
-use crate::{net, peer, probe, ready, relay, scan};
+use crate::{memory, net, peer, probe, ready, relay, scan};
 
 /// Waits for a ready file and prints it.
 pub fn await_ready(options: &Options) -> Result<ExitCode, CliError> {
@@ -116,6 +118,8 @@ fn receive(options: &Options, command: command::Receive, stop: &Stop) -> Result<
         plan,
         prefix: command.control.prefix,
         rules: rules()?,
+        limits: Limits::RECEIVER,
+        verify: command.verify,
     };
     run_receiver(config, control, &addresses, options, stop)
 }
@@ -124,13 +128,14 @@ fn receive(options: &Options, command: command::Receive, stop: &Stop) -> Result<
 pub fn run_receiver(
     config: receive::Config,
     control: Arc<dyn Control>,
-    addresses: &[std::net::SocketAddrV4],
+    addresses: &[SocketAddrV4],
     options: &Options,
     stop: &Stop,
 ) -> Result<ExitCode, CliError> {
     let (transfer, epoch) = (config.transfer.clone(), config.epoch);
     let begin = || -> Result<_, CliError> {
-        let listeners = net::listen(addresses).map_err(|error| CliError::failed("ListenFailed", error))?;
+        memory::check(memory::Role::Receiver).map_err(|error| CliError::failed("NotEnoughMemory", error))?;
+        let listeners = listen(addresses)?;
         let identity = Identity::generate().map_err(|error| CliError::failed("NoKey", error))?;
         let address = listeners.first().and_then(|listener| listener.local_addr().ok()).map(|address| address.to_string());
         let key = KeyRecord { epoch, tls_public_key: peer::to_text(identity.public()), route_public_key: None, address };
@@ -175,6 +180,7 @@ pub struct Sender {
 
 impl Sender {
     pub fn new(transfer: TransferId, epoch: u64) -> Result<Self, CliError> {
+        memory::check(memory::Role::Sender).map_err(|error| CliError::failed("NotEnoughMemory", error))?;
         let no_key = |error| CliError::failed("NoKey", error);
         let router = Router { transfer, key: generate_route_key().map_err(no_key)? };
         Ok(Self { identity: Identity::generate().map_err(no_key)?, router, epoch })
@@ -254,19 +260,23 @@ fn relay(options: &Options, command: &command::Relay, stop: &Stop) -> Result<Exi
     let route_key = route_key.ok_or_else(|| CliError::Usage("senderRouteKey is no key of 32 bytes".to_owned()))?;
     let addresses: Vec<_> = command.listen.iter().map(|address| address.0).collect();
     let idle = Duration::from_secs(command.idle_seconds);
-    let config = relay::Config { transfer: command.transfer_id.clone(), route_key, idle, rules: rules()? };
-    run_relay(config, &addresses, Some(&command.node_id), options, stop)
+    let (transfer, known_as) = (command.transfer_id.clone(), addresses.clone());
+    let config = relay::Config { transfer, route_key, known_as, idle, rules: rules()?, limits: Limits::RELAY };
+    run_relay(config, &listen(&addresses)?, Some(&command.node_id), options, stop)
+}
+
+pub fn listen(addresses: &[SocketAddrV4]) -> Result<Vec<TcpListener>, CliError> {
+    net::listen(addresses).map_err(|error| CliError::failed("ListenFailed", error))
 }
 
 pub fn run_relay(
     config: relay::Config,
-    addresses: &[std::net::SocketAddrV4],
+    listeners: &[TcpListener],
     node_id: Option<&str>,
     options: &Options,
     stop: &Stop,
 ) -> Result<ExitCode, CliError> {
-    let listeners = net::listen(addresses).map_err(|error| CliError::failed("ListenFailed", error))?;
-    ready::write(options.ready.as_deref(), "relay", &listeners, node_id).map_err(|error| CliError::failed("ReadyFile", error))?;
-    relay::run(config, &listeners, stop).map_err(|error| CliError::failed("RelayError", error))?;
+    ready::write(options.ready.as_deref(), "relay", listeners, node_id).map_err(|error| CliError::failed("ReadyFile", error))?;
+    relay::run(config, listeners, stop).map_err(|error| CliError::failed("RelayError", error))?;
     Ok(ExitCode::SUCCESS)
 }

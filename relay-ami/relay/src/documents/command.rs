@@ -17,6 +17,17 @@ pub struct ControlPlace {
     pub bus: String,
 }
 
+/// What the receiver checks before a chunk counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verify {
+    /// The digest of what came.
+    #[default]
+    Digest,
+    /// That, and the digest of what the disk gives back after the sync.
+    Readback,
+}
+
 /// Makes the struct of one role, with what all of them carry.
 macro_rules! command {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
@@ -48,6 +59,8 @@ command!(
         listen: Vec<Address>,
         destination: AbsolutePath,
         plan: String,
+        #[serde(default)]
+        verify: Verify,
     }
 );
 command!(
@@ -77,6 +90,9 @@ command!(
     /// Connect to a listening probe.
     ProbeConnect { mode: String, address: Address, seconds: f64, }
 );
+
+/// A day: nobody waits longer for an answer.
+pub const MAX_PROBE_SECONDS: f64 = 86_400.0;
 
 /// A relay-command document.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,7 +138,9 @@ impl Command {
             |name: &str, length: usize| if length == 0 { Err(format!("{name} is empty; name at least one")) } else { Ok(()) };
         let positive = |name: &str, value: u64| if value == 0 { Err(format!("{name} is 0; it must be at least 1")) } else { Ok(()) };
         let duration = |seconds: f64| {
-            if seconds >= 0.0 && seconds.is_finite() { Ok(()) } else { Err(format!("seconds is {seconds}; it must not be negative")) }
+            // A time that no clock can hold would end the daemon.
+            let right = (0.0..=MAX_PROBE_SECONDS).contains(&seconds);
+            if right { Ok(()) } else { Err(format!("seconds is {seconds}; it must be from 0 to {MAX_PROBE_SECONDS}")) }
         };
         match self {
             Self::ScanSource(scan) => at_least_one("paths", scan.paths.len()),

@@ -3,6 +3,8 @@
 //! One thread. While it syncs, verified chunks gather and make up the next batch, so a slow disk or a distant table makes
 //! batches larger instead of streams slower, until `COMMIT_QUEUE` chunks wait.
 
+use std::collections::HashMap;
+use std::fmt::Display;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,9 +13,11 @@ use std::time::{Duration, Instant};
 
 use super::Shared;
 use super::large::Part;
+use super::readback;
 use crate::control::{Delivery, unix_now};
-use crate::defaults::{COMMIT_QUEUE, SYNC_INTERVAL};
+use crate::defaults::{COMMIT_QUEUE, READBACK_BATCH, SYNC_INTERVAL};
 use crate::digest::{Digest, to_hex};
+use crate::documents::command::Verify;
 use crate::documents::event::FailureReason;
 use crate::documents::text::HexDigest;
 use crate::stream::Replies;
@@ -52,45 +56,74 @@ pub struct Verified {
     pub replies: Arc<Replies>,
 }
 
+/// Why a chunk does not count.
+pub struct Refusal {
+    pub reason: FailureReason,
+    pub message: String,
+}
+
+impl Refusal {
+    pub fn destination(why: impl Display) -> Self {
+        Self { reason: FailureReason::DestinationError, message: why.to_string() }
+    }
+}
+
 /// Runs until all streams have let go of the queue.
 pub fn run(shared: &Shared, queue: &Queue<Verified>) {
+    let limit = if shared.verify == Verify::Readback { READBACK_BATCH } else { COMMIT_QUEUE };
     let mut last_sync = None::<Instant>;
     while let Ok(first) = queue.recv() {
-        if let Some(pause) = last_sync.and_then(|last| SYNC_INTERVAL.checked_sub(last.elapsed())) {
-            std::thread::sleep(pause);
+        if let Some(last) = last_sync {
+            shared.sending.wait_for_none(last + SYNC_INTERVAL);
         }
         let mut batch = vec![first];
-        batch.extend(queue.try_iter().take(COMMIT_QUEUE));
+        batch.extend(queue.try_iter().take(limit - 1));
         last_sync = Some(Instant::now());
         commit(shared, batch);
     }
 }
 
 fn commit(shared: &Shared, batch: Vec<Verified>) {
-    let taken = batch.len() as u64;
+    let (chunks, entries) = (batch.len() as u64, batch.iter().map(|chunk| chunk.landed.len()).sum());
+    shared.tree.forget();
     let synced = shared.tree.sync();
     if synced.is_err() {
         shared.sync_failures.fetch_add(1, Ordering::SeqCst);
     }
     let failures = shared.sync_failures.load(Ordering::SeqCst);
+    let mut checked = match &synced {
+        Ok(()) if shared.verify == Verify::Readback => {
+            let landed: Vec<&[Landed]> = batch.iter().map(|chunk| &*chunk.landed).collect();
+            readback::check(&shared.tree, &landed)
+        }
+        _ => HashMap::new(),
+    };
     let mut deliveries = Vec::with_capacity(batch.len());
     let mut acknowledged = Vec::with_capacity(batch.len());
-    for mut chunk in batch {
-        let landed = std::mem::take(&mut chunk.landed);
+    for (index, mut chunk) in batch.into_iter().enumerate() {
+        let mut landed = std::mem::take(&mut chunk.landed);
         let placed = match &synced {
             // The kernel tells of a failed write-back once, to whichever sync comes first: chunks under way then may have lost bytes.
-            Ok(()) if chunk.failures_at_start != failures => Err(io::Error::other("a sync failed while the chunk was arriving")),
-            Ok(()) => place_all(shared, landed),
-            Err(error) => Err(io::Error::new(error.kind(), format!("sync: {error}"))),
+            Ok(()) if chunk.failures_at_start != failures => Err(Refusal::destination("a sync failed while the chunk was arriving")),
+            Ok(()) => match checked.remove(&index) {
+                Some(refusal) => Err(refusal),
+                None => place_all(shared, &mut landed).map_err(Refusal::destination),
+            },
+            Err(error) => Err(Refusal::destination(format_args!("sync: {error}"))),
         };
         match placed {
             Ok(entries) => {
                 deliveries.extend(delivery(&chunk));
                 acknowledged.push((chunk, entries));
             }
-            Err(error) => {
-                tracing::warn!(chunk = chunk.chunk, attempt = chunk.attempt, %error, "not delivered");
-                shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, FailureReason::DestinationError, error.to_string());
+            Err(Refusal { reason, message }) => {
+                // A whole file has no use without its chunk; a part's bytes are written over by the next attempt.
+                for item in landed {
+                    if let Landed::Whole { name, .. } = item {
+                        shared.tree.discard(&name);
+                    }
+                }
+                shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, reason, message);
             }
         }
     }
@@ -101,7 +134,7 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
             let _ = chunk.replies.send(&Frame::Ack { chunk: chunk.chunk, attempt: chunk.attempt });
         }
     }
-    shared.settled(taken);
+    shared.settled(chunks, entries);
 }
 
 /// Tries until the table takes the results or the process is told to stop: the bytes are safe, so nothing is to be undone.
@@ -117,24 +150,26 @@ fn checkpoint(shared: &Shared, deliveries: &[Delivery]) -> bool {
     true
 }
 
-/// Number of entries that are complete by it.
-fn place_all(shared: &Shared, landed: Vec<Landed>) -> io::Result<u64> {
+/// Number of entries that are complete by it. What could not be placed stays in `landed`.
+fn place_all(shared: &Shared, landed: &mut Vec<Landed>) -> io::Result<u64> {
     let mut complete = 0;
-    for item in landed {
+    landed.reverse();
+    while let Some(item) = landed.last() {
         complete += 1;
         match item {
-            Landed::Part(part, digest) => match part.file.synced(part.index, part.token, digest, &shared.tree)? {
+            Landed::Part(part, digest) => match part.file.synced(part.index, part.token, *digest, &shared.tree)? {
                 Some(whole) => shared.files.complete(part.file.entry(), whole),
                 None => complete -= 1,
             },
             Landed::Whole { entry, name, path, digest } => {
-                shared.tree.place(&name, &path).inspect_err(|_| shared.tree.discard(&name))?;
+                shared.tree.place(name, path)?;
                 if let Some(digest) = digest {
-                    shared.files.complete(entry, digest);
+                    shared.files.complete(*entry, *digest);
                 }
             }
-            Landed::Directory { path, mode, mtime_ns } => shared.tree.directory(&path, mode, mtime_ns)?,
+            Landed::Directory { path, mode, mtime_ns } => shared.tree.directory(path, *mode, *mtime_ns)?,
         }
+        landed.pop();
     }
     Ok(complete)
 }

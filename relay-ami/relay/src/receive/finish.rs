@@ -34,10 +34,10 @@ pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Resul
     tracing::info!(agreed, complete, files = digests.len(), "finish");
     upload_digests(&*shared.control, &shared.prefix, Side::Receiver, &digests).map_err(|error| StreamError::Protocol(error.to_string()))?;
     shared.tree.sync()?;
-    // Only a comparison of everything proves that no partial file is needed any more.
-    if complete
-        && compare
-        && agreed
+    // A comparison of everything proves that no partial file is needed any more. Where chunks were given up the transfer is
+    // over too, and nothing resumes it. Partial files stay where it was stopped, or has ended without agreement.
+    if agreed
+        && (compare || !complete)
         && let Err(error) = shared.tree.remove_partial()
     {
         tracing::warn!(%error, "partial files");

@@ -10,32 +10,43 @@ use super::Shared;
 use super::commit::{Landed, Verified};
 use super::finish::{Claim, finish};
 use super::large::Part;
-use super::tree::finish_file;
+use super::tree::{Tree, finish_file};
 use crate::control::unix_now;
-use crate::defaults::HANDSHAKE_TIMEOUT;
-use crate::digest::{Digest, part_digest, part_hasher};
+use crate::deadline::Deadline;
+use crate::digest::{Digest, is_subtree, part_digest, part_hasher};
 use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
+use crate::door::Stranger;
 use crate::net::{Outlet, tune};
-use crate::secure::handshake;
+use crate::secure::record::{Opener, Sealer};
+use crate::secure::{SecureError, handshake};
 use crate::stream::{FrameReader, Replies, StreamError};
 use crate::wire::frame::{Frame, SegmentHeader, VERSION};
 
 /// Serves a connection until it ends.
-pub fn serve(shared: &Arc<Shared>, socket: TcpStream) {
+pub fn serve(shared: &Arc<Shared>, stranger: Stranger, socket: TcpStream) {
     let peer = socket.peer_addr().map_or_else(|_| "gone".to_owned(), |peer| peer.to_string());
-    match converse(shared, socket) {
+    let (socket, sealer, opener) = match authenticate(shared, stranger.deadline(), socket) {
+        Ok(stream) => stream,
+        Err(error) => return stranger.turn_away(&error),
+    };
+    drop(stranger);
+    match converse(shared, &socket, sealer, opener) {
         Ok(()) => tracing::info!(peer, "lane ends"),
         Err(error) => tracing::warn!(peer, %error, "lane ends"),
     }
 }
 
-fn converse(shared: &Arc<Shared>, socket: TcpStream) -> Result<(), StreamError> {
+/// Nothing but TLS goes out before the peer has proved that it is this transfer's sender.
+fn authenticate(shared: &Shared, deadline: Deadline, socket: TcpStream) -> Result<(Arc<TcpStream>, Sealer, Opener), SecureError> {
     tune(&socket)?;
-    socket.set_read_timeout(Some(HANDSHAKE_TIMEOUT))?;
     let outlet = Outlet::new(socket, &shared.rules, None);
     let socket = outlet.socket();
-    let (sealer, opener) = handshake::accept(outlet, &shared.identity, Arc::clone(&shared.peer_key))?;
+    let (sealer, opener) = handshake::accept(outlet, &shared.identity, Arc::clone(&shared.peer_key), deadline)?;
+    Ok((socket, sealer, opener))
+}
+
+fn converse(shared: &Arc<Shared>, socket: &TcpStream, sealer: Sealer, opener: Opener) -> Result<(), StreamError> {
     let mut reader = FrameReader::new(opener);
     let Frame::Hello { version, transfer, epoch, path, generation, lane } = reader.expect()? else {
         return Err(StreamError::Protocol("the first frame is not Hello".to_owned()));
@@ -55,9 +66,12 @@ fn converse(shared: &Arc<Shared>, socket: TcpStream) -> Result<(), StreamError> 
     socket.set_read_timeout(None)?;
     tracing::info!(path, generation, lane, "lane begins");
     let path: Arc<str> = path.into();
+    let mut sending = shared.sending.lane();
     loop {
         match reader.frame()? {
+            Some(Frame::Pause) => sending.set(false),
             Some(Frame::Chunk { chunk, attempt, segments, phase: _ }) => {
+                sending.set(true);
                 let mut incoming = Incoming::new(shared);
                 if incoming.receive(&mut reader, segments)? {
                     incoming.settle(Ticket { chunk, attempt, path: &path, lane, replies: &replies });
@@ -66,6 +80,7 @@ fn converse(shared: &Arc<Shared>, socket: TcpStream) -> Result<(), StreamError> 
                 }
             }
             Some(Frame::Finish { complete, compare, files, tree }) => {
+                sending.set(false);
                 let outcome = finish(shared, &replies, &Claim { complete, compare, files, tree })?;
                 // An answer that was lost on the way is asked for again on another stream.
                 return match reader.frame()? {
@@ -96,9 +111,9 @@ struct Ticket<'a> {
 struct Incoming<'a> {
     shared: &'a Shared,
     landed: Vec<Landed>,
-    entry_digests: blake3::Hasher,
-    /// The digest, when the chunk is one part of a large file.
-    part: Option<Digest>,
+    /// Of the segments in order: each one's header as it is on the stream, then its digest.
+    digest: blake3::Hasher,
+    scratch: Vec<u8>,
     bytes: u64,
     started_at: f64,
     failures_at_start: u64,
@@ -112,8 +127,8 @@ impl<'a> Incoming<'a> {
         Self {
             shared,
             landed: Vec::new(),
-            entry_digests: blake3::Hasher::new(),
-            part: None,
+            digest: blake3::Hasher::new(),
+            scratch: Vec::new(),
             bytes: 0,
             started_at: unix_now(),
             failures_at_start: shared.sync_failures.load(Ordering::SeqCst),
@@ -125,7 +140,11 @@ impl<'a> Incoming<'a> {
     /// Reads to the chunk's end; `false` when the sender aborted it.
     fn receive(&mut self, reader: &mut FrameReader, segments: u32) -> Result<bool, StreamError> {
         for _ in 0..segments {
-            match reader.expect()? {
+            let frame = reader.expect()?;
+            self.scratch.clear();
+            frame.encode(&mut self.scratch);
+            self.digest.update(&self.scratch);
+            match frame {
                 Frame::Segment(header) => {
                     if !self.segment(reader, header)? {
                         return Ok(false);
@@ -149,7 +168,16 @@ impl<'a> Incoming<'a> {
         if header.offset.checked_add(header.length).is_none_or(|end| end > header.size) {
             return Err(StreamError::Protocol(format!("segment of entry {} goes beyond its size", header.entry)));
         }
+        if header.size > self.shared.total_bytes {
+            return Err(StreamError::Protocol(format!("entry {} is larger than all that the plan holds", header.entry)));
+        }
         let is_part = header.kind == Kind::File && header.length < header.size;
+        if is_part && !is_subtree(header.offset, header.length) {
+            return Err(StreamError::Protocol(format!(
+                "{} bytes at {} of entry {} are no part",
+                header.length, header.offset, header.entry
+            )));
+        }
         let mut hasher = if is_part { part_hasher(header.offset) } else { blake3::Hasher::new() };
         let mut target = self.target(&header, is_part);
         let mut left = header.length;
@@ -179,13 +207,13 @@ impl<'a> Incoming<'a> {
         }
         if is_part {
             let digest = part_digest(&hasher);
-            self.part = Some(digest);
+            self.digest.update(&digest);
             if let Target::Part(part) = target {
                 self.landed.push(Landed::Part(part, digest));
             }
         } else {
             let digest = *hasher.finalize().as_bytes();
-            self.entry_digests.update(&digest);
+            self.digest.update(&digest);
             self.land(target, header, digest);
         }
         Ok(true)
@@ -205,7 +233,7 @@ impl<'a> Incoming<'a> {
 
     fn make_target(&self, header: &SegmentHeader, is_part: bool) -> io::Result<Target> {
         let tree = &self.shared.tree;
-        tree.check(&header.path)?;
+        Tree::check(&header.path)?;
         match header.kind {
             Kind::File if is_part => Ok(self.shared.files.part(tree, header, self.shared.part_size)?.map_or(Target::Nowhere, Target::Part)),
             Kind::File => {
@@ -242,15 +270,10 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// The chunk's digest: a part's own, else that of its entries' digests in order.
-    fn digest(&self) -> Digest {
-        self.part.unwrap_or_else(|| *self.entry_digests.finalize().as_bytes())
-    }
-
     /// Hands the chunk on for its sync, or refuses it.
     fn settle(mut self, ticket: Ticket<'_>) {
         let Ticket { chunk, attempt, path, lane, replies } = ticket;
-        let digest = self.digest();
+        let digest = *self.digest.finalize().as_bytes();
         let refusal = if self.sent != Some(digest) {
             Some((FailureReason::ChecksumMismatch, "the digest of what came is not the sender's".to_owned()))
         } else {

@@ -27,6 +27,8 @@ struct State {
     synced: Vec<Option<Digest>>,
     missing: usize,
     done: bool,
+    /// Its header was another than that of the parts that came later, before any part counted.
+    forsaken: bool,
 }
 
 impl Large {
@@ -35,10 +37,33 @@ impl Large {
         self.header.entry
     }
 
+    /// Whether the header is of a part of this file.
+    fn is_of(&self, header: &SegmentHeader) -> bool {
+        SegmentHeader { offset: self.header.offset, length: self.header.length, ..header.clone() } == self.header
+    }
+
+    /// Gives the file up, unless a part of it counts already.
+    fn forsake(&self) -> bool {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        state.forsaken |= state.missing == state.synced.len();
+        state.forsaken
+    }
+
+    /// The bytes of a part: offset and length.
+    pub fn extent(&self, part: usize) -> (u64, u64) {
+        let offset = self.part_size.saturating_mul(part as u64);
+        (offset, self.part_size.min(self.header.size.saturating_sub(offset)))
+    }
+
+    /// Whether the file is in its place already.
+    pub fn is_done(&self) -> bool {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).done
+    }
+
     /// Writes into a part, unless another stream has taken it over or the file is complete.
     pub fn write(&self, part: usize, token: u64, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        if state.done || state.writers.get(&part) != Some(&token) {
+        if state.done || state.forsaken || state.writers.get(&part) != Some(&token) {
             return Ok(());
         }
         self.file.write_all_at(bytes, offset)
@@ -50,6 +75,9 @@ impl Large {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if state.done {
             return Ok(None);
+        }
+        if state.forsaken {
+            return Err(io::Error::other("the file was begun anew"));
         }
         match state.synced.get(part).copied().flatten() {
             Some(known) if known == digest => {}
@@ -99,9 +127,22 @@ impl Files {
         if lock(&self.digests).contains_key(&header.entry) {
             return Ok(None);
         }
-        let file = self.open(tree, header, part_size)?;
-        if file.header.size != header.size || file.header.path != header.path {
-            return Err(invalid("names another path or size than the entry's other parts"));
+        let mut file = self.open(tree, header, part_size)?;
+        if !file.is_of(header) {
+            // A header counts only with its chunk's digest. One that nothing stands for yet may have been spoiled.
+            if !file.forsake() {
+                return Err(invalid("says something else of the file than the parts before it"));
+            }
+            let mut large = lock(&self.large);
+            // Another stream may have begun it anew already.
+            if large.get(&header.entry).is_some_and(|known| Arc::ptr_eq(known, &file)) {
+                large.remove(&header.entry);
+            }
+            drop(large);
+            file = self.open(tree, header, part_size)?;
+            if !file.is_of(header) {
+                return Err(invalid("says something else of the file than a part beside it"));
+            }
         }
         let index = usize::try_from(header.offset / part_size).map_err(|_| invalid("is too far out"))?;
         let token = self.tokens.fetch_add(1, Ordering::Relaxed);
@@ -124,7 +165,7 @@ impl Files {
             header: header.clone(),
             part_size,
             file: tree.open_large(header.entry, header.size)?,
-            state: RwLock::new(State { writers: HashMap::new(), synced: vec![None; parts], missing: parts, done: false }),
+            state: RwLock::new(State { writers: HashMap::new(), synced: vec![None; parts], missing: parts, done: false, forsaken: false }),
         });
         large.insert(header.entry, Arc::clone(&file));
         Ok(file)
@@ -136,9 +177,11 @@ impl Files {
         lock(&self.large).remove(&entry);
     }
 
-    /// Large files of which parts came, but not all.
+    /// Large files of which parts count, but not all came.
     pub fn unfinished(&self) -> usize {
-        lock(&self.large).len()
+        let large = lock(&self.large);
+        let begun = |state: &State| state.missing < state.synced.len();
+        large.values().filter(|file| begun(&file.state.read().unwrap_or_else(PoisonError::into_inner))).count()
     }
 
     /// Digests of all files in their places.
@@ -195,5 +238,26 @@ mod tests {
         other.file.write(1, other.token, PART, second).unwrap();
         assert!(other.file.synced(1, other.token, second_digest, &tree).unwrap().is_some());
         assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), content);
+    }
+
+    #[test]
+    fn a_spoiled_header_that_came_first_does_not_stand_in_the_way_of_the_right_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
+        let files = Files::default();
+        let spoiled = files.part(&tree, &SegmentHeader { mode: 0o777, path: b"other".to_vec(), ..header(0) }, PART).unwrap().unwrap();
+        let bytes = [1; PART as usize];
+        let digest = |offset| part_digest(part_hasher(offset).update(&bytes));
+        for (index, offset) in [(0, 0), (1, PART)] {
+            let part = files.part(&tree, &header(offset), PART).unwrap().unwrap();
+            part.file.write(index, part.token, offset, &bytes).unwrap();
+            assert!(spoiled.file.synced(0, spoiled.token, digest(0), &tree).is_err());
+            assert_eq!(part.file.synced(index, part.token, digest(offset), &tree).unwrap().is_some(), index == 1);
+            if index == 0 {
+                assert!(files.part(&tree, &SegmentHeader { mode: 0o777, ..header(PART) }, PART).is_err(), "the right one counts");
+            }
+        }
+        assert!(!folder.path().join("other").exists());
+        assert_eq!(std::fs::metadata(folder.path().join("file")).unwrap().len(), 2 * PART);
     }
 }

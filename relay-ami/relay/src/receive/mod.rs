@@ -4,6 +4,8 @@ mod commit;
 pub mod finish;
 mod lane;
 mod large;
+mod readback;
+mod sending;
 mod tree;
 
 use std::io;
@@ -11,18 +13,21 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use commit::Verified;
 use large::Files;
+use sending::Sending;
 use tree::Tree;
 
 use crate::control::{Control, ControlError, Side};
 use crate::defaults;
+use crate::documents::command::Verify;
 use crate::documents::event::FailureReason;
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::TransferId;
+use crate::door::{Door, Limits};
 use crate::progress::{Counters, Reporter};
 use crate::rate::RateRules;
 use crate::secure::handshake::KeyCheck;
@@ -41,6 +46,8 @@ pub struct Config {
     /// Of the keys of objects, ends with a slash or is empty.
     pub prefix: String,
     pub rules: RateRules,
+    pub limits: Limits,
+    pub verify: Verify,
 }
 
 /// The receiver cannot go on.
@@ -73,6 +80,9 @@ struct Shared {
     epoch: u64,
     prefix: String,
     part_size: u64,
+    /// Of all files together: none is larger.
+    total_bytes: u64,
+    verify: Verify,
     rules: RateRules,
     control: Arc<dyn Control>,
     identity: Identity,
@@ -82,16 +92,31 @@ struct Shared {
     files: Files,
     counters: Counters,
     queue: Mutex<Option<SyncSender<Verified>>>,
-    /// Chunks that are verified and not acknowledged.
-    outstanding: AtomicU64,
+    /// Chunks that are verified and not acknowledged, and their entries.
+    outstanding: Mutex<Outstanding>,
+    settled: Condvar,
     sync_failures: AtomicU64,
+    sending: Sending,
     outcome: Mutex<Option<Outcome>>,
     stop: Stop,
 }
 
+#[derive(Default)]
+struct Outstanding {
+    chunks: u64,
+    entries: usize,
+}
+
 impl Shared {
+    /// Hands a chunk on for its sync, once there is room for what it holds.
     fn commit(&self, verified: Verified) {
-        self.outstanding.fetch_add(1, Ordering::SeqCst);
+        let mut outstanding = lock(&self.outstanding);
+        while outstanding.entries > defaults::COMMIT_ENTRIES {
+            outstanding = self.settled.wait(outstanding).unwrap_or_else(PoisonError::into_inner);
+        }
+        outstanding.chunks += 1;
+        outstanding.entries += verified.landed.len();
+        drop(outstanding);
         let queue = lock(&self.queue).clone();
         // Without a queue the process is ending; the sender hears nothing and sends the chunk again.
         if let Some(queue) = queue {
@@ -99,12 +124,11 @@ impl Shared {
         }
     }
 
-    fn settled(&self, chunks: u64) {
-        self.outstanding.fetch_sub(chunks, Ordering::SeqCst);
-    }
-
-    fn outstanding(&self) -> u64 {
-        self.outstanding.load(Ordering::SeqCst)
+    fn settled(&self, chunks: u64, entries: usize) {
+        let mut outstanding = lock(&self.outstanding);
+        outstanding.chunks -= chunks;
+        outstanding.entries -= entries;
+        self.settled.notify_all();
     }
 
     fn refuse(&self, replies: &Replies, chunk: u64, attempt: u32, reason: FailureReason, message: String) {
@@ -127,23 +151,27 @@ pub fn run(
     listeners: &[TcpListener],
     stop: &Stop,
 ) -> Result<Outcome, ReceiveError> {
-    let Config { transfer, epoch, destination, plan, prefix, rules } = config;
+    let Config { transfer, epoch, destination, plan, prefix, rules, limits, verify } = config;
     let tree = Tree::open(&destination, &transfer).map_err(|source| ReceiveError::Destination { path: destination, source })?;
     let (sender, queue) = sync_channel(defaults::COMMIT_QUEUE);
     let shared = Arc::new(Shared {
         peer_key: crate::peer::pinned(Arc::clone(&control), Side::Sender),
         sender_epoch: AtomicU64::new(0),
         part_size: plan.chunk_size_bytes,
+        total_bytes: plan.bytes,
         files: Files::default(),
         counters: Counters::default(),
         queue: Mutex::new(Some(sender)),
-        outstanding: AtomicU64::new(0),
+        outstanding: Mutex::default(),
+        settled: Condvar::new(),
         sync_failures: AtomicU64::new(0),
+        sending: Sending::default(),
         outcome: Mutex::new(None),
         stop: stop.clone(),
         transfer,
         epoch,
         prefix,
+        verify,
         rules,
         control,
         identity,
@@ -157,21 +185,10 @@ pub fn run(
         let shared = Arc::clone(&shared);
         crate::thread::spawn("watch", move || watch(&shared))?
     };
+    let door = Door::new(limits);
     while !stop.is_requested() {
-        match stop.accept(listeners, Duration::from_secs(1)) {
-            Ok(Some(socket)) => {
-                let shared = Arc::clone(&shared);
-                if let Err(error) = crate::thread::spawn("lane", move || lane::serve(&shared, socket)) {
-                    tracing::warn!(%error, "no thread for a connection");
-                    stop.sleep(Duration::from_millis(100));
-                }
-            }
-            Ok(None) => {}
-            Err(error) => {
-                tracing::warn!(%error, "accept");
-                stop.sleep(Duration::from_millis(100));
-            }
-        }
+        let shared = Arc::clone(&shared);
+        door.answer(listeners, stop, "lane", move |stranger, socket| lane::serve(&shared, stranger, socket));
     }
     // Verified chunks are still synced and checkpointed; without its queue the committer then ends.
     lock(&shared.queue).take();
@@ -189,7 +206,7 @@ fn watch(shared: &Shared) {
     let mut reporter = Reporter::new(Side::Receiver, shared.epoch);
     loop {
         let stopped = shared.stop.sleep(defaults::PROGRESS_INTERVAL);
-        let waits = shared.outstanding() == 0;
+        let waits = lock(&shared.outstanding).chunks == 0;
         reporter.report(&*shared.control, &shared.counters, waits, Vec::new());
         if stopped {
             return;

@@ -9,10 +9,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
-use rustix::fs::{self, AtFlags, FallocateFlags, Mode, OFlags, ResolveFlags, Timespec, Timestamps};
+use rustix::fs::{self, AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, ResolveFlags, Timespec, Timestamps};
 use rustix::io::Errno;
 
+use crate::defaults::STOP_TIMEOUT;
 use crate::documents::text::TransferId;
 use crate::thread::lock;
 
@@ -21,13 +23,20 @@ const NEW_DIRECTORY: Mode = Mode::RWXU;
 const NEW_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// Never up, never through a link, whoever planted it.
 const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
-/// Open directories that are remembered; files come sorted by directory, so few are used at a time.
+/// Beginning of the name of any transfer's partial files.
+const PARTIAL: &[u8] = b".cpt-partial-";
+/// Open directories that are remembered within one batch; files come sorted by directory, so few are used at a time.
 const REMEMBERED: usize = 256;
+/// Of `statfs` (linux/magic.h).
+const TMPFS_MAGIC: fs::FsWord = 0x0102_1994;
 
 pub struct Tree {
     root: OwnedFd,
     partial: OwnedFd,
     partial_name: String,
+    /// Whether room is reserved before a large file is written: not in memory, where that would fill in every page first,
+    /// 0.2 s per GB in which no lane can go on.
+    reserves: bool,
     serial: AtomicU64,
     parents: Mutex<HashMap<Vec<u8>, Arc<OwnedFd>>>,
 }
@@ -38,10 +47,38 @@ impl Tree {
         std::fs::create_dir_all(destination)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = fs::open(destination, flags, Mode::empty())?;
-        let partial_name = format!(".cpt-partial-{transfer}");
+        let partial_name = format!("{}{transfer}", String::from_utf8_lossy(PARTIAL));
         make_directory(&root, partial_name.as_bytes())?;
         let partial = fs::openat2(&root, &*partial_name, flags, Mode::empty(), BENEATH)?;
-        Ok(Self { root, partial, partial_name, serial: AtomicU64::new(0), parents: Mutex::default() })
+        // Somebody else's directory of this name could be filled with what we then write through.
+        if fs::fstat(&partial)?.st_uid != rustix::process::geteuid().as_raw() {
+            return Err(io::Error::other(format!("{partial_name} belongs to another user; remove it")));
+        }
+        fs::fchmod(&partial, NEW_DIRECTORY)?;
+        let reserves = fs::fstatfs(&root)?.f_type != TMPFS_MAGIC;
+        let tree = Self { root, partial, partial_name, reserves, serial: AtomicU64::new(0), parents: Mutex::default() };
+        tree.lock()?;
+        // Only large files are worth keeping: a small one comes again as a whole, under another name.
+        for name in tree.partial_names()? {
+            if name.contains(&b'-') {
+                fs::unlinkat(&tree.partial, OsStr::from_bytes(&name), AtFlags::empty())?;
+            }
+        }
+        Ok(tree)
+    }
+
+    /// One receiver at a time: two would rename each other's half files. One that is ending is waited for.
+    fn lock(&self) -> io::Result<()> {
+        let deadline = Instant::now() + STOP_TIMEOUT;
+        loop {
+            match fs::flock(&self.partial, FlockOperation::NonBlockingLockExclusive) {
+                // The file system has no locks.
+                Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::NOSYS) => return Ok(()),
+                Err(Errno::WOULDBLOCK) if Instant::now() < deadline => std::thread::sleep(std::time::Duration::from_millis(50)),
+                Err(Errno::WOULDBLOCK) => return Err(io::Error::other("another receiver of this transfer runs here")),
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// A name that no other attempt uses: two streams with the same entry must not share a file.
@@ -53,7 +90,7 @@ impl Tree {
     pub fn create(&self, name: &str) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match fs::openat(&self.partial, name, flags, NEW_FILE) {
-            // Left by an earlier process of this transfer.
+            // Left by an earlier process of this transfer, or planted.
             Err(Errno::EXIST) => {
                 self.discard(name);
                 Ok(fs::openat(&self.partial, name, flags, NEW_FILE)?.into())
@@ -64,16 +101,44 @@ impl Tree {
 
     /// The partial file of a large entry, with its room reserved; what an earlier process wrote stays.
     pub fn open_large(&self, entry: u64, size: u64) -> io::Result<File> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = File::from(fs::openat(&self.partial, entry.to_string(), flags, NEW_FILE)?);
-        match fs::fallocate(&file, FallocateFlags::empty(), 0, size) {
-            Ok(()) => {}
-            // The file system cannot reserve; a full disk will show when it is written.
-            Err(Errno::OPNOTSUPP) => {}
-            Err(error) => return Err(error.into()),
+        let name = entry.to_string();
+        let file = match self.open_own(&name)? {
+            Some(file) => file,
+            None => self.create(&name)?,
+        };
+        if self.reserves {
+            match fs::fallocate(&file, FallocateFlags::empty(), 0, size) {
+                Ok(()) => {}
+                // The file system cannot reserve; a full disk will show when it is written.
+                Err(Errno::OPNOTSUPP) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         file.set_len(size)?;
         Ok(file)
+    }
+
+    /// A partial file for reading, past the page cache where the file system can: then the second is true.
+    pub fn reopen(&self, name: &str) -> io::Result<(File, bool)> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match fs::openat(&self.partial, name, flags | OFlags::DIRECT, Mode::empty()) {
+            Ok(file) => Ok((file.into(), true)),
+            Err(Errno::INVAL) => Ok((fs::openat(&self.partial, name, flags, Mode::empty())?.into(), false)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A partial file that is there and is nothing but that: writing through another name of a file would change that file.
+    fn open_own(&self, name: &str) -> io::Result<Option<File>> {
+        let is_own = |stat: &fs::Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink == 1;
+        match fs::statat(&self.partial, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if is_own(&stat) => {}
+            Ok(_) | Err(Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = fs::openat(&self.partial, name, flags, Mode::empty())?;
+        Ok(is_own(&fs::fstat(&file)?).then(|| file.into()))
     }
 
     pub fn discard(&self, name: &str) {
@@ -84,7 +149,13 @@ impl Tree {
 
     /// A symbolic link among the partial files; its target is never looked at.
     pub fn link(&self, name: &str, target: &[u8], mtime_ns: i64) -> io::Result<()> {
-        fs::symlinkat(OsStr::from_bytes(target), &self.partial, name)?;
+        match fs::symlinkat(OsStr::from_bytes(target), &self.partial, name) {
+            Err(Errno::EXIST) => {
+                self.discard(name);
+                fs::symlinkat(OsStr::from_bytes(target), &self.partial, name)?;
+            }
+            other => other?,
+        }
         Ok(fs::utimensat(&self.partial, name, &times(mtime_ns), AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
@@ -102,6 +173,11 @@ impl Tree {
         Ok(fs::futimens(&directory, &times(mtime_ns))?)
     }
 
+    /// Forgets open directories: who moved one away meanwhile shall not get what belongs in its place.
+    pub fn forget(&self) {
+        lock(&self.parents).clear();
+    }
+
     fn directory_at(&self, path: &[u8]) -> io::Result<Arc<OwnedFd>> {
         if let Some(known) = lock(&self.parents).get(path) {
             return Ok(Arc::clone(known));
@@ -116,7 +192,7 @@ impl Tree {
     }
 
     fn open_or_make(&self, path: &[u8]) -> io::Result<OwnedFd> {
-        self.check(path)?;
+        Self::check(path)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let open = |path: &[u8]| fs::openat2(&self.root, OsStr::from_bytes(path), flags, Mode::empty(), BENEATH);
         match open(path) {
@@ -131,10 +207,10 @@ impl Tree {
     }
 
     /// Refuses paths that are not plain names one below the other, or that are ours.
-    pub fn check(&self, path: &[u8]) -> io::Result<()> {
+    pub fn check(path: &[u8]) -> io::Result<()> {
         let plain = |name: &[u8]| !name.is_empty() && name != b"." && name != b".." && !name.contains(&0);
         let first = path.split(|byte| *byte == b'/').next();
-        if path.split(|byte| *byte == b'/').all(plain) && first != Some(self.partial_name.as_bytes()) {
+        if path.split(|byte| *byte == b'/').all(plain) && !first.is_some_and(|name| name.starts_with(PARTIAL)) {
             Ok(())
         } else {
             Err(io::Error::new(io::ErrorKind::InvalidInput, format!("path {:?} does not stay in the destination", OsStr::from_bytes(path))))
@@ -147,14 +223,16 @@ impl Tree {
         Ok(fs::syncfs(&self.root)?)
     }
 
+    fn partial_names(&self) -> io::Result<Vec<Vec<u8>>> {
+        let names = fs::Dir::read_from(&self.partial)?.map(|entry| Ok(entry?.file_name().to_bytes().to_vec()));
+        let names: io::Result<Vec<Vec<u8>>> = names.collect();
+        Ok(names?.into_iter().filter(|name| !matches!(&**name, b"." | b"..")).collect())
+    }
+
     /// Removes what is left of the partial files and their directory.
     pub fn remove_partial(&self) -> io::Result<()> {
-        let entries = fs::Dir::read_from(&self.partial)?;
-        for entry in entries {
-            let entry = entry?;
-            if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
-                fs::unlinkat(&self.partial, entry.file_name(), AtFlags::empty())?;
-            }
+        for name in self.partial_names()? {
+            fs::unlinkat(&self.partial, OsStr::from_bytes(&name), AtFlags::empty())?;
         }
         match fs::unlinkat(&self.root, &*self.partial_name, AtFlags::REMOVEDIR) {
             // Removed when the sender asked before.
@@ -204,10 +282,8 @@ mod tests {
 
     #[test]
     fn no_path_leaves_the_destination() {
-        let (_directory, tree) = tree();
-        tree.create("1-0").unwrap();
-        for path in ["/etc/x", "../x", "a/../../x", "a//x", ".", "", "a/.", ".cpt-partial-t/x", "a\0b/x"] {
-            assert!(tree.check(path.as_bytes()).is_err(), "{path:?}");
+        for path in ["/etc/x", "../x", "a/../../x", "a//x", ".", "", "a/.", ".cpt-partial-t/x", ".cpt-partial-other/0", "a\0b/x"] {
+            assert!(Tree::check(path.as_bytes()).is_err(), "{path:?}");
         }
     }
 
@@ -233,5 +309,50 @@ mod tests {
         tree.directory(b"dir", 0o700, 0).unwrap();
         tree.create("2-0").unwrap();
         assert!(tree.place("2-0", b"dir").is_err());
+    }
+
+    #[test]
+    fn what_an_earlier_process_left_is_no_obstacle() {
+        let (directory, tree) = tree();
+        drop(tree);
+        let partial = directory.path().join("in/.cpt-partial-t");
+        std::fs::write(partial.join("1-0"), "small").unwrap();
+        std::fs::write(partial.join("7"), "large").unwrap();
+        let tree = Tree::open(&directory.path().join("in"), &TransferId::new("t").unwrap()).unwrap();
+        assert!(!partial.join("1-0").exists() && partial.join("7").exists());
+        std::fs::write(partial.join("2-0"), "planted").unwrap();
+        tree.link("2-0", b"target", 0).unwrap();
+        assert_eq!(std::fs::read_link(partial.join("2-0")).unwrap(), Path::new("target"));
+    }
+
+    #[test]
+    fn a_second_receiver_waits_for_the_first_to_end() {
+        let (directory, first) = tree();
+        let path = directory.path().join("in");
+        let partial = File::open(path.join(".cpt-partial-t")).unwrap();
+        assert_eq!(fs::flock(&partial, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK));
+        let ended = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let seen = Arc::clone(&ended);
+        let second = std::thread::spawn(move || {
+            Tree::open(&path, &TransferId::new("t").unwrap()).unwrap();
+            seen.load(Ordering::SeqCst)
+        });
+        ended.store(true, Ordering::SeqCst);
+        drop(first);
+        assert!(second.join().unwrap());
+    }
+
+    #[test]
+    fn a_partial_directory_of_another_user_is_not_used() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: only root can give a directory away");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let partial = folder.path().join(".cpt-partial-t");
+        std::fs::create_dir(&partial).unwrap();
+        std::os::unix::fs::chown(&partial, Some(65_534), None).unwrap();
+        let error = Tree::open(folder.path(), &TransferId::new("t").unwrap()).err().unwrap();
+        assert!(error.to_string().contains("belongs to another user"), "{error}");
     }
 }

@@ -4,57 +4,53 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
+use crate::deadline::Deadline;
 use crate::defaults::{DATA_BYTES, HANDSHAKE_TIMEOUT};
 use crate::net::Outlet;
 use crate::secure::keys::random;
-use crate::wire::route::{Challenge, MAX_HEADER_BYTES, RESULT_BYTES};
+use crate::wire::route::{Challenge, RESULT_BYTES, STATUS_OK, read_signed};
 
 /// Reads for so long from the first byte on, then answers bytes and nanoseconds.
-pub fn sink(socket: &mut TcpStream, milliseconds: u32) -> io::Result<()> {
+pub fn sink(socket: &TcpStream, milliseconds: u32) -> io::Result<()> {
     let time = Duration::from_millis(milliseconds.into());
-    socket.set_read_timeout(Some(HANDSHAKE_TIMEOUT))?;
+    // The source asks its next hop, and begins, after this end has said OK; what is under way at the end is one buffer.
+    let mut timed = Deadline::after(2 * HANDSHAKE_TIMEOUT + time).on(socket);
     let mut buffer = vec![0; DATA_BYTES];
-    let mut bytes = socket.read(&mut buffer)? as u64;
+    let mut bytes = timed.read(&mut buffer)? as u64;
     let start = Instant::now();
     let mut last = start;
     while bytes > 0 && start.elapsed() < time {
-        match socket.read(&mut buffer)? {
+        match timed.read(&mut buffer)? {
             0 => break,
             count => bytes += count as u64,
         }
         last = Instant::now();
     }
     let nanoseconds = u64::try_from((last - start).as_nanos()).unwrap_or(u64::MAX);
-    socket.write_all(&[bytes.to_be_bytes(), nanoseconds.to_be_bytes()].concat())?;
+    timed.write_all(&[bytes.to_be_bytes(), nanoseconds.to_be_bytes()].concat())?;
     // What is still under way is read and dropped: closing on it would reset the connection and lose the answer.
-    while socket.read(&mut buffer)? > 0 {}
+    while timed.read(&mut buffer)? > 0 {}
     Ok(())
 }
 
 /// Hands the next hop's challenge back and the answer on, sends filler for so long, hands the result back.
-pub fn source(socket: &mut TcpStream, mut onward: Outlet, milliseconds: u32) -> io::Result<()> {
+pub fn source(socket: &TcpStream, mut onward: Outlet, milliseconds: u32) -> io::Result<()> {
     let next = onward.socket();
-    next.set_read_timeout(Some(HANDSHAKE_TIMEOUT + Duration::from_millis(milliseconds.into())))?;
+    let deadline = Deadline::after(HANDSHAKE_TIMEOUT);
+    let (mut here, mut there) = (deadline.on(socket), deadline.on(&next));
     let mut challenge: Challenge = [0; 32];
-    (&*next).read_exact(&mut challenge)?;
-    socket.write_all(&challenge)?;
-    let mut length = [0; 2];
-    socket.read_exact(&mut length)?;
-    let size = usize::from(u16::from_be_bytes(length));
-    if size > MAX_HEADER_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("header of {size} bytes for the next hop")));
-    }
-    let mut header = vec![0; size];
-    socket.read_exact(&mut header)?;
-    (&*next).write_all(&[&length[..], &header].concat())?;
+    there.read_exact(&mut challenge)?;
+    here.write_all(&challenge)?;
+    let signed = read_signed(&mut here)?;
+    there.write_all(&[&(signed.len() as u16).to_be_bytes()[..], &signed].concat())?;
     let mut status = [0];
-    (&*next).read_exact(&mut status)?;
-    socket.write_all(&status)?;
-    if status[0] == crate::wire::route::STATUS_OK {
+    there.read_exact(&mut status)?;
+    here.write_all(&status)?;
+    if status[0] == STATUS_OK {
         send_filler(&mut onward, milliseconds)?;
         let mut result = [0; RESULT_BYTES];
-        (&*next).read_exact(&mut result)?;
-        socket.write_all(&result)?;
+        Deadline::after(HANDSHAKE_TIMEOUT).on(&next).read_exact(&mut result)?;
+        Deadline::after(HANDSHAKE_TIMEOUT).on(socket).write_all(&result)?;
     }
     Ok(())
 }

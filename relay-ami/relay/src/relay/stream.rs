@@ -1,65 +1,80 @@
 //! One stream at a relay: challenge, header, action.
 
-use std::io::{self, Read, Write};
-use std::net::{SocketAddrV4, TcpStream};
+use std::io::{self, Write};
+use std::net::{SocketAddr, SocketAddrV4, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Counted, Relay, probe};
-use crate::defaults::HEADER_TIMEOUT;
+use super::{Relay, probe};
+use crate::deadline::Deadline;
+use crate::door::Stranger;
 use crate::net::{Outlet, dial, tune};
 use crate::secure::keys::random;
 use crate::splice::pump;
 use crate::wire::WireError;
-use crate::wire::route::{Action, Challenge, MAX_HEADER_BYTES, RouteHeader, STATUS_OK, STATUS_UNREACHABLE};
+use crate::wire::route::{Action, Challenge, RouteHeader, STATUS_OK, STATUS_UNREACHABLE, read_signed};
 
 /// A stream that was not served.
 #[derive(Debug, thiserror::Error)]
 enum StreamError {
     #[error("refused: {0}")]
     Refused(#[from] WireError),
-    #[error("refused: header of {0} bytes")]
-    TooLong(usize),
     #[error("refused: the header names transfer {0:?}")]
     OtherTransfer(String),
+    #[error("refused: the header is for relay {0}; an address behind NAT must be in this relay's list")]
+    OtherRelay(SocketAddrV4),
     #[error("next hop {0}: {1}")]
     Unreachable(SocketAddrV4, io::Error),
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-pub fn serve(relay: &Relay, unauthenticated: Counted, mut socket: TcpStream) {
+/// A stream that runs, counted while it lives.
+struct Running<'a>(&'a AtomicUsize);
+
+impl<'a> Running<'a> {
+    fn new(streams: &'a AtomicUsize) -> Self {
+        streams.fetch_add(1, Ordering::SeqCst);
+        Self(streams)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+pub fn serve(relay: &Relay, stranger: Stranger, socket: TcpStream) {
     let peer = socket.peer_addr().map_or_else(|_| "gone".to_owned(), |peer| peer.to_string());
-    let action = authenticate(relay, &mut socket);
-    drop(unauthenticated);
-    let result = action.and_then(|action| {
-        let _counted = Counted::new(&relay.streams);
-        tracing::info!(peer, ?action, "stream begins");
-        act(relay, socket, action)
-    });
-    match result {
+    let action = match authenticate(relay, &socket, stranger.deadline()) {
+        Ok(action) => action,
+        Err(error) => return stranger.turn_away(&error),
+    };
+    let _running = Running::new(&relay.streams);
+    drop(stranger);
+    tracing::info!(peer, ?action, "stream begins");
+    match act(relay, socket, action) {
         Ok(()) => tracing::info!(peer, "stream ends"),
         Err(error) => tracing::warn!(peer, %error, "stream ends"),
     }
 }
 
 /// Nothing but the challenge goes out before the header's signature is checked.
-fn authenticate(relay: &Relay, socket: &mut TcpStream) -> Result<Action, StreamError> {
+fn authenticate(relay: &Relay, socket: &TcpStream, deadline: Deadline) -> Result<Action, StreamError> {
     tune(socket)?;
-    socket.set_read_timeout(Some(HEADER_TIMEOUT))?;
-    socket.set_write_timeout(Some(HEADER_TIMEOUT))?;
+    let mut timed = deadline.on(socket);
     let challenge: Challenge = random().map_err(io::Error::other)?;
-    socket.write_all(&challenge)?;
-    let mut length = [0; 2];
-    socket.read_exact(&mut length)?;
-    let length = usize::from(u16::from_be_bytes(length));
-    if length > MAX_HEADER_BYTES {
-        return Err(StreamError::TooLong(length));
-    }
-    let mut signed = vec![0; length];
-    socket.read_exact(&mut signed)?;
+    timed.write_all(&challenge)?;
+    let signed = read_signed(&mut timed)?;
     let header = RouteHeader::verify(&signed, &challenge, &relay.config.route_key)?;
     if header.transfer != relay.config.transfer.as_str() {
         return Err(StreamError::OtherTransfer(header.transfer));
     }
+    // What was dialled is this socket's own address, unless there is NAT in between.
+    if socket.local_addr()? != SocketAddr::V4(header.relay) && !relay.config.known_as.contains(&header.relay) {
+        return Err(StreamError::OtherRelay(header.relay));
+    }
+    socket.set_read_timeout(None)?;
     socket.set_write_timeout(None)?;
     Ok(header.action)
 }
@@ -73,12 +88,12 @@ fn act(relay: &Relay, mut socket: TcpStream, action: Action) -> Result<(), Strea
         }
         Action::Sink { milliseconds } => {
             socket.write_all(&[STATUS_OK])?;
-            probe::sink(&mut socket, milliseconds).map_err(StreamError::Io)
+            probe::sink(&socket, milliseconds).map_err(StreamError::Io)
         }
         Action::Source { next, milliseconds } => {
             let onward = dial_next(&mut socket, next)?;
             socket.write_all(&[STATUS_OK])?;
-            probe::source(&mut socket, Outlet::new(onward, &relay.config.rules, None), milliseconds).map_err(StreamError::Io)
+            probe::source(&socket, Outlet::new(onward, &relay.config.rules, None), milliseconds).map_err(StreamError::Io)
         }
     }
 }
@@ -92,7 +107,6 @@ fn dial_next(socket: &mut TcpStream, next: SocketAddrV4) -> Result<TcpStream, St
 }
 
 fn forward(relay: &Relay, socket: TcpStream, onward: TcpStream) -> io::Result<()> {
-    socket.set_read_timeout(None)?;
     let rules = &relay.config.rules;
     let (here, there) = (Outlet::new(socket, rules, None), Outlet::new(onward, rules, None));
     std::thread::scope(|scope| {

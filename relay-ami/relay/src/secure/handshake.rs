@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io::{self, Read};
-use std::net::TcpStream;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -17,13 +16,14 @@ use rustls::{
 use super::SecureError;
 use super::keys::Identity;
 use super::record::{Opener, Sealer};
+use crate::deadline::Deadline;
 use crate::net::Outlet;
 
 /// Decides about a peer's public key (SubjectPublicKeyInfo, DER).
 pub type KeyCheck = dyn Fn(&[u8]) -> bool + Send + Sync;
 
 /// Opens TLS as the sender.
-pub fn connect(outlet: Outlet, identity: &Identity, check: Arc<KeyCheck>) -> Result<(Sealer, Opener), SecureError> {
+pub fn connect(outlet: Outlet, identity: &Identity, check: Arc<KeyCheck>, deadline: Deadline) -> Result<(Sealer, Opener), SecureError> {
     let provider = provider();
     let mut config = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_protocol_versions(&[&version::TLS13])?
@@ -34,11 +34,15 @@ pub fn connect(outlet: Outlet, identity: &Identity, check: Arc<KeyCheck>) -> Res
     config.enable_sni = false;
     config.resumption = client::Resumption::disabled();
     let name = ServerName::try_from("receiver").map_err(|_| SecureError::Cipher)?;
-    run(ClientConnection::new(Arc::new(config), name)?.into(), outlet)
+    run(ClientConnection::new(Arc::new(config), name)?.into(), outlet, deadline)
 }
 
 /// Opens TLS as the receiver.
-pub fn accept(outlet: Outlet, identity: &Identity, check: Arc<KeyCheck>) -> Result<(Sealer, Opener), SecureError> {
+pub fn accept(outlet: Outlet, identity: &Identity, check: Arc<KeyCheck>, deadline: Deadline) -> Result<(Sealer, Opener), SecureError> {
+    run(ServerConnection::new(Arc::new(server_config(identity, check)?))?.into(), outlet, deadline)
+}
+
+pub(super) fn server_config(identity: &Identity, check: Arc<KeyCheck>) -> Result<ServerConfig, SecureError> {
     let provider = provider();
     let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_protocol_versions(&[&version::TLS13])?
@@ -47,7 +51,7 @@ pub fn accept(outlet: Outlet, identity: &Identity, check: Arc<KeyCheck>) -> Resu
     config.enable_secret_extraction = true;
     // A ticket would be a record after the handshake that nobody needs: lanes never resume.
     config.send_tls13_tickets = 0;
-    run(ServerConnection::new(Arc::new(config))?.into(), outlet)
+    Ok(config)
 }
 
 fn provider() -> Arc<CryptoProvider> {
@@ -55,9 +59,10 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(CryptoProvider { cipher_suites: suites, ..aws_lc_rs::default_provider() })
 }
 
-fn run(mut connection: Connection, mut outlet: Outlet) -> Result<(Sealer, Opener), SecureError> {
+/// Both sides' messages fit the sockets' buffers, so that only reading may have to wait.
+fn run(mut connection: Connection, mut outlet: Outlet, deadline: Deadline) -> Result<(Sealer, Opener), SecureError> {
     let socket = outlet.socket();
-    let mut reader = RecordReader { socket: &socket, header: [0; 5], given: 5, left: 0 };
+    let mut reader = RecordReader { from: deadline.on(&socket), header: [0; 5], given: 5, left: 0 };
     loop {
         while connection.wants_write() {
             connection.write_tls(&mut outlet)?;
@@ -74,22 +79,24 @@ fn run(mut connection: Connection, mut outlet: Outlet) -> Result<(Sealer, Opener
             return Err(error.into());
         }
     }
+    // What follows the handshake, `Hello` or `Welcome`, is due by then too, and comes from a peer that is known.
+    socket.set_read_timeout(Some(deadline.left()?))?;
     let secrets = connection.dangerous_extract_secrets()?;
     Ok((Sealer::new(secrets.tx, outlet)?, Opener::new(secrets.rx, socket)?))
 }
 
 /// Never reads beyond the record it is in: what follows the handshake belongs to the [`Opener`].
-struct RecordReader<'a> {
-    socket: &'a TcpStream,
+struct RecordReader<R> {
+    from: R,
     header: [u8; 5],
     given: usize,
     left: usize,
 }
 
-impl Read for RecordReader<'_> {
+impl<R: Read> Read for RecordReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.given == 5 && self.left == 0 {
-            self.socket.read_exact(&mut self.header)?;
+            self.from.read_exact(&mut self.header)?;
             self.given = 0;
             self.left = usize::from(u16::from_be_bytes([self.header[3], self.header[4]]));
         }
@@ -100,7 +107,7 @@ impl Read for RecordReader<'_> {
             return Ok(count);
         }
         let limit = buffer.len().min(self.left);
-        let count = self.socket.read(&mut buffer[..limit])?;
+        let count = self.from.read(&mut buffer[..limit])?;
         self.left -= count;
         Ok(count)
     }
@@ -122,20 +129,38 @@ impl Pinned {
     fn judge(&self, key: &CertificateDer<'_>) -> Result<(), Error> {
         if (self.check)(key.as_ref()) { Ok(()) } else { Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)) }
     }
+}
 
-    fn signature(
-        &self,
-        message: &[u8],
-        key: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let key = SubjectPublicKeyInfoDer::from(key.as_ref());
-        verify_tls13_signature_with_raw_key(message, &key, signed, &self.provider.signature_verification_algorithms)
-    }
+/// What both ends judge alike; the two traits have these methods, of the same names, each for itself.
+macro_rules! by_raw_key {
+    () => {
+        fn verify_tls12_signature(
+            &self,
+            _: &[u8],
+            _: &CertificateDer<'_>,
+            _: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            Err(Error::General("TLS 1.2 is not spoken".to_owned()))
+        }
 
-    fn no_tls12() -> Result<HandshakeSignatureValid, Error> {
-        Err(Error::General("TLS 1.2 is not spoken".to_owned()))
-    }
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            key: &CertificateDer<'_>,
+            signed: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            let key = SubjectPublicKeyInfoDer::from(key.as_ref());
+            verify_tls13_signature_with_raw_key(message, &key, signed, &self.provider.signature_verification_algorithms)
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            vec![SignatureScheme::ED25519]
+        }
+
+        fn requires_raw_public_keys(&self) -> bool {
+            true
+        }
+    };
 }
 
 impl ServerCertVerifier for Pinned {
@@ -150,31 +175,7 @@ impl ServerCertVerifier for Pinned {
         self.judge(key).map(|()| ServerCertVerified::assertion())
     }
 
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Self::no_tls12()
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        key: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.signature(message, key, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::ED25519]
-    }
-
-    fn requires_raw_public_keys(&self) -> bool {
-        true
-    }
+    by_raw_key!();
 }
 
 impl ClientCertVerifier for Pinned {
@@ -186,29 +187,5 @@ impl ClientCertVerifier for Pinned {
         self.judge(key).map(|()| ClientCertVerified::assertion())
     }
 
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Self::no_tls12()
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        key: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.signature(message, key, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::ED25519]
-    }
-
-    fn requires_raw_public_keys(&self) -> bool {
-        true
-    }
+    by_raw_key!();
 }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
+use rustix::io::Errno;
+use rustix::rand::GetRandomFlags;
 use rustls::crypto::aws_lc_rs::sign::any_eddsa_type;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use rustls::sign::CertifiedKey;
@@ -44,9 +46,17 @@ pub fn route_public(key: &Ed25519KeyPair) -> [u8; 32] {
     public
 }
 
-/// Random bytes from the operating system's generator.
+/// Random bytes from the operating system's generator. Not from the library's: it would measure 50 ms of jitter first, which
+/// a relay, needing nothing but challenges, can do without.
 pub fn random<const N: usize>() -> Result<[u8; N], SecureError> {
     let mut bytes = [0; N];
-    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| SecureError::NoKey)?;
+    let mut filled = 0;
+    while filled < N {
+        match rustix::rand::getrandom(&mut bytes[filled..], GetRandomFlags::empty()) {
+            Ok(count) => filled += count,
+            Err(Errno::INTR) => {}
+            Err(_) => return Err(SecureError::NoKey),
+        }
+    }
     Ok(bytes)
 }

@@ -2,9 +2,13 @@
 //! [`record`], so that the two directions belong to two threads and a record is encrypted from the read buffer straight
 //! into the write buffer. On the wire it is ordinary TLS 1.3.
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fixed;
 pub mod handshake;
 pub mod keys;
 pub mod record;
+#[cfg(test)]
+mod record_tests;
 
 /// A secure stream could not be made or used.
 #[derive(Debug, thiserror::Error)]

@@ -17,6 +17,8 @@ const ALERT: u8 = 21;
 const APPLICATION: u8 = 23;
 /// Longest record on the wire: header, and ciphertext of at most 2^14 + 256 bytes.
 const MAX_RECORD: usize = HEADER + RECORD_BYTES + 256;
+/// Room for the plaintext of a full data frame, its header and what is left of the frame before.
+pub const PLAIN_BYTES: usize = DATA_BYTES + 2 * MAX_RECORD;
 
 /// One direction's key and its counter of records.
 struct Direction {
@@ -54,14 +56,15 @@ pub struct Sealer {
     outlet: Outlet,
     /// Small frames, gathered into full records.
     plain: Vec<u8>,
-    /// Sealed records that are not written yet.
+    /// Sealed records that are not written yet: the first `sealed_bytes`. Its length stays, so that nothing is zeroed twice.
     sealed: Vec<u8>,
+    sealed_bytes: usize,
 }
 
 impl Sealer {
     pub(super) fn new(secrets: (u64, ConnectionTrafficSecrets), outlet: Outlet) -> Result<Self, SecureError> {
-        let sealed = Vec::with_capacity(DATA_BYTES + 2 * MAX_RECORD);
-        Ok(Self { direction: Direction::new(secrets)?, outlet, plain: Vec::with_capacity(2 * RECORD_BYTES), sealed })
+        let sealed = vec![0; DATA_BYTES + 2 * MAX_RECORD];
+        Ok(Self { direction: Direction::new(secrets)?, outlet, plain: Vec::with_capacity(2 * RECORD_BYTES), sealed, sealed_bytes: 0 })
     }
 
     /// Whether the key is near its end, so that the lane should reconnect.
@@ -88,7 +91,7 @@ impl Sealer {
                 self.seal(APPLICATION, piece)?;
             }
         }
-        if self.sealed.len() >= DATA_BYTES { self.write_out() } else { Ok(()) }
+        Ok(())
     }
 
     /// Sends all that is gathered.
@@ -121,10 +124,14 @@ impl Sealer {
         }
         let length = plain.len() + 1 + TAG;
         let header = [APPLICATION, 3, 3, (length >> 8) as u8, length as u8];
-        let start = self.sealed.len();
-        self.sealed.extend_from_slice(&header);
-        self.sealed.resize(start + HEADER + length, 0);
-        let (body, tail) = self.sealed[start + HEADER..].split_at_mut(plain.len());
+        if self.sealed.len() - self.sealed_bytes < HEADER + length {
+            self.write_out()?;
+        }
+        let record = &mut self.sealed[self.sealed_bytes..self.sealed_bytes + HEADER + length];
+        self.sealed_bytes += HEADER + length;
+        let (front, body) = record.split_at_mut(HEADER);
+        front.copy_from_slice(&header);
+        let (body, tail) = body.split_at_mut(plain.len());
         let nonce = self.direction.nonce();
         self.direction
             .key
@@ -133,8 +140,8 @@ impl Sealer {
     }
 
     fn write_out(&mut self) -> Result<(), SecureError> {
-        self.outlet.write_paced(&self.sealed)?;
-        self.sealed.clear();
+        self.outlet.write_paced(&self.sealed[..self.sealed_bytes])?;
+        self.sealed_bytes = 0;
         Ok(())
     }
 }
@@ -143,30 +150,38 @@ impl Sealer {
 pub struct Opener {
     direction: Direction,
     socket: Arc<TcpStream>,
+    /// Ciphertext that has arrived: `start..end`.
     buffer: Vec<u8>,
     start: usize,
     end: usize,
+    /// The peer has said that nothing follows.
+    ended: bool,
 }
 
 impl Opener {
     pub(super) fn new(secrets: (u64, ConnectionTrafficSecrets), socket: Arc<TcpStream>) -> Result<Self, SecureError> {
-        Ok(Self { direction: Direction::new(secrets)?, socket, buffer: vec![0; DATA_BYTES + MAX_RECORD], start: 0, end: 0 })
+        Ok(Self { direction: Direction::new(secrets)?, socket, buffer: vec![0; DATA_BYTES + MAX_RECORD], start: 0, end: 0, ended: false })
     }
 
-    /// Waits for a record, then appends the plaintext of all that have arrived. `false` at the peer's end of stream.
-    pub fn read(&mut self, plain: &mut Vec<u8>) -> Result<bool, SecureError> {
-        let before = plain.len();
-        loop {
-            while let Some(length) = self.whole_record()? {
-                if plain.len() - before + RECORD_BYTES > DATA_BYTES {
-                    return Ok(true);
+    /// Waits for a record, then writes the plaintext of all that have arrived and fit into `plain`, at least [`PLAIN_BYTES`] long.
+    /// Returns its length; 0 at the peer's end of stream.
+    pub fn read(&mut self, plain: &mut [u8]) -> Result<usize, SecureError> {
+        let mut length = 0;
+        while !self.ended {
+            while let Some(cipher) = self.whole_record()? {
+                if plain.len() - length < cipher {
+                    return Ok(length);
                 }
-                if !self.open(length, plain)? {
-                    return Ok(plain.len() > before);
+                match self.open(cipher, &mut plain[length..])? {
+                    Some(content) => length += content,
+                    None => {
+                        self.ended = true;
+                        return Ok(length);
+                    }
                 }
             }
-            if plain.len() > before {
-                return Ok(true);
+            if length > 0 {
+                return Ok(length);
             }
             if self.start > 0 {
                 self.buffer.copy_within(self.start..self.end, 0);
@@ -175,10 +190,11 @@ impl Opener {
             }
             let count = (&*self.socket).read(&mut self.buffer[self.end..])?;
             if count == 0 {
-                return if self.end == 0 { Ok(false) } else { Err(SecureError::Truncated) };
+                return if self.end == 0 { Ok(0) } else { Err(SecureError::Truncated) };
             }
             self.end += count;
         }
+        Ok(length)
     }
 
     /// Length of the ciphertext at the front, once all of it is there.
@@ -195,28 +211,20 @@ impl Opener {
         Ok((waiting.len() >= HEADER + length).then_some(length))
     }
 
-    fn open(&mut self, length: usize, plain: &mut Vec<u8>) -> Result<bool, SecureError> {
+    /// Opens the record at the front into `plain`; the length of its content, or none when the peer says that nothing follows.
+    fn open(&mut self, length: usize, plain: &mut [u8]) -> Result<Option<usize>, SecureError> {
         let record = &self.buffer[self.start..self.start + HEADER + length];
         let (header, body) = record.split_at(HEADER);
         let (cipher, tag) = body.split_at(length - TAG);
-        let at = plain.len();
-        plain.resize(at + cipher.len(), 0);
+        let plain = &mut plain[..cipher.len()];
         let nonce = self.direction.nonce();
-        self.direction
-            .key
-            .open_separate_gather(nonce, Aad::from(header), cipher, tag, &mut plain[at..])
-            .map_err(|_| SecureError::Forged)?;
+        self.direction.key.open_separate_gather(nonce, Aad::from(header), cipher, tag, plain).map_err(|_| SecureError::Forged)?;
         self.start += HEADER + length;
         // The inner type is the last byte that is not padding.
-        let content = plain[at..].iter().rposition(|byte| *byte != 0).ok_or(SecureError::Forged)?;
-        let kind = plain[at + content];
-        plain.truncate(at + content);
-        match kind {
-            APPLICATION => Ok(true),
-            ALERT if plain[at..] == [1, 0] => {
-                plain.truncate(at);
-                Ok(false)
-            }
+        let content = plain.iter().rposition(|byte| *byte != 0).ok_or(SecureError::Forged)?;
+        match plain[content] {
+            APPLICATION => Ok(Some(content)),
+            ALERT if plain[..content] == [1, 0] => Ok(None),
             other => Err(SecureError::Unexpected(other)),
         }
     }

@@ -19,6 +19,8 @@ pub struct Work {
     pub attempt: u32,
     pub phase: u8,
     pub bytes: u64,
+    /// Files and links that it completes.
+    pub files: u64,
     /// The chunk's lines of the manifest.
     pub manifest: Arc<[u8]>,
 }
@@ -112,24 +114,36 @@ impl Board {
         self.changed.notify_all();
     }
 
-    /// Waits for something to do. `leave` ends the wait; `full` is whether the lane has enough under way.
+    /// Something to do at once. `leave` ends the lane; `full` is whether it has enough under way.
+    pub fn try_next(&self, leave: &AtomicBool, full: impl Fn() -> bool) -> Option<Next> {
+        self.look(&mut lock(&self.state), leave, full)
+    }
+
+    fn look(&self, state: &mut State, leave: &AtomicBool, full: impl Fn() -> bool) -> Option<Next> {
+        if state.closed || state.verdict.is_some() || leave.load(Ordering::SeqCst) {
+            return Some(Next::Leave);
+        }
+        state.wake_delayed();
+        if !full()
+            && let Some(work) = state.pop(self.data_chunks)
+        {
+            state.under_way += 1;
+            self.changed.notify_all();
+            return Some(Next::Send(work));
+        }
+        if state.delivered + state.given_up.len() as u64 == self.chunks && !state.finishing {
+            state.finishing = true;
+            return Some(Next::Finish);
+        }
+        None
+    }
+
+    /// Waits for something to do.
     pub fn next(&self, leave: &AtomicBool, full: impl Fn() -> bool) -> Next {
         let mut state = lock(&self.state);
         loop {
-            if state.closed || state.verdict.is_some() || leave.load(Ordering::SeqCst) {
-                return Next::Leave;
-            }
-            state.wake_delayed();
-            if !full()
-                && let Some(work) = state.pop(self.data_chunks)
-            {
-                state.under_way += 1;
-                self.changed.notify_all();
-                return Next::Send(work);
-            }
-            if state.delivered + state.given_up.len() as u64 == self.chunks && !state.finishing {
-                state.finishing = true;
-                return Next::Finish;
+            if let Some(next) = self.look(&mut state, leave, &full) {
+                return next;
             }
             let wait = state.next_delayed().unwrap_or(Duration::from_secs(1)).max(Duration::from_millis(1));
             state = self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
@@ -238,10 +252,21 @@ impl Board {
 }
 
 impl State {
-    /// Directories go last and one chunk at a time, since they come deepest first: what is made in a directory changes its time.
+    /// Directories go last, in their order and one chunk at a time, since they come deepest first: what is made in a
+    /// directory changes its time. One that failed holds up those that come after it until it is decided.
     fn pop(&mut self, data_chunks: u64) -> Option<Work> {
-        let held = self.settled_data < data_chunks || self.directories_under_way;
-        let at = self.ready.iter().position(|work| work.phase == 0 || !held)?;
+        let at = match self.ready.iter().position(|work| work.phase == 0) {
+            Some(at) => at,
+            None if self.settled_data < data_chunks || self.directories_under_way => return None,
+            None => {
+                let (at, next) = self.ready.iter().enumerate().min_by_key(|(_, work)| work.chunk)?;
+                let waiting = self.undecided.values().chain(self.delayed.iter().map(|(_, work)| work));
+                if waiting.into_iter().any(|work| work.chunk < next.chunk) {
+                    return None;
+                }
+                at
+            }
+        };
         let work = self.ready.remove(at)?;
         self.manifest_bytes -= work.manifest.len();
         self.directories_under_way |= work.phase > 0;
@@ -280,3 +305,7 @@ fn first_path(manifest: &[u8]) -> String {
     let line = manifest.split(|byte| *byte == b'\n').next().unwrap_or_default();
     crate::documents::entry::Segment::parse(line).map_or_else(|_| "?".to_owned(), |segment| segment.path)
 }
+
+#[cfg(test)]
+#[path = "board_tests.rs"]
+mod tests;

@@ -1,9 +1,11 @@
 //! One chunk onto one stream.
 
+use std::sync::Arc;
+
 use super::board::Work;
-use super::source::{Source, SourceFailure, check_link, header};
+use super::source::{Source, SourceFailure, Witness, check_link, header};
 use crate::defaults::DATA_BYTES;
-use crate::digest::{Digest, part_digest, part_hasher};
+use crate::digest::{Digest, is_subtree, part_digest, part_hasher};
 use crate::documents::entry::{Kind, Segment};
 use crate::documents::event::FailureReason;
 use crate::secure::record::Sealer;
@@ -38,12 +40,13 @@ impl<E: Into<StreamError>> From<E> for ChunkError {
 pub struct ChunkWriter {
     pub sealer: Sealer,
     buffer: Vec<u8>,
+    witness: Arc<Witness>,
 }
 
 impl ChunkWriter {
     #[must_use]
-    pub fn new(sealer: Sealer) -> Self {
-        Self { sealer, buffer: vec![0; DATA_BYTES] }
+    pub fn new(sealer: Sealer, witness: Arc<Witness>) -> Self {
+        Self { sealer, buffer: vec![0; DATA_BYTES], witness }
     }
 
     /// Sends one frame at once.
@@ -72,13 +75,17 @@ impl ChunkWriter {
         let mut all = blake3::Hasher::new();
         let mut files = Vec::new();
         for segment in segments {
-            let digest = self.segment(segment, moved)?;
+            let digest = self.segment(segment, &mut all, moved)?;
+            all.update(&digest);
             if segment.kind == Kind::File && segment.is_part() {
                 let sent = Sent::Part { entry: segment.entry, size: segment.size, offset: segment.offset, digest };
-                // A part is a chunk of its own: its subtree's value is the chunk's digest.
-                return if segments.len() == 1 { Ok((digest, sent)) } else { Err(ChunkError::Source(mixed(segment))) };
+                // A part is a chunk of its own.
+                return if segments.len() == 1 {
+                    Ok((*all.finalize().as_bytes(), sent))
+                } else {
+                    Err(ChunkError::Source(manifest(format!("a part of entry {} shares its chunk with other segments", segment.entry))))
+                };
             }
-            all.update(&digest);
             if segment.kind == Kind::File {
                 files.push((segment.entry, digest));
             }
@@ -86,16 +93,24 @@ impl ChunkWriter {
         Ok((*all.finalize().as_bytes(), Sent::Whole(files)))
     }
 
-    fn segment(&mut self, segment: &Segment, moved: &dyn Fn(u64)) -> Result<Digest, ChunkError> {
+    /// Puts the header and the bytes on the stream, the header into the chunk's digest too.
+    fn segment(&mut self, segment: &Segment, all: &mut blake3::Hasher, moved: &dyn Fn(u64)) -> Result<Digest, ChunkError> {
+        if segment.is_part() && !is_subtree(segment.offset, segment.length) {
+            let what = format!("{} bytes at {} of entry {} are no part", segment.length, segment.offset, segment.entry);
+            return Err(ChunkError::Source(manifest(what)));
+        }
         let header = header(segment).map_err(ChunkError::Source)?;
         match segment.kind {
             Kind::File => {}
             Kind::Symlink => check_link(segment).map_err(ChunkError::Source)?,
             Kind::Directory => {}
         }
-        let source = (segment.kind == Kind::File).then(|| Source::open(segment)).transpose().map_err(ChunkError::Source)?;
+        let source = (segment.kind == Kind::File).then(|| Source::open(segment, &self.witness)).transpose().map_err(ChunkError::Source)?;
         let target = header.target.clone();
-        Frame::Segment(header).encode(self.sealer.frames());
+        let frames = self.sealer.frames();
+        let start = frames.len();
+        Frame::Segment(header).encode(frames);
+        all.update(&frames[start..]);
         let mut hasher = if segment.is_part() { part_hasher(segment.offset) } else { blake3::Hasher::new() };
         if let Some(source) = source {
             let (mut offset, end) = (segment.offset, segment.offset + segment.length);
@@ -127,7 +142,7 @@ fn parse(work: &Work) -> Result<Vec<Segment>, SourceFailure> {
     })
 }
 
-fn mixed(segment: &Segment) -> SourceFailure {
-    let message = format!("manifest: a part of entry {} shares its chunk with other segments", segment.entry);
-    SourceFailure { reason: FailureReason::SourceUnreadable, message }
+/// The plan is wrong.
+fn manifest(what: String) -> SourceFailure {
+    SourceFailure { reason: FailureReason::SourceUnreadable, message: format!("manifest: {what}") }
 }

@@ -36,8 +36,14 @@ fn feed_range(shared: &Shared, chunks: &[Chunk]) -> Result<bool, SendError> {
             let lines = bytes.get(at(chunk.manifest_start)..at(chunk.manifest_end));
             let lines =
                 lines.ok_or_else(|| SendError::Plan(format!("chunk {} lies beyond the end of {}", chunk.chunk, chunk.manifest_key)))?;
-            let work =
-                Work { chunk: chunk.chunk, attempt: chunk.attempt, phase: chunk.phase, bytes: chunk.bytes, manifest: Arc::from(lines) };
+            let work = Work {
+                chunk: chunk.chunk,
+                attempt: chunk.attempt,
+                phase: chunk.phase,
+                bytes: chunk.bytes,
+                files: chunk.files,
+                manifest: Arc::from(lines),
+            };
             if chunk.failed_attempt == Some(chunk.attempt) {
                 shared.board.feed_undecided(work);
             } else if !shared.board.feed(work) {

@@ -9,6 +9,7 @@ use std::time::Instant;
 use super::Shared;
 use super::board::{Next, Verdict, Work};
 use super::chunk::{ChunkError, ChunkWriter, Sent};
+use crate::deadline::Deadline;
 use crate::defaults::{DRAIN_TIMEOUT, HANDSHAKE_TIMEOUT, LANE_RETRIES, LANE_WINDOW, RECONNECT_PAUSE, RECONNECT_PAUSE_MAX, STACK_BYTES};
 use crate::documents::event::FailureReason;
 use crate::documents::membership::Path;
@@ -27,6 +28,8 @@ pub struct Handle {
     pub connected: AtomicBool,
     pub moved: AtomicU64,
     pub delivered: AtomicU64,
+    /// Microseconds from Hello to Welcome, before the lane was loaded.
+    pub round_trip: AtomicU64,
     socket: Mutex<Option<Arc<TcpStream>>>,
 }
 
@@ -127,12 +130,13 @@ impl Lane {
     fn open(&self) -> Result<(ChunkWriter, FrameReader), LaneError> {
         let shared = &self.shared;
         let socket = shared.router.open(&self.path)?;
-        socket.set_read_timeout(Some(HANDSHAKE_TIMEOUT)).map_err(StreamError::from)?;
         let outlet = Outlet::new(socket, &shared.rules, shared.limit.as_ref());
         let socket = outlet.socket();
         *lock(&self.handle.socket) = Some(Arc::clone(&socket));
-        let (sealer, opener) = handshake::connect(outlet, &shared.identity, Arc::clone(&shared.peer_key)).map_err(StreamError::from)?;
-        let (mut writer, mut reader) = (ChunkWriter::new(sealer), FrameReader::new(opener));
+        let (check, deadline) = (Arc::clone(&shared.peer_key), Deadline::after(HANDSHAKE_TIMEOUT));
+        let (sealer, opener) = handshake::connect(outlet, &shared.identity, check, deadline).map_err(StreamError::from)?;
+        let (mut writer, mut reader) = (ChunkWriter::new(sealer, Arc::clone(&shared.witness)), FrameReader::new(opener));
+        let asked_at = Instant::now();
         writer.frame(&Frame::Hello {
             version: VERSION,
             transfer: shared.router.transfer.to_string(),
@@ -145,6 +149,7 @@ impl Lane {
             Frame::Welcome { version: VERSION, .. } => {}
             other => return Err(StreamError::Protocol(format!("{other:?} where Welcome of version {VERSION} should be")).into()),
         }
+        self.handle.round_trip.store(u64::try_from(asked_at.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
         socket.set_read_timeout(None).map_err(StreamError::from)?;
         Ok((writer, reader))
     }
@@ -193,7 +198,15 @@ impl Link<'_> {
             if leave() {
                 self.over.store(true, Ordering::SeqCst);
             }
-            match board.next(&self.over, || lock(self.waiting).len() >= LANE_WINDOW || leave()) {
+            let full = || lock(self.waiting).len() >= LANE_WINDOW || leave();
+            let next = match board.try_next(&self.over, full) {
+                Some(next) => next,
+                None => {
+                    writer.frame(&Frame::Pause)?;
+                    board.next(&self.over, full)
+                }
+            };
+            match next {
                 Next::Send(work) => self.send(writer, work)?,
                 Next::Finish => return self.finish(writer).inspect_err(|_| board.unfinished()),
                 Next::Leave if lock(&self.broken).is_some() => return Err(StreamError::Ended),

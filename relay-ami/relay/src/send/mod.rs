@@ -4,6 +4,7 @@ mod board;
 mod chunk;
 mod failures;
 mod feeder;
+mod growth;
 mod lane;
 mod ledger;
 mod paths;
@@ -100,6 +101,7 @@ struct Shared {
     limit: Option<Arc<Bucket>>,
     board: Board,
     ledger: Mutex<Ledger>,
+    witness: Arc<source::Witness>,
     counters: Counters,
     failures: Mutex<Sender<Failure>>,
     lost: Mutex<HashSet<(PathId, u64)>>,
@@ -112,16 +114,8 @@ impl Shared {
         if let Some(sent) = sent {
             lock(&self.ledger).note(sent, self.plan.chunk_size_bytes);
         }
-        self.count(work);
+        self.counters.delivered(work.bytes, work.files);
         self.board.delivered(work);
-    }
-
-    fn count(&self, work: &Work) {
-        let ends = |line: &[u8]| {
-            crate::documents::entry::Segment::parse(line).is_ok_and(|segment| segment.offset + segment.length == segment.size)
-        };
-        let files = work.manifest.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && ends(line)).count();
-        self.counters.delivered(work.bytes, files as u64);
     }
 
     fn settled_before(&self, chunk: &Chunk) {
@@ -188,6 +182,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         limit: bandwidth_limit_mbps.map(|limit| Bucket::new(limit as f64 * 1e6 / 8.0)),
         board: Board::new(&plan),
         ledger: Mutex::default(),
+        witness: Arc::default(),
         counters: Counters::default(),
         failures: Mutex::new(failures),
         lost: Mutex::default(),
@@ -208,7 +203,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         let shared = Arc::clone(&shared);
         crate::thread::spawn("feeder", move || feeder::run(&shared))?
     };
-    let mut lanes = Lanes::default();
+    let mut lanes = Lanes::new();
     let result = watch(&shared, &mut lanes, feeder);
     if !matches!(result, Ok(Outcome::Stopped)) {
         shared.board.close();
@@ -274,7 +269,7 @@ fn follow(shared: &Arc<Shared>, lanes: &mut Lanes) -> Result<(), SendError> {
         match shared.control.chunks(&undecided) {
             Ok(items) => shared.board.decide(&items).iter().for_each(|work| {
                 lock(&shared.ledger).settle(work.chunk, shared.plan.chunk_size_bytes);
-                shared.count(work);
+                shared.counters.delivered(work.bytes, work.files);
             }),
             Err(error) => tracing::warn!(%error, "failed chunks"),
         }

@@ -7,11 +7,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::Shared;
+use super::growth::{Growth, Sight, send_buffer};
 use super::lane::{Handle, Lane};
 use crate::defaults::{DRAIN_TIMEOUT, HANDSHAKE_TIMEOUT};
 use crate::documents::event::LaneProgress;
 use crate::documents::membership::{Membership, Path};
 use crate::documents::text::PathId;
+use crate::memory;
 use crate::progress::round;
 
 struct Running {
@@ -28,31 +30,49 @@ struct Running {
 #[derive(Default)]
 pub struct Lanes {
     running: Vec<Running>,
+    /// What paths need in lanes beyond what the membership says.
+    growth: HashMap<PathId, Growth>,
     /// Generations of pre-tests that have begun.
     probed: HashMap<PathId, u64>,
     /// Whether the membership names any path.
     pub any_path: bool,
+    send_buffer: u64,
+    /// A lane was left out for want of memory.
+    short_of_memory: bool,
 }
 
 impl Lanes {
+    #[must_use]
+    pub fn new() -> Self {
+        Self { send_buffer: send_buffer(), ..Self::default() }
+    }
+
     /// Makes the lanes what the membership says.
     pub fn follow(&mut self, shared: &Arc<Shared>, membership: &Membership) -> std::io::Result<()> {
         self.any_path = !membership.paths.is_empty();
+        let wanted: HashMap<PathId, u32> = membership.paths.iter().map(|path| (path.path_id.clone(), self.wanted(path))).collect();
+        let lanes_of = |path: &Path| wanted.get(&path.path_id).copied().unwrap_or(path.lanes);
         for lane in &mut self.running {
             let wanted = membership.paths.iter().find(|path| path.path_id == lane.path.path_id);
             let same =
                 |path: &Path| path.generation == lane.path.generation && path.hops == lane.path.hops && path.receiver == lane.path.receiver;
             match wanted {
-                Some(path) if same(path) && lane.number < path.lanes => {}
+                Some(path) if same(path) && lane.number < lanes_of(path) => {}
                 // Its hop was replaced, so it is probably dead: no long wait for its last words.
                 Some(path) if !same(path) => lane.leave(HANDSHAKE_TIMEOUT),
                 _ => lane.leave(DRAIN_TIMEOUT),
             }
         }
         for path in &membership.paths {
-            for number in 0..path.lanes {
+            for number in 0..lanes_of(path) {
                 let is_this = |lane: &Running| lane.until.is_none() && lane.path.path_id == path.path_id && lane.number == number;
                 if !self.running.iter().any(is_this) {
+                    if let Err(error) = memory::check_lane(self.running.len()) {
+                        if !std::mem::replace(&mut self.short_of_memory, true) {
+                            tracing::warn!(path = %path.path_id, %error, "no more lanes");
+                        }
+                        break;
+                    }
                     self.running.push(Running::start(shared, path, number)?);
                 }
             }
@@ -69,6 +89,27 @@ impl Lanes {
             crate::thread::spawn("pretests", move || super::pretest::run(&shared, &fresh))?;
         }
         Ok(())
+    }
+
+    /// Lanes for a path: at least what the membership says.
+    fn wanted(&mut self, path: &Path) -> u32 {
+        let lanes = || self.running.iter().filter(|lane| lane.until.is_none() && lane.path.path_id == path.path_id);
+        let connected = || lanes().filter(|lane| lane.handle.connected.load(Ordering::SeqCst));
+        let round_trip = connected().map(|lane| lane.handle.round_trip.load(Ordering::Relaxed)).min();
+        let sight = Sight {
+            lanes: u32::try_from(connected().count()).unwrap_or(u32::MAX),
+            moved: lanes().map(|lane| lane.handle.moved.load(Ordering::Relaxed)).sum(),
+            round_trip: Duration::from_micros(round_trip.unwrap_or(0)),
+            send_buffer: self.send_buffer,
+        };
+        let now = Instant::now();
+        let growth = self.growth.entry(path.path_id.clone()).or_insert_with(|| Growth::new(path.lanes, now));
+        let before = growth.lanes();
+        let wanted = growth.look(now, sight).max(path.lanes);
+        if wanted > before {
+            tracing::info!(path = %path.path_id, lanes = wanted, round_trip = ?sight.round_trip, "more lanes");
+        }
+        wanted
     }
 
     /// Cuts off lanes whose time to leave is over, forgets those that have ended.
@@ -90,7 +131,7 @@ impl Lanes {
         shared.board.wake();
         while !self.running.is_empty() && Instant::now() < deadline + Duration::from_secs(1) {
             self.reap();
-            std::thread::sleep(Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 

@@ -1,17 +1,20 @@
 //! Reading the source: exactly the files of the listing, or a reason why not.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
+use std::sync::Mutex;
 
 use rustix::fs::{Mode, OFlags};
 
 use crate::documents::entry::{Kind, Segment};
 use crate::documents::event::FailureReason;
 use crate::documents::percent;
+use crate::thread::lock;
 use crate::wire::frame::SegmentHeader;
 
 /// Why a segment cannot be sent.
@@ -49,19 +52,38 @@ pub fn header(segment: &Segment) -> Result<SegmentHeader, SourceFailure> {
     })
 }
 
+/// Change times (`ctime`, which no program can set) of the files that are read in parts, from each one's first part on:
+/// parts that are read before and after a change whose author put the modification time back do not make up one file.
+#[derive(Default)]
+pub struct Witness(Mutex<HashMap<u64, i128>>);
+
+impl Witness {
+    /// The change time that a file had when it was first read.
+    fn first(&self, segment: &Segment, now: i128) -> i128 {
+        if segment.is_part() { *lock(&self.0).entry(segment.entry).or_insert(now) } else { now }
+    }
+}
+
 /// A file that is still the one of the listing.
 pub struct Source<'a> {
     segment: &'a Segment,
     file: File,
+    ctime_ns: i128,
+}
+
+fn nanoseconds(seconds: i64, nanoseconds: i64) -> i128 {
+    i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds)
 }
 
 impl<'a> Source<'a> {
-    pub fn open(segment: &'a Segment) -> Result<Self, SourceFailure> {
+    pub fn open(segment: &'a Segment, witness: &Witness) -> Result<Self, SourceFailure> {
         let path = percent::decode(&segment.source).map_err(|why| changed(segment, why))?;
         // Not through a link that took the file's place, and without waiting for a pipe's other end.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::open(OsStr::from_bytes(&path), flags, Mode::empty()).map_err(|error| unreadable(segment, &error.into()))?;
-        let source = Self { segment, file: file.into() };
+        let file = File::from(file);
+        let now = file.metadata().map_err(|error| unreadable(segment, &error))?;
+        let source = Self { segment, file, ctime_ns: witness.first(segment, nanoseconds(now.ctime(), now.ctime_nsec())) };
         source.check()?;
         Ok(source)
     }
@@ -69,8 +91,11 @@ impl<'a> Source<'a> {
     /// Whether the file is what the listing says; asked before the first and after the last byte.
     pub fn check(&self) -> Result<(), SourceFailure> {
         let now = self.file.metadata().map_err(|error| unreadable(self.segment, &error))?;
-        let mtime_ns = now.mtime().saturating_mul(1_000_000_000).saturating_add(now.mtime_nsec());
         let listed = self.segment;
+        if !now.is_file() {
+            return Err(changed(listed, "is no file any more"));
+        }
+        let mtime_ns = now.mtime().saturating_mul(1_000_000_000).saturating_add(now.mtime_nsec());
         for (what, is, was) in [
             ("size", i128::from(now.size()), i128::from(listed.size)),
             ("modification time", i128::from(mtime_ns), i128::from(listed.mtime_ns)),
@@ -80,7 +105,13 @@ impl<'a> Source<'a> {
                 return Err(changed(listed, format!("{what} was {was} when it was listed and is {is} now")));
             }
         }
-        if now.is_file() { Ok(()) } else { Err(changed(listed, "is no file any more")) }
+        // Owner, mode and links change it too: none of them should while a file is moved.
+        let ctime_ns = nanoseconds(now.ctime(), now.ctime_nsec());
+        if ctime_ns == self.ctime_ns {
+            Ok(())
+        } else {
+            Err(changed(listed, format!("changed at {ctime_ns}, while it was read; its change time was {}", self.ctime_ns)))
+        }
     }
 
     /// Reads at an offset of the file; never less than one byte.

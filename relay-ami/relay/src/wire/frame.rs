@@ -1,7 +1,7 @@
 //! Frames inside TLS: `type:1 length:4 payload`.
 //!
 //! Sender: `Hello`, then per chunk `Chunk`, for each segment `Segment` and its bytes as `Data`, then `Digest` or `Abort`;
-//! `Drain` before it leaves, or `Finish` on one lane. Receiver: `Welcome`, then `Ack` and `Nack` as chunks end, `Finished`.
+//! `Pause` when it has nothing more to send for now, `Drain` before it leaves, or `Finish` on one lane. Receiver: `Welcome`, then `Ack` and `Nack` as chunks end, `Finished`.
 
 use super::{Fields, WireError, put16};
 use crate::digest::Digest;
@@ -9,7 +9,7 @@ use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
 
 /// Version of the frames; both ends must have the same.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// `type` and `length`.
 pub const HEADER_BYTES: usize = 5;
 
@@ -40,6 +40,8 @@ pub enum Frame {
         message: String,
     },
     Drain,
+    /// Nothing follows before something changes: what has come may be synced and acknowledged at once.
+    Pause,
     /// `compare`: the sender knows the digests of all files, so the receiver's must be the same.
     Finish {
         complete: bool,
@@ -93,6 +95,7 @@ impl Frame {
             Self::Abort { .. } => 0x06,
             Self::Drain => 0x07,
             Self::Finish { .. } => 0x08,
+            Self::Pause => 0x09,
             Self::Welcome { .. } => 0x81,
             Self::Ack { .. } => 0x82,
             Self::Nack { .. } => 0x83,
@@ -130,7 +133,7 @@ impl Frame {
                 put16(out, &segment.path);
                 put16(out, &segment.target);
             }
-            Self::Data(_) | Self::Drain => {}
+            Self::Data(_) | Self::Drain | Self::Pause => {}
             Self::Digest(digest) => out.extend_from_slice(digest),
             Self::Abort { reason, message } => {
                 out.push(reason_byte(*reason));
@@ -195,6 +198,7 @@ impl Frame {
             0x08 => {
                 Self::Finish { complete: flag(fields.u8()?)?, compare: flag(fields.u8()?)?, files: fields.u64()?, tree: fields.array()? }
             }
+            0x09 => Self::Pause,
             0x81 => Self::Welcome { version: fields.u16()?, epoch: fields.u64()? },
             0x82 => Self::Ack { chunk: fields.u64()?, attempt: fields.u32()? },
             0x83 => Self::Nack { chunk: fields.u64()?, attempt: fields.u32()?, reason: reason(fields.u8()?)?, message: fields.text16()? },

@@ -27,6 +27,7 @@ fn frames() -> Vec<(Frame, &'static str)> {
         (Frame::Digest([0xab; 32]), "0500000020 abababababababababababababababababababababababababababababababab"),
         (Frame::Abort { reason: FailureReason::SourceChanged, message: "no".into() }, "0600000005 03 00026e6f"),
         (Frame::Drain, "0700000000"),
+        (Frame::Pause, "0900000000"),
         (
             Frame::Finish { complete: true, compare: false, files: 7, tree: [1; 32] },
             "080000002a 01 00 0000000000000007 0101010101010101010101010101010101010101010101010101010101010101",
@@ -66,7 +67,7 @@ fn cut_and_padded_frames_are_refused() {
         }
         assert!(Frame::decode(bytes[0], &[payload, b"x"].concat()).is_err(), "{frame:?} padded");
     }
-    for unknown in [0x00, 0x09, 0x80, 0x85, 0xff] {
+    for unknown in [0x00, 0x0a, 0x80, 0x85, 0xff] {
         assert!(Frame::decode(unknown, &[]).is_err());
     }
 }

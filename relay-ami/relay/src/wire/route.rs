@@ -3,12 +3,15 @@
 //! The relay sends a challenge of 32 bytes. The client answers with a 16-bit length, the header and its signature:
 //!
 //! ```text
-//! "CPTR" version:1 action:1 transfer:len16+text family:1 [ipv4:4 port:2] milliseconds:4 | signature:64
+//! "CPTR" version:1 action:1 transfer:len16+text relay:6 next:0|1+6 milliseconds:4 | signature:64      (address: ipv4:4 port:2)
 //! ```
 //!
-//! The signature (Ed25519, the sender's route key) covers a domain string, the challenge and the header. The relay
-//! answers with one status byte: `OK`, or why not. After `OK` of `forward` the next hop's bytes follow.
+//! `relay` is what was dialled to reach the relay that shall serve the header: a challenge that somebody passes on from
+//! another relay gets no answer that is of use there. The signature (Ed25519, the sender's route key) covers a domain
+//! string, the challenge and the header. The relay answers with one status byte: `OK`, or why not. After `OK` of
+//! `forward` the next hop's bytes follow.
 
+use std::io::{self, Read};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, UnparsedPublicKey};
@@ -22,12 +25,12 @@ pub const STATUS_OK: u8 = 0;
 pub const STATUS_UNREACHABLE: u8 = 1;
 /// A probe's result: bytes, then nanoseconds, 8 bytes each.
 pub const RESULT_BYTES: usize = 16;
-/// Longest header: fixed fields, a transfer id of 80, an address, a signature.
-pub const MAX_HEADER_BYTES: usize = 4 + 1 + 1 + 2 + 80 + 1 + 6 + 4 + SIGNATURE_BYTES;
+/// Longest header: fixed fields, a transfer id of 80, two addresses, a signature.
+pub const MAX_HEADER_BYTES: usize = 4 + 1 + 1 + 2 + 80 + 6 + 1 + 6 + 4 + SIGNATURE_BYTES;
 
 const MAGIC: &[u8; 4] = b"CPTR";
-const VERSION: u8 = 1;
-const DOMAIN: &[u8] = b"cpt route header 1\0";
+const VERSION: u8 = 2;
+const DOMAIN: &[u8] = b"cpt route header 2\0";
 const SIGNATURE_BYTES: usize = 64;
 
 /// What a relay shall do with a stream.
@@ -44,11 +47,27 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteHeader {
     pub transfer: String,
+    /// The relay that it is for, as it was dialled.
+    pub relay: SocketAddrV4,
     pub action: Action,
 }
 
+/// What follows a challenge: a length, then so many bytes of header and signature, which it returns.
+pub fn read_signed(from: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut length = [0; 2];
+    from.read_exact(&mut length)?;
+    let length = usize::from(u16::from_be_bytes(length));
+    if length > MAX_HEADER_BYTES {
+        let why = format!("a route header of {length} bytes; at most {MAX_HEADER_BYTES} are possible");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    let mut signed = vec![0; length];
+    from.read_exact(&mut signed)?;
+    Ok(signed)
+}
+
 impl RouteHeader {
-    fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let (action, next, milliseconds) = match self.action {
             Action::Forward(next) => (1, Some(next), 0),
             Action::Sink { milliseconds } => (2, None, milliseconds),
@@ -57,13 +76,10 @@ impl RouteHeader {
         let mut out = MAGIC.to_vec();
         out.extend_from_slice(&[VERSION, action]);
         put16(&mut out, self.transfer.as_bytes());
-        match next {
-            Some(address) => {
-                out.push(4);
-                out.extend_from_slice(&address.ip().octets());
-                out.extend_from_slice(&address.port().to_be_bytes());
-            }
-            None => out.push(0),
+        put_address(&mut out, self.relay);
+        out.push(u8::from(next.is_some()));
+        if let Some(next) = next {
+            put_address(&mut out, next);
         }
         out.extend_from_slice(&u32::to_be_bytes(milliseconds));
         out
@@ -93,7 +109,8 @@ impl RouteHeader {
         Self::decode(header)
     }
 
-    fn decode(header: &[u8]) -> Result<Self, WireError> {
+    /// For headers whose signature is right.
+    pub(crate) fn decode(header: &[u8]) -> Result<Self, WireError> {
         let mut fields = Fields::new("route header", header);
         if &fields.array::<4>()? != MAGIC {
             return Err(WireError::Unknown { what: "magic of the route header", value: 0 });
@@ -104,21 +121,31 @@ impl RouteHeader {
         }
         let action = fields.u8()?;
         let transfer = fields.text16()?;
+        let relay = address(&mut fields)?;
         let next = match fields.u8()? {
             0 => None,
-            4 => Some(SocketAddrV4::new(Ipv4Addr::from(fields.array::<4>()?), fields.u16()?)),
-            family => return Err(WireError::Unknown { what: "address family", value: family.into() }),
+            1 => Some(address(&mut fields)?),
+            count => return Err(WireError::Unknown { what: "number of next hops", value: count.into() }),
         };
         let milliseconds = fields.u32()?;
         fields.end()?;
         let action = match (action, next) {
-            (1, Some(next)) => Action::Forward(next),
+            (1, Some(next)) if milliseconds == 0 => Action::Forward(next),
             (2, None) => Action::Sink { milliseconds },
             (3, Some(next)) => Action::Source { next, milliseconds },
-            (other, _) => return Err(WireError::Unknown { what: "action (with its address)", value: other.into() }),
+            (other, _) => return Err(WireError::Unknown { what: "action (with its address and time)", value: other.into() }),
         };
-        Ok(Self { transfer, action })
+        Ok(Self { transfer, relay, action })
     }
+}
+
+fn put_address(out: &mut Vec<u8>, address: SocketAddrV4) {
+    out.extend_from_slice(&address.ip().octets());
+    out.extend_from_slice(&address.port().to_be_bytes());
+}
+
+fn address(fields: &mut Fields<'_>) -> Result<SocketAddrV4, WireError> {
+    Ok(SocketAddrV4::new(Ipv4Addr::from(fields.array::<4>()?), fields.u16()?))
 }
 
 fn signed_bytes(challenge: &Challenge, header: &[u8]) -> Vec<u8> {
@@ -138,20 +165,34 @@ mod tests {
     }
 
     fn header() -> RouteHeader {
-        RouteHeader { transfer: "t-1".to_owned(), action: Action::Forward("10.1.2.3:4600".parse().unwrap()) }
+        let relay = "10.1.0.9:4600".parse().unwrap();
+        RouteHeader { transfer: "t-1".to_owned(), relay, action: Action::Forward("10.1.2.3:4600".parse().unwrap()) }
     }
 
     #[test]
     fn golden_bytes() {
-        let text = |bytes: Vec<u8>| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
-        assert_eq!(text(header().encode()), "435054520101".to_owned() + "0003742d31" + "040a01020311f8" + "00000000");
-        let sink = RouteHeader { transfer: "t-1".to_owned(), action: Action::Sink { milliseconds: 1500 } };
-        assert_eq!(text(sink.encode()), "435054520102".to_owned() + "0003742d31" + "00" + "000005dc");
-        let source = RouteHeader { action: Action::Source { next: "10.1.2.3:4600".parse().unwrap(), milliseconds: 1500 }, ..sink };
-        assert_eq!(text(source.encode()), "435054520103".to_owned() + "0003742d31" + "040a01020311f8" + "000005dc");
+        let text = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+        let golden = |action: &str, next: &str, time: &str| ["4350545202", action, "0003742d31", "0a01000911f8", next, time].concat();
+        assert_eq!(text(&header().encode()), golden("01", "010a01020311f8", "00000000"));
+        let sink = RouteHeader { action: Action::Sink { milliseconds: 1500 }, ..header() };
+        assert_eq!(text(&sink.encode()), golden("02", "00", "000005dc"));
+        let source = RouteHeader { action: Action::Source { next: "10.1.2.3:4600".parse().unwrap(), milliseconds: 1500 }, ..header() };
+        assert_eq!(text(&source.encode()), golden("03", "010a01020311f8", "000005dc"));
+        // Ed25519 is deterministic: the whole answer to a challenge is golden.
         let signed = header().sign(&[1; 32], &key().0);
-        assert_eq!(text(signed[..2].to_vec()), "0056");
-        assert_eq!(signed.len(), 2 + 0x56);
+        assert_eq!(text(&signed[..2]), "005c");
+        assert_eq!(text(&signed[2..signed.len() - SIGNATURE_BYTES]), text(&header().encode()));
+        let signature = "38776f047da7920659fb3991d688d5814c38b5e4fcf8cd938ec0c9f159e033ce\
+                         be072f9f634659d760347d9ceaafe6c41bed2e28073815ddaaf2ceaa6a8eda04";
+        assert_eq!(text(&signed[signed.len() - SIGNATURE_BYTES..]), signature);
+    }
+
+    #[test]
+    fn a_forward_that_names_a_time_is_refused() {
+        // Found by fuzzing: the time was ignored, so that one header had many forms.
+        let mut header = header().encode();
+        *header.last_mut().unwrap() = 1;
+        assert!(matches!(RouteHeader::decode(&header), Err(WireError::Unknown { .. })));
     }
 
     #[test]

@@ -148,3 +148,23 @@ fn a_wrong_call_names_what_is_wrong() {
     let late = run(here, &["await-ready", "no such", "--seconds", "0"]);
     assert_eq!(late.status.code(), Some(1));
 }
+
+#[test]
+fn an_end_that_cannot_have_its_memory_fails_at_once_and_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    std::fs::write(here.join("file"), "content").unwrap();
+    assert!(run(here, &["plan", "--control-dir", "control", "file"]).status.success());
+    let program = std::env::var("CARGO_BIN_EXE_cpt-relay").unwrap();
+    let ends: [&[&str]; 2] = [&["send", "--direct"], &["receive", "--listen", "127.0.0.1:0", "never"]];
+    for end in ends {
+        // The program's path may hold spaces.
+        let limited = ["-c", "ulimit -v 150000; exec \"$0\" \"$@\"", &program];
+        let arguments = limited.iter().chain(end).chain(&["--control-dir", "control"]);
+        let output = Command::new("sh").args(arguments).current_dir(here).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.contains("NotEnoughMemory") && text.contains("64 lanes") && text.contains("address space"), "{text}");
+    }
+    assert!(!here.join("never").exists());
+}

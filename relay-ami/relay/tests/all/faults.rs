@@ -5,11 +5,13 @@ use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStr
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use cpt_relay::deadline::Deadline;
 use cpt_relay::documents::chunk::{Chunk, ChunkState};
 use cpt_relay::net::Outlet;
 use cpt_relay::rate::RateRules;
 use cpt_relay::secure::handshake;
 use cpt_relay::secure::keys::Identity;
+use cpt_relay::secure::record::PLAIN_BYTES;
 use cpt_relay::{receive, send};
 
 use crate::harness::{Transfer, noise, path, wait_for};
@@ -142,10 +144,11 @@ fn a_stranger_gets_no_stream_from_the_receiver() {
     let receiver = transfer.receive();
     let socket = TcpStream::connect(receiver.address).unwrap();
     let stranger = Identity::generate().unwrap();
-    let stream = handshake::connect(Outlet::new(socket, &RateRules::default(), None), &stranger, Arc::new(|_| true));
+    let outlet = Outlet::new(socket, &RateRules::default(), None);
+    let stream = handshake::connect(outlet, &stranger, Arc::new(|_| true), Deadline::after(Duration::from_secs(10)));
     // The client is done before the server has judged its key; the refusal comes with the first read.
     if let Ok((_sealer, mut opener)) = stream {
-        assert!(!opener.read(&mut Vec::new()).unwrap_or(false), "a stranger was served");
+        assert_eq!(opener.read(&mut vec![0; PLAIN_BYTES]).unwrap_or(0), 0, "a stranger was served");
     }
     receiver.stop.request();
     assert_eq!(receiver.join(), receive::Outcome::Stopped);

@@ -12,9 +12,11 @@ use std::time::{Duration, Instant};
 use cpt_relay::control::directory::Directory;
 use cpt_relay::control::{Control, KeyRecord, Side};
 use cpt_relay::documents::chunk::Chunk;
+use cpt_relay::documents::command::Verify;
 use cpt_relay::documents::membership::{self, Hop, Membership, Probe};
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::documents::text::{Address, PathId, SchemaVersion1, TransferId};
+use cpt_relay::door::Limits;
 use cpt_relay::rate::RateRules;
 use cpt_relay::route::Router;
 use cpt_relay::secure::keys::{Identity, generate_route_key, route_public};
@@ -23,7 +25,7 @@ use cpt_relay::{net, peer, plan, receive, relay, scan, send};
 use serde_json::Value;
 
 /// Longest wait for anything: a hang shall fail, a slow machine shall not.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Transfer {
     pub directory: tempfile::TempDir,
@@ -31,6 +33,7 @@ pub struct Transfer {
     pub control: Arc<Directory>,
     pub plan: TransferPlan,
     pub router_key: [u8; 32],
+    pub verify: Verify,
     router: Option<Router>,
 }
 
@@ -64,7 +67,7 @@ impl Transfer {
         let survey = scan::source(&[contents], &*control, "").unwrap();
         let plan = plan::make(&control, &id, &survey, chunk_size, 2).unwrap();
         let router = Router { transfer: id.clone(), key: generate_route_key().unwrap() };
-        Self { directory, id, control, plan, router_key: route_public(&router.key), router: Some(router) }
+        Self { directory, id, control, plan, router_key: route_public(&router.key), router: Some(router), verify: Verify::Digest }
     }
 
     pub fn source(&self) -> PathBuf {
@@ -76,6 +79,10 @@ impl Transfer {
     }
 
     pub fn receive(&self) -> Running<receive::Outcome> {
+        self.receive_within(Limits::RECEIVER)
+    }
+
+    pub fn receive_within(&self, limits: Limits) -> Running<receive::Outcome> {
         let (listeners, address) = listen();
         let (identity, stop) = (Identity::generate().unwrap(), Stop::new().unwrap());
         let key = KeyRecord { epoch: 1, tls_public_key: peer::to_text(identity.public()), route_public_key: None, address: None };
@@ -87,6 +94,8 @@ impl Transfer {
             plan: self.plan.clone(),
             prefix: String::new(),
             rules: RateRules::default(),
+            limits,
+            verify: self.verify,
         };
         let (control, stopped) = (Arc::clone(&self.control), stop.clone());
         let thread = std::thread::spawn(move || receive::run(config, control, identity, &listeners, &stopped).unwrap());
@@ -94,13 +103,14 @@ impl Transfer {
     }
 
     pub fn relay(&self) -> Running<()> {
-        self.relay_for(Duration::from_secs(600))
+        self.relay_with(Duration::from_secs(600), Limits::RELAY, Vec::new())
     }
 
-    pub fn relay_for(&self, idle: Duration) -> Running<()> {
+    pub fn relay_with(&self, idle: Duration, limits: Limits, known_as: Vec<SocketAddrV4>) -> Running<()> {
         let (listeners, address) = listen();
         let stop = Stop::new().unwrap();
-        let config = relay::Config { transfer: self.id.clone(), route_key: self.router_key, idle, rules: RateRules::default() };
+        let (transfer, rules) = (self.id.clone(), RateRules::default());
+        let config = relay::Config { transfer, route_key: self.router_key, known_as, idle, rules, limits };
         let stopped = stop.clone();
         let thread = std::thread::spawn(move || relay::run(config, &listeners, &stopped).unwrap());
         Running { stop, address, thread }

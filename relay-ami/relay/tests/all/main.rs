@@ -2,8 +2,12 @@
 
 mod by_hand;
 mod contracts;
+mod destination;
 mod faults;
 mod harness;
 mod paths;
 mod relays;
+mod sources;
+mod speaker;
+mod strangers;
 mod transfers;

@@ -4,10 +4,10 @@ use std::io::{Read, Write};
 use std::net::{SocketAddrV4, TcpStream};
 use std::time::Duration;
 
-use cpt_relay::defaults::MAX_UNAUTHENTICATED;
+use cpt_relay::door::Limits;
 use cpt_relay::route::Router;
 use cpt_relay::secure::keys::generate_route_key;
-use cpt_relay::wire::route::{Action, RouteHeader};
+use cpt_relay::wire::route::{Action, RouteHeader, STATUS_UNREACHABLE};
 
 use crate::harness::{Transfer, path};
 
@@ -31,33 +31,20 @@ fn answered(relay: SocketAddrV4, answer: impl FnOnce(&[u8; 32]) -> Vec<u8>) -> V
 fn only_headers_signed_for_this_challenge_are_served() {
     let transfer = transfer();
     let relay = transfer.relay();
-    let header = |name: &str| RouteHeader { transfer: name.to_owned(), action: Action::Sink { milliseconds: 100 } };
+    let header = |name: &str| RouteHeader { transfer: name.to_owned(), relay: relay.address, action: Action::Sink { milliseconds: 100 } };
+    let other = RouteHeader { relay: "127.0.0.1:9".parse().unwrap(), ..header("t-1") };
     let key = &transfer.router().key;
     let stranger = generate_route_key().unwrap();
     assert_eq!(answered(relay.address, |_| vec![0, 80].into_iter().chain([7; 80]).collect()), b"", "unsigned");
     assert_eq!(answered(relay.address, |challenge| header("t-1").sign(challenge, &stranger)), b"", "another sender");
     assert_eq!(answered(relay.address, |_| header("t-1").sign(&[0; 32], key)), b"", "another challenge");
     assert_eq!(answered(relay.address, |challenge| header("t-2").sign(challenge, key)), b"", "another transfer");
+    assert_eq!(answered(relay.address, |challenge| other.sign(challenge, key)), b"", "another relay");
+    let refused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string().parse().unwrap();
+    let right = RouteHeader { action: Action::Forward(refused), ..header("t-1") };
+    assert_eq!(answered(relay.address, |challenge| right.sign(challenge, key)), [STATUS_UNREACHABLE], "the right one");
     assert_eq!(answered(relay.address, |_| vec![0xff; 4096]), b"", "too long");
     relay.stop.request();
-    relay.join();
-}
-
-#[test]
-fn unauthenticated_connections_are_bounded() {
-    let transfer = transfer();
-    let relay = transfer.relay();
-    let mut held: Vec<TcpStream> = Vec::new();
-    let mut challenge = [0; 32];
-    for _ in 0..MAX_UNAUTHENTICATED {
-        let mut socket = TcpStream::connect(relay.address).unwrap();
-        socket.read_exact(&mut challenge).unwrap();
-        held.push(socket);
-    }
-    let mut one_more = TcpStream::connect(relay.address).unwrap();
-    assert!(one_more.read_exact(&mut challenge).is_err(), "one too many was served");
-    relay.stop.request();
-    drop(held);
     relay.join();
 }
 
@@ -88,5 +75,5 @@ fn a_relay_measures_the_way_to_the_next() {
 
 #[test]
 fn an_idle_relay_ends_itself() {
-    transfer().relay_for(Duration::from_millis(100)).join();
+    transfer().relay_with(Duration::from_millis(100), Limits::RELAY, Vec::new()).join();
 }

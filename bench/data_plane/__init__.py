@@ -1,0 +1,1 @@
+"""The data plane's speed against its bars and its peers."""

@@ -1,0 +1,101 @@
+"""`make bench-data-plane`: the table of the data plane's speed, ours and the peers side by side."""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from bench.data_plane import isolation
+from bench.data_plane.bench import Bench, say
+from bench.data_plane.cases import caps, idle, large_direct, large_pair, long_fat, memory, relay_cpu, small_files
+from bench.data_plane.network import NetworkError
+from bench.data_plane.peers import programs
+from bench.data_plane.process import BenchError
+from bench.results import Result, publish
+
+CASES: dict[str, Callable[[Bench], list[Result]]] = {
+    "large-direct": large_direct.run,
+    "large-pair": large_pair.run,
+    "relay-cpu": relay_cpu.run,
+    "small-files": small_files.run,
+    "caps": caps.run,
+    "long-fat": long_fat.run,
+    "memory": memory.run,
+    "idle": idle.run,
+}
+QUIET_LOAD = 0.5
+DAEMON = Path("relay-ami/dist/x86_64/cpt-relay")
+TOOLS = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "nsenter": "util-linux", "setpriv": "util-linux"}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Check, go into a world of our own, run, publish."""
+    options = parse(arguments)
+    if not isolation.inside():
+        found = problems(options.daemon)
+        for problem in found:
+            say(f"bench-data-plane: {problem}")
+        return 2 if found else isolation.enter(arguments)
+    runs = 1 if options.quick else options.runs
+    daemon, work = options.daemon.resolve(), isolation.prepare()
+    say(programs.NO_SKYPLANE)
+    if (load := os.getloadavg()[0]) > QUIET_LOAD:
+        say(f"the machine is busy (load {load:.1f}): whoever computes beside us distorts the ratios")
+    bench = Bench(daemon, work, runs, options.quick, options.lanes, options.chunk_mib)
+    results = [result for name in options.cases for result in run(name, bench)]
+    command = " ".join(["python -m bench.data_plane", *arguments]) if arguments else "make bench-data-plane"
+    if options.json:
+        print(json.dumps([asdict(result) for result in results], indent=2))
+    return publish("data-plane", results, command, programs.versions())
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(prog="python -m bench.data_plane", description=__doc__)
+    parser.add_argument("--daemon", type=Path, default=DAEMON, help="the program to measure")
+    parser.add_argument("--cases", type=chosen, default=list(CASES), help=f"of {','.join(CASES)}; all by default")
+    parser.add_argument("--runs", type=int, default=3, help="of each side; medians count")
+    parser.add_argument(
+        "--quick", action="store_true", help="small sizes, one run: tries the harness, measures nothing"
+    )
+    parser.add_argument("--lanes", type=int, help="per path; by default the planner's")
+    parser.add_argument("--chunk-mib", type=int, help="of a large file; by default the planner's")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON too")
+    return parser.parse_args(arguments)
+
+
+def chosen(text: str) -> list[str]:
+    """Names of cases."""
+    names = text.split(",")
+    if unknown := [name for name in names if name not in CASES]:
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: no such case; there are {', '.join(CASES)}")
+    return names
+
+
+def problems(daemon: Path) -> list[str]:
+    """Why it cannot run here."""
+    found = [] if os.geteuid() == 0 else ["network namespaces need root; run it with sudo"]
+    missing = {package for tool, package in TOOLS.items() if shutil.which(tool) is None}
+    found += [f"not installed: apt-get install {package}" for package in sorted(missing)]
+    return found if daemon.exists() else [*found, f"{daemon} is missing: make daemon"]
+
+
+def run(name: str, bench: Bench) -> list[Result]:
+    """A case; one that cannot be measured is a bar that is missed, and the others go on."""
+    say(f"{name}:")
+    try:
+        return CASES[name](bench)
+    except (BenchError, NetworkError, OSError, ValueError) as error:
+        say(f"  {name} failed: {error}")
+        return [Result(name, 0, "measured", 1, "higher", f"failed: {error}")]
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,1 @@
+"""The cases by name: each is a function from `Bench` to results."""

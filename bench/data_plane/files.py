@@ -1,0 +1,33 @@
+"""Trees to move, and whether they arrived."""
+
+import os
+from pathlib import Path
+
+import blake3
+
+BLOCK = 4 << 20
+FOLDER_FILES = 100
+
+
+def large(folder: Path, size: int) -> None:
+    """One file of random bytes."""
+    with (folder / "large").open("wb") as file:
+        for start in range(0, size, BLOCK):
+            file.write(os.urandom(min(BLOCK, size - start)))
+
+
+def small(folder: Path, count: int, size: int) -> None:
+    """Files of random bytes, a hundred to a folder."""
+    for number in range(count):
+        path = folder / f"folder-{number // FOLDER_FILES:04}" / f"file-{number % FOLDER_FILES:02}"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(os.urandom(size))
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """BLAKE3 of every file by its path; hidden ones too, so that a forgotten partial file shows."""
+    return {
+        str(path.relative_to(folder)): blake3.blake3(max_threads=2).update_mmap(path).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }

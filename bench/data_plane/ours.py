@@ -1,0 +1,162 @@
+"""cpt-relay by hand: plan (not timed), receiver, relays, sender."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.data_plane import files
+from bench.data_plane.bench import MIB, Bench
+from bench.data_plane.network import Node, connections
+from bench.data_plane.process import BenchError, Ended, Program, running, until
+from lambdas.core.plan import DEFAULT_LANES_PER_PATH, chunk_size
+
+PORT = 4600
+TIMEOUT = 600.0
+
+
+@dataclass(frozen=True)
+class Route:
+    """Where the data goes: from `sender` to `receiver`, straight and through these pairs of relays."""
+
+    sender: Node
+    receiver: Node
+    pairs: Sequence[tuple[Node, ...]] = ()
+    direct: bool = True
+    front: str | None = None
+    """What the sender dials as if it were the receiver (a plain forwarder)."""
+
+    @property
+    def paths(self) -> int:
+        """Ways from sender to receiver."""
+        return len(self.pairs) + int(self.direct)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A transfer that both ends agreed on."""
+
+    seconds: float
+    """From the start of `send` to the exit of both ends; with relays, from when they are ready."""
+    ended: Mapping[str, Ended]
+    """What each process used: `sender`, `receiver`, `relay-N`."""
+    lanes: int
+    """The most TCP connections that the receiver had at once."""
+
+
+@dataclass
+class Transfer:
+    """A planned transfer."""
+
+    bench: Bench
+    source: Path
+    lanes: int | None = DEFAULT_LANES_PER_PATH
+    """Per path; the planner's number in production. None: the daemon's own choice."""
+    chunk_mib: int | None = None
+    """None: what the planner would choose for so many bytes and lanes."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def plan(self, paths: int) -> Path:
+        """Plan anew into an empty control directory."""
+        control = self.bench.folder("control")
+        total = sum(path.stat().st_size for path in self.source.rglob("*") if path.is_file())
+        lanes = (self.bench.lanes or self.lanes or DEFAULT_LANES_PER_PATH) * paths
+        chunk_mib = self.bench.chunk_mib or self.chunk_mib or chunk_size(total, lanes, None) // MIB
+        options = ["--chunk-mib", str(chunk_mib), *self._lanes()]
+        argv = [str(self.bench.daemon), "plan", "--control-dir", str(control), *options, f"{self.source}/"]
+        with running(argv, self._log("plan")) as planning:
+            planning.wait(TIMEOUT)
+        return control
+
+    def move(self, route: Route, each: Callable[[Program], None] | None = None) -> Moved:
+        """Move the tree into the empty folder `arrived`; `each` sees the receiver some twenty times a second."""
+        control = self.plan(route.paths)
+        arrived = self.bench.folder("arrived")
+        lanes = 0
+
+        def watch() -> None:
+            nonlocal lanes
+            with suppress(OSError):  # the receiver may just have ended
+                for program in (receiver, *relays.values()):
+                    program.peak_bytes()
+                lanes = max(lanes, connections(receiver.pid, PORT))
+                if each:
+                    each(receiver)
+
+        with ExitStack() as stack:
+            receiver = stack.enter_context(self.receiver(control, arrived, route))
+            relays, sender, begun = self._start(stack, control, route)
+            ended = {"sender": sender.wait(TIMEOUT, watch), "receiver": receiver.wait(TIMEOUT)}
+            last = max(sender.started + ended["sender"].seconds, receiver.started + ended["receiver"].seconds)
+            for name, relay in relays.items():
+                ended[name] = relay.stop()
+        return Moved(last - begun, ended, lanes)
+
+    def _start(self, stack: ExitStack, control: Path, route: Route) -> tuple[dict[str, Program], Program, float]:
+        """Relays cannot listen before they have the key of the sender, which dials as soon as it sees the receiver's
+        record. So that is hidden until the relays are ready, as the control plane names only relays that are.
+        """
+        if not route.pairs:
+            sender = stack.enter_context(self.sender(control, route))
+            return {}, sender, sender.started
+        record = control / "records" / "key-receiver.json"
+        hidden = record.rename(control / "key-receiver.hidden")
+        relays = stack.enter_context(self.relays(control, route))
+        sender = stack.enter_context(self.sender(control, route))
+        for name in relays:
+            until((control / f"{name}.ready").exists, f"{name}'s ready file", [sender, *relays.values()])
+        hidden.rename(record)
+        return relays, sender, time.monotonic()
+
+    def check_arrived(self) -> None:
+        """Compare what arrived with the source, byte by byte. Raises BenchError."""
+        if files.digests(self.source) != files.digests(self.bench.work / "arrived"):
+            raise BenchError("what arrived is not what was sent")
+
+    @contextmanager
+    def receiver(self, control: Path, arrived: Path, route: Route) -> Iterator[Program]:
+        """A receiver that is ready; its record names `route.front` where that is set."""
+        ready = control / "receive.ready"
+        argv = ["receive", "--listen", f"{route.receiver.address}:{PORT}", "--ready", str(ready)]
+        with self._run("receive", [*argv, str(arrived)], control, route.receiver) as receiver:
+            until(ready.exists, "the receiver's ready file", [receiver])
+            if route.front:
+                record = control / "records" / "key-receiver.json"
+                record.write_text(json.dumps({**json.loads(record.read_text()), "address": route.front}))
+            yield receiver
+
+    @contextmanager
+    def relays(self, control: Path, route: Route) -> Iterator[dict[str, Program]]:
+        """All relays of a route; each waits for the sender's key."""
+        with ExitStack() as stack:
+            nodes = [node for pair in route.pairs for node in pair]
+            relays = {}
+            for number, node in enumerate(nodes):
+                name = f"relay-{number}"
+                argv = ["relay", "--listen", f"{node.address}:{PORT}", "--ready", str(control / f"{name}.ready")]
+                relays[name] = stack.enter_context(self._run(name, argv, control, node))
+            yield relays
+
+    @contextmanager
+    def sender(self, control: Path, route: Route) -> Iterator[Program]:
+        """The sender; without a path it waits for one in the membership."""
+        argv = ["send", *self._lanes(), *(["--direct"] if route.direct else [])]
+        for relays in route.pairs:
+            argv += ["--via", ",".join(f"{node.address}:{PORT}" for node in relays)]
+        with self._run("send", argv, control, route.sender) as sender:
+            yield sender
+
+    def _run(self, name: str, argv: Sequence[str], control: Path, node: Node) -> Any:
+        command, *rest = argv
+        full = [str(self.bench.daemon), command, "--control-dir", str(control), *rest]
+        return running(full, self._log(name), node, self.environment)
+
+    def _lanes(self) -> list[str]:
+        lanes = self.bench.lanes or self.lanes
+        return [] if lanes is None else ["--lanes", str(lanes)]
+
+    def _log(self, name: str) -> Path:
+        return self.bench.work / f"{name}.log"

@@ -1,0 +1,1 @@
+"""The programs we compare with, each at its best documented settings."""

@@ -1,0 +1,81 @@
+use super::*;
+use crate::documents::text::{SchemaVersion1, TransferId};
+
+/// One chunk of data, then directories in three chunks.
+fn board() -> Board {
+    let plan = TransferPlan {
+        schema_version: SchemaVersion1,
+        transfer_id: TransferId::new("t").unwrap(),
+        chunk_size_bytes: 1024,
+        chunks: 4,
+        range_size: 128,
+        last_phase_chunks: 3,
+        bytes: 0,
+        files: 0,
+        manifest_parts: Vec::new(),
+        lanes_per_path: 1,
+    };
+    Board::new(&plan)
+}
+
+fn work(chunk: u64) -> Work {
+    Work { chunk, attempt: 1, phase: u8::from(chunk > 0), bytes: 0, files: 0, manifest: Arc::from(&b""[..]) }
+}
+
+/// The item as the table holds it; `not_before` seconds from now.
+fn item(chunk: u64, state: ChunkState, attempt: u32, not_before: Option<f64>) -> Chunk {
+    let mut item: Chunk = serde_json::from_value(serde_json::json!({
+        "rangeKey": "t#0000000", "itemKey": format!("{chunk:09}"), "chunk": chunk, "state": "PENDING", "attempt": attempt,
+        "phase": u8::from(chunk > 0), "manifestKey": "m", "manifestStart": 0, "manifestEnd": 1, "bytes": 0, "files": 0,
+    }))
+    .unwrap();
+    item.state = state;
+    item.not_before = not_before.map(|seconds| unix_now() + seconds);
+    item
+}
+
+fn popped(board: &Board) -> Option<u64> {
+    let mut state = lock(&board.state);
+    state.wake_delayed();
+    let work = state.pop(board.data_chunks)?;
+    state.under_way += 1;
+    Some(work.chunk)
+}
+
+#[test]
+fn a_failed_directory_chunk_holds_up_the_shallower_ones_until_it_is_decided() {
+    let board = board();
+    for chunk in 0..4 {
+        board.feed(work(chunk));
+    }
+    assert_eq!(popped(&board), Some(0));
+    assert_eq!(popped(&board), None, "directories wait for the data");
+    board.delivered(&work(0));
+    assert_eq!(popped(&board), Some(1));
+    assert_eq!(popped(&board), None, "one at a time");
+    board.failed(work(1));
+    assert_eq!(popped(&board), None, "the deepest directories are not decided yet");
+    board.decide(&[item(1, ChunkState::Pending, 2, Some(60.0))]);
+    assert_eq!(popped(&board), None, "their next attempt has not come yet");
+    lock(&board.state).delayed[0].0 = Instant::now();
+    assert_eq!(popped(&board), Some(1));
+    board.failed(Work { attempt: 2, ..work(1) });
+    board.decide(&[item(1, ChunkState::Failed, 2, None)]);
+    assert_eq!(popped(&board), Some(2), "given up: the others still get their times");
+    board.delivered(&work(2));
+    assert_eq!(popped(&board), Some(3));
+}
+
+#[test]
+fn directories_that_failed_in_an_earlier_process_keep_their_place() {
+    let board = board();
+    board.feed(work(1));
+    board.feed_undecided(work(2));
+    board.feed(work(3));
+    board.settle_before(&item(0, ChunkState::Delivered, 1, None));
+    assert_eq!(popped(&board), Some(1));
+    board.delivered(&work(1));
+    assert_eq!(popped(&board), None);
+    board.decide(&[item(2, ChunkState::Pending, 2, None)]);
+    assert_eq!(popped(&board), Some(2));
+}

@@ -1,0 +1,154 @@
+//! A source that changes under way: its chunks fail with that reason, and no mixed file appears.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::os::unix::fs::{FileExt as _, PermissionsExt, symlink};
+use std::path::Path;
+
+use cpt_relay::documents::chunk::ChunkState;
+use cpt_relay::{receive, send};
+
+use crate::harness::{Transfer, noise, path, wait_for};
+
+const CHUNK: u64 = 64 << 10;
+const PARTS: u64 = 12;
+
+/// Sends a file slowly, changes it once its first part has arrived, and gives back what was said about the others.
+fn changed_under_way(change: impl FnOnce(&Path)) -> String {
+    let content = noise(8, (PARTS * CHUNK) as usize);
+    let mut transfer = Transfer::plan(CHUNK, Some(2), |root| {
+        fs::write(root.join("large"), &content).unwrap();
+        fs::write(root.join("other"), b"untouched").unwrap();
+    });
+    let receiver = transfer.receive();
+    transfer.members(vec![path("direct", &[], receiver.address)]);
+    let sender = transfer.send(Some(4));
+    wait_for("first part", || transfer.chunks().iter().any(|item| item.state == ChunkState::Delivered).then_some(()));
+    change(&transfer.source().join("large"));
+    let outcome = sender.join();
+    let send::Outcome::ChunksFailed(chunks) = &outcome else { panic!("{outcome:?}") };
+    let messages: Vec<String> = transfer.events().iter().map(|event| event["message"].as_str().unwrap_or_default().to_owned()).collect();
+    let said = messages.join("\n");
+    // A mode that forbids reading is a change too; who comes after it cannot open the file, unless it is root.
+    let reasons: &[&str] = if said.contains("Permission denied") { &["source-changed", "source-unreadable"] } else { &["source-changed"] };
+    assert!(chunks.iter().all(|given_up| reasons.contains(&&*given_up.reason) && given_up.path == "large"), "{chunks:?}");
+    assert_eq!(receiver.join(), receive::Outcome::Agreed);
+    let arrived: Vec<_> = fs::read_dir(transfer.destination()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(arrived, ["other"], "neither a mixed file nor its partial one");
+    assert_eq!(fs::read(transfer.destination().join("other")).unwrap(), b"untouched");
+    said
+}
+
+fn overwrite(file: &Path) {
+    File::options().write(true).open(file).unwrap().write_all_at(b"other bytes", (PARTS - 1) * CHUNK).unwrap();
+}
+
+#[test]
+fn written_to() {
+    let said = changed_under_way(overwrite);
+    assert!(said.contains("modification time was"), "{said}");
+}
+
+#[test]
+fn written_to_and_its_modification_time_put_back() {
+    let said = changed_under_way(|file| {
+        let before = fs::metadata(file).unwrap().modified().unwrap();
+        overwrite(file);
+        File::options().write(true).open(file).unwrap().set_modified(before).unwrap();
+    });
+    assert!(said.contains("while it was read; its change time was"), "{said}");
+}
+
+#[test]
+fn appended_to() {
+    let said = changed_under_way(|file| File::options().append(true).open(file).unwrap().write_all(b"more").unwrap());
+    assert!(said.contains("size was"), "{said}");
+}
+
+#[test]
+fn truncated() {
+    let said = changed_under_way(|file| File::options().write(true).open(file).unwrap().set_len(CHUNK).unwrap());
+    assert!(said.contains("size was") || said.contains("ends at"), "{said}");
+}
+
+#[test]
+fn replaced_by_a_file_of_the_same_size_and_time() {
+    let said = changed_under_way(|file| {
+        let (other, before) = (file.with_extension("new"), fs::metadata(file).unwrap().modified().unwrap());
+        fs::write(&other, noise(9, (PARTS * CHUNK) as usize)).unwrap();
+        File::options().write(true).open(&other).unwrap().set_modified(before).unwrap();
+        fs::rename(other, file).unwrap();
+    });
+    assert!(said.contains("inode was"), "{said}");
+}
+
+#[test]
+fn replaced_by_a_link_to_itself() {
+    let said = changed_under_way(|file| {
+        let other = file.with_extension("moved");
+        fs::rename(file, &other).unwrap();
+        symlink(other, file).unwrap();
+    });
+    assert!(said.contains("symbolic link"), "{said}");
+}
+
+#[test]
+fn replaced_by_a_pipe() {
+    let said = changed_under_way(|file| {
+        fs::remove_file(file).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, file, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    });
+    assert!(said.contains("is no file any more"), "{said}");
+}
+
+#[test]
+fn replaced_by_a_directory() {
+    let said = changed_under_way(|file| {
+        fs::remove_file(file).unwrap();
+        fs::create_dir(file).unwrap();
+    });
+    assert!(said.contains("is no file any more"), "{said}");
+}
+
+#[test]
+fn made_unreadable() {
+    let said = changed_under_way(|file| fs::set_permissions(file, PermissionsExt::from_mode(0o000)).unwrap());
+    assert!(said.contains("while it was read; its change time was") || said.contains("Permission denied"), "{said}");
+}
+
+#[test]
+fn removed() {
+    let said = changed_under_way(|file| fs::remove_file(file).unwrap());
+    assert!(said.contains("No such file"), "{said}");
+}
+
+#[test]
+fn a_link_that_points_elsewhere_now() {
+    let mut transfer = Transfer::plan(CHUNK, Some(1), |root| symlink("here", root.join("link")).unwrap());
+    fs::remove_file(transfer.source().join("link")).unwrap();
+    symlink("there", transfer.source().join("link")).unwrap();
+    let receiver = transfer.receive();
+    transfer.members(vec![path("direct", &[], receiver.address)]);
+    let outcome = transfer.send(None).join();
+    assert!(matches!(&outcome, send::Outcome::ChunksFailed(chunks) if chunks[0].reason == "source-changed"), "{outcome:?}");
+    receiver.join();
+    assert!(fs::read_dir(transfer.destination()).unwrap().next().is_none());
+}
+
+/// A file whose content changed before its first byte was read, behind an unchanged size, time and inode, arrives as it
+/// then is: one state of the file, not two.
+#[test]
+fn changed_before_it_was_read_and_time_put_back_it_arrives_whole_as_it_is() {
+    let mut transfer = Transfer::plan(CHUNK, Some(1), |root| fs::write(root.join("large"), noise(8, 4 * CHUNK as usize)).unwrap());
+    let file = transfer.source().join("large");
+    let before = fs::metadata(&file).unwrap().modified().unwrap();
+    let opened = File::options().write(true).open(&file).unwrap();
+    opened.write_all_at(b"other bytes", 3 * CHUNK).unwrap();
+    opened.set_modified(before).unwrap();
+    let receiver = transfer.receive();
+    transfer.members(vec![path("direct", &[], receiver.address)]);
+    let outcome = transfer.send(None).join();
+    assert!(matches!(outcome, send::Outcome::Delivered(_)), "{outcome:?}");
+    receiver.join();
+    transfer.assert_same_trees();
+}

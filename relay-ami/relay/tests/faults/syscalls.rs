@@ -1,0 +1,169 @@
+//! The program itself, whose system calls fail: by `strace`, which tampers with them, and on a disk that is really full.
+
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use crate::harness::{noise, wait_for};
+use crate::tally::{Count, Run};
+
+/// Errors of the receiver's calls on its tree; `when` in the form of strace, which counts by thread: the sync at the
+/// end, which a thread of its own asks for, must pass once.
+const ERRORS: [(&str, &str, &str, &str); 8] = [
+    ("syncfs", "EIO", "2+3", "Input/output error"),
+    ("syncfs", "ENOSPC", "3+4", "No space left"),
+    ("renameat", "EIO", "2+13", "Input/output error"),
+    ("renameat", "ENOSPC", "1+11", "No space left"),
+    ("fallocate", "ENOSPC", "1+2", "No space left"),
+    ("fchmod", "EIO", "3+29", "Input/output error"),
+    ("mkdirat", "ENOSPC", "2+3", "No space left"),
+    ("symlinkat", "EIO", "1+2", "Input/output error"),
+];
+
+pub fn run(run: &Run<'_>) {
+    if works(Command::new("strace").args(["-f", "-o", "/dev/null", "-e", "trace=none", "true"])) {
+        for some in ERRORS.chunks(4) {
+            std::thread::scope(|scope| some.iter().for_each(|error| drop(scope.spawn(move || one(run, error)))));
+        }
+    } else {
+        println!("faults: skipped: strace is not installed or may not trace; the errors of {} calls were not tried", ERRORS.len());
+    }
+    if works(Command::new("unshare").args(["--mount", "--map-root-user", "mount", "-t", "tmpfs", "none", "/mnt"])) {
+        let sizes: Vec<u32> = (0..6).map(|step| 600 + 700 * step).collect();
+        std::thread::scope(|scope| sizes.iter().for_each(|kib| drop(scope.spawn(move || full(run, *kib)))));
+    } else {
+        println!("faults: skipped: no file system may be mounted here; a full disk was not tried");
+    }
+}
+
+fn works(command: &mut Command) -> bool {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+/// A transfer by hand in a folder of its own.
+struct Hand {
+    folder: tempfile::TempDir,
+}
+
+impl Hand {
+    fn plan() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("source");
+        for directory in 0..6u64 {
+            let place = source.join(format!("d{directory}/below"));
+            std::fs::create_dir_all(&place).unwrap();
+            for file in 0..4 {
+                std::fs::write(place.join(format!("small-{file}")), noise(directory + file, 100_000)).unwrap();
+            }
+            std::fs::write(place.join("large"), noise(directory, (1 << 20) + 12_345)).unwrap();
+            std::os::unix::fs::symlink("large", place.join("link")).unwrap();
+        }
+        let hand = Self { folder };
+        assert!(
+            hand.program("plan").args(["--chunk-mib", "1", "--lanes", "2", "source/"]).stdout(Stdio::null()).status().unwrap().success()
+        );
+        hand
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Behind `wrapper`, the program with its first arguments.
+    fn wrapped(&self, wrapper: &[&str], role: &str) -> Command {
+        // At run time: sh, which `rustc-static` runs in, drops variables with a '-' in their names.
+        let program = std::env::var_os("CARGO_BIN_EXE_cpt-relay").expect("cargo sets it");
+        let mut command = match wrapper {
+            [] => Command::new(program),
+            [first, rest @ ..] => {
+                let mut command = Command::new(first);
+                command.args(rest).arg(program);
+                command
+            }
+        };
+        command.current_dir(self.folder.path()).args([role, "--control-dir", "control"]).env_remove("CPT_RATE_LIMITS").stdin(Stdio::null());
+        command
+    }
+
+    fn program(&self, role: &str) -> Command {
+        self.wrapped(&[], role)
+    }
+
+    fn receive(&self, wrapper: &[&str]) -> Child {
+        let log = std::fs::File::create(self.path("receiver.log")).unwrap();
+        let arguments = ["--listen", "127.0.0.1:0", "--ready", "ready", "destination"];
+        self.wrapped(wrapper, "receive").args(arguments).stderr(log).spawn().unwrap()
+    }
+
+    fn send(&self, attempts: &str) -> (ExitStatus, String) {
+        wait_for("receiver", || self.path("ready").exists().then_some(()));
+        let sent = self.program("send").args(["--direct", "--attempts", attempts]).output().unwrap();
+        (sent.status, String::from_utf8(sent.stderr).unwrap())
+    }
+
+    fn text(&self, name: &str) -> String {
+        String::from_utf8_lossy(&std::fs::read(self.path(name)).unwrap()).into_owned()
+    }
+}
+
+fn ended(mut child: Child) -> ExitStatus {
+    wait_for("end of the receiver", || child.try_wait().unwrap())
+}
+
+/// Relative paths of all that lies below.
+fn names(root: &Path) -> Vec<String> {
+    let (mut found, mut stack) = (Vec::new(), vec![root.to_path_buf()]);
+    while let Some(directory) = stack.pop() {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.symlink_metadata().unwrap().is_dir() {
+                stack.push(path.clone());
+            }
+            found.push(path.strip_prefix(root).unwrap().display().to_string());
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+fn same(one: &Path, other: &Path) -> bool {
+    match (std::fs::read_link(one), std::fs::read_link(other)) {
+        (Ok(one), Ok(other)) => one == other,
+        (Err(_), Err(_)) => one.is_dir() && other.is_dir() || std::fs::read(one).unwrap() == std::fs::read(other).unwrap(),
+        _ => false,
+    }
+}
+
+fn one(run: &Run<'_>, (call, error, when, words): &(&str, &str, &str, &str)) {
+    let hand = Hand::plan();
+    let (trace, inject) = (format!("trace={call}"), format!("inject={call}:error={error}:when={when}"));
+    let receiver = hand.receive(&["strace", "-f", "-o", "calls", "-e", &trace, "-e", &inject]);
+    let (status, errors) = hand.send("30");
+    assert!(status.success(), "{call}: {errors}");
+    assert!(ended(receiver).success(), "{call}: {}", hand.text("receiver.log"));
+    assert_eq!(names(&hand.path("source")), names(&hand.path("destination")), "{call}");
+    assert!(names(&hand.path("source")).iter().all(|name| same(&hand.path("source").join(name), &hand.path("destination").join(name))));
+    let injected = hand.text("calls").matches("(INJECTED)").count();
+    let refused = hand.text("receiver.log").lines().filter(|line| line.contains("chunk refused") && line.contains(words)).count();
+    // A sync that fails refuses all that it was for; any other call is one chunk's.
+    let detected = refused.min(injected);
+    let kind = format!("program: {call} fails with {error}");
+    run.tally.add(&kind, Count { planned: injected.max(1), injected, detected, repaired: injected, reported: 0 });
+}
+
+/// The destination is a file system of so many KiB, which lives as long as its receiver; what it held is copied at the end.
+fn full(run: &Run<'_>, kib: u32) {
+    let hand = Hand::plan();
+    std::fs::create_dir(hand.path("destination")).unwrap();
+    let script = format!("mount -t tmpfs -o size={kib}k none destination && \"$@\"; code=$?; cp -a destination arrived; exit $code");
+    let receiver = hand.receive(&["unshare", "--mount", "--map-root-user", "sh", "-c", &script, "sh"]);
+    let (status, errors) = hand.send("2");
+    assert_eq!(status.code(), Some(1), "{kib} KiB: {errors}");
+    assert!(errors.contains("ChunksFailed") && errors.contains("destination-error"), "{kib} KiB: {errors}");
+    assert!(ended(receiver).success(), "{}", hand.text("receiver.log"));
+    let arrived = names(&hand.path("arrived"));
+    assert!(arrived.iter().all(|name| same(&hand.path("source").join(name), &hand.path("arrived").join(name))), "{kib} KiB: {arrived:?}");
+    let refused = hand.text("receiver.log").lines().any(|line| line.contains("chunk refused") && line.contains("No space left"));
+    let missing = usize::from(arrived.len() < names(&hand.path("source")).len());
+    run.tally
+        .add("program: disk full", Count { planned: 1, injected: missing, detected: usize::from(refused), repaired: 0, reported: missing });
+}
