@@ -23,7 +23,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo test lint test-python test-infra test-daemon faults fuzz daemon daemon-arm64 synth bench bench-control bench-data-plane aws-smoke clean down
+.PHONY: help setup demo test lint test-python test-infra test-daemon faults fuzz daemon daemon-arm64 synth bench bench-control bench-speed bench-data-plane aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -106,10 +106,13 @@ fuzz: | .tools/stamp  ## Fuzz every parser of the daemon, each for FUZZ_SECONDS 
 test-python: synth
 	@$(RUN) pytest $(ARGS)
 
-bench: bench-control bench-data-plane  ## All benchmarks; each writes bench/out/NAME.json
+bench: bench-control bench-speed bench-data-plane  ## All benchmarks; each writes bench/out/NAME.json
 
 bench-control: synth  ## From start-execution to the first byte
 	@$(RUN) python -m bench.control
+
+bench-speed: synth  ## A capped transfer against the zero-wait model and the direct path
+	@$(RUN) python -m bench.speed
 
 bench-data-plane: $(DAEMON) | .venv/stamp  ## The data plane against its bars and its peers (needs root)
 	@$(RUN) python -m bench.data_plane $(ARGS)

@@ -168,23 +168,3 @@ class Account:
             Filters=[{"Name": "tag:cpt:transfer", "Values": [transfer_id]}]
         )
         return [instance for reservation in answer["Reservations"] for instance in reservation["Instances"]]
-
-
-def zero_wait_seconds(size_bytes: float, cap: float, inside: float, joined: list[float]) -> float:
-    """When the integral of min(inside, cap · (1 + pairs joined by t)) reaches the size: cpt-model's rate(t), MB/s."""
-    left, now = size_bytes / 1e6, 0.0
-    for count, join in enumerate(sorted(joined)):
-        rate = min(inside, cap * (1 + count))
-        if left <= rate * (join - now):
-            return now + left / rate
-        left, now = left - rate * max(join - now, 0.0), max(now, join)
-    return now + left / min(inside, cap * (1 + len(joined)))
-
-
-def joins_of(report: dict[str, Any], first_byte_at: float) -> list[float]:
-    """Seconds from the first byte until each pair was in the membership."""
-    ends: dict[int, float] = {}
-    for node in report["nodes"]:
-        if "joinedAt" in node:
-            ends[node["slot"]] = max(ends.get(node["slot"], 0.0), node["joinedAt"] - first_byte_at)
-    return list(ends.values())
