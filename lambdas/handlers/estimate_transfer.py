@@ -1,11 +1,10 @@
 """Estimate Transfer: what each number of pairs would take and cost, and which one to use."""
 
 from lambdas.adapters.world import World
-from lambdas.core import figures, prices
 from lambdas.core.documents import Handover
-from lambdas.core.estimate import Estimate, estimate
-from lambdas.core.figures import Profile
+from lambdas.core.estimate import Estimate
 from lambdas.core.transfer import AcceptedTransfer, Survey
+from lambdas.operations.estimation import estimate_for
 from lambdas.runtime.handler import task_state
 
 
@@ -18,46 +17,9 @@ class EstimateInput(Handover):
 
 def estimate_transfer(event: EstimateInput, world: World) -> Estimate:
     """The estimate; raises BudgetTooSmall or DeadlineUnreachable."""
-    transfer, request = event.transfer, event.transfer.request
-    relay_type = (request.relays.instance_types or list(world.env.instance_types))[0]
-    public = transfer.between_regions and world.env.inter_region_path == "internet"
-    result = estimate(
-        event.survey.source.bytes,
-        figures.combine(
-            _profile(world, transfer, transfer.source.instance_type, transfer.source.vcpus),
-            _profile(world, transfer, transfer.destination.instance_type, transfer.destination.vcpus),
-            _profile(world, transfer, relay_type, None),
-            relay_hour_usd=_relay_hour(relay_type, transfer, public),
-            egress_usd_per_gb=prices.egress_gb(transfer.between_regions),
-            limit_mbps=request.bandwidth_limit_mbps,
-        ),
-        requested=request.relays.pairs,
-        pre_test=request.pre_test,
-        objective=request.objective,
-        most_pairs=world.env.max_pairs,
-        # Both hops of a path are measured one after the other.
-        pre_test_seconds=2 * world.env.pre_test_seconds,
-        instance_type=relay_type,
-    )
-    world.transfers.note(transfer.transfer_id, estimate=result.to_document())
+    result = estimate_for(event.transfer, event.survey.source.bytes, world)
+    world.transfers.note(event.transfer.transfer_id, estimate=result.to_document())
     return result
-
-
-def _profile(world: World, transfer: AcceptedTransfer, instance_type: str, vcpus: int | None) -> Profile:
-    known = world.profiles.get(instance_type, transfer.region_pair)
-    return known or figures.published(
-        instance_type,
-        between_regions=transfer.between_regions,
-        internet=world.env.inter_region_path == "internet",
-        vcpus=vcpus,
-    )
-
-
-def _relay_hour(instance_type: str, transfer: AcceptedTransfer, public: bool) -> float:
-    """Mean of the two regions, as the dissertation prices a pair; with the public address where there is one."""
-    regions = (transfer.source.region, transfer.destination.region)
-    mean = sum(prices.instance_hour(instance_type, region) for region in regions) / len(regions)
-    return mean + (prices.PUBLIC_ADDRESS_HOUR if public else 0.0)
 
 
 handler = task_state("Estimate Transfer", EstimateInput, estimate_transfer)
