@@ -12,7 +12,7 @@ from bench.data_plane import files
 from bench.data_plane.bench import MIB, Bench
 from bench.data_plane.network import Node, connections
 from bench.data_plane.process import BenchError, Ended, Program, running, until
-from lambdas.core.plan import DEFAULT_LANES_PER_PATH, chunk_size
+from lambdas.core.plan import chunk_size, lanes_per_path
 
 PORT = 4600
 TIMEOUT = 600.0
@@ -53,8 +53,8 @@ class Transfer:
 
     bench: Bench
     source: Path
-    lanes: int | None = DEFAULT_LANES_PER_PATH
-    """Per path; the planner's number in production. None: the daemon's own choice."""
+    lanes: int | None = None
+    """Per path. None: what the planner would choose where no rate is known."""
     chunk_mib: int | None = None
     """None: what the planner would choose for so many bytes and lanes."""
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -62,10 +62,10 @@ class Transfer:
     def plan(self, paths: int) -> Path:
         """Plan anew into an empty control directory."""
         control = self.bench.folder("control")
-        total = sum(path.stat().st_size for path in self.source.rglob("*") if path.is_file())
-        lanes = (self.bench.lanes or self.lanes or DEFAULT_LANES_PER_PATH) * paths
-        chunk_mib = self.bench.chunk_mib or self.chunk_mib or chunk_size(total, lanes, None) // MIB
-        options = ["--chunk-mib", str(chunk_mib), *self._lanes()]
+        sizes = [path.stat().st_size for path in self.source.rglob("*") if path.is_file()]
+        lanes = self.bench.lanes or self.lanes or lanes_per_path(0, sum(sizes), len(sizes))
+        chunk_mib = self.bench.chunk_mib or self.chunk_mib or chunk_size(sum(sizes), lanes * paths, None) // MIB
+        options = ["--chunk-mib", str(chunk_mib), "--lanes", str(lanes)]
         argv = [str(self.bench.daemon), "plan", "--control-dir", str(control), *options, f"{self.source}/"]
         with running(argv, self._log("plan")) as planning:
             planning.wait(TIMEOUT)
@@ -143,7 +143,7 @@ class Transfer:
     @contextmanager
     def sender(self, control: Path, route: Route) -> Iterator[Program]:
         """The sender; without a path it waits for one in the membership."""
-        argv = ["send", *self._lanes(), *(["--direct"] if route.direct else [])]
+        argv = ["send", *(["--direct"] if route.direct else [])]
         for relays in route.pairs:
             argv += ["--via", ",".join(f"{node.address}:{PORT}" for node in relays)]
         with self._run("send", argv, control, route.sender) as sender:
@@ -153,10 +153,6 @@ class Transfer:
         command, *rest = argv
         full = [str(self.bench.daemon), command, "--control-dir", str(control), *rest]
         return running(full, self._log(name), node, self.environment)
-
-    def _lanes(self) -> list[str]:
-        lanes = self.bench.lanes or self.lanes
-        return [] if lanes is None else ["--lanes", str(lanes)]
 
     def _log(self, name: str) -> Path:
         return self.bench.work / f"{name}.log"

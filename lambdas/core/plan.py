@@ -6,16 +6,21 @@ Only directories are held back to the end, since they must follow all they conta
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from math import ceil
 from typing import TypedDict
 
 MIB = 1 << 20
 MAX_BUNDLE_ENTRIES = 2_000
 # Lines of 2 000 entries with paths of 4 096 bytes, escaped to three times that, would make 50 MB.
 MAX_BUNDLE_LINES_BYTES = MIB
-# At the end each lane waits half a chunk's time on average: 1/6 of the whole at the thesis' 3 chunks, 2 % at 24.
-CHUNKS_PER_LANE = 24
+# At the end each lane waits half a chunk's time on average: 1/6 of the whole at the thesis' 3 chunks, 1 % at 48,
+# and 4 % where the sender has doubled the lanes twice.
+CHUNKS_PER_LANE = 48
 SMALLEST_AUTO_MIB, LARGEST_AUTO_MIB = 1, 64
-DEFAULT_LANES_PER_PATH = 2
+# One flow between machines that share no placement group carries at most 5 Gbit/s.
+FLOW_MBPS = 625.0
+# Below this mean size a lane spends its time on opening, making and renaming files: another one uses a second core.
+SMALL_FILE_BYTES = 256 << 10
 
 
 class ListingEntry(TypedDict, total=False):
@@ -42,12 +47,22 @@ class PlannedChunk:
 
 
 def chunk_size(size_bytes: int, lanes: int, requested_mib: int | None) -> int:
-    """Bytes of a large file's parts: the request's, or the largest power of two that leaves 24 chunks per lane."""
+    """Bytes of a large file's parts: the request's, or the largest power of two that leaves 48 chunks per lane."""
     if requested_mib is not None:
         return requested_mib * MIB
     fair = size_bytes // (CHUNKS_PER_LANE * max(lanes, 1)) // MIB
     power = 1 << max(fair.bit_length() - 1, 0)
     return min(max(power, SMALLEST_AUTO_MIB), LARGEST_AUTO_MIB) * MIB
+
+
+def lanes_per_path(path_mbps: float, size_bytes: int, files: int) -> int:
+    """TCP streams that a path of `path_mbps` MB/s begins with; where the round trip is long the sender adds to them.
+
+    No more than the path can use: two streams into one file wait for each other's writes (docs/design/003).
+    """
+    flows = ceil(path_mbps / FLOW_MBPS)
+    small = size_bytes < files * SMALL_FILE_BYTES
+    return max(flows, 2 if small else 1)
 
 
 def segment_line(number: int, entry: ListingEntry, offset: int, length: int) -> bytes:

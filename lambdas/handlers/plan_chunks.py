@@ -9,7 +9,7 @@ from lambdas.core.chunk import RANGE_SIZE, Chunk, item_key, range_key
 from lambdas.core.documents import Handover
 from lambdas.core.errors import FailTransfer
 from lambdas.core.estimate import Estimate
-from lambdas.core.plan import DEFAULT_LANES_PER_PATH, ListingEntry, ManifestPart, PlacedChunk
+from lambdas.core.plan import ListingEntry, ManifestPart, PlacedChunk
 from lambdas.core.transfer import AcceptedTransfer, Membership, Survey, TransferPath, TransferPlan
 from lambdas.runtime.handler import task_state
 
@@ -27,8 +27,10 @@ class PlanInput(Handover):
 def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
     """The plan, also in S3 and in the transfer's record."""
     transfer_id, source = event.transfer.transfer_id, event.survey.source
-    lanes = DEFAULT_LANES_PER_PATH * (1 + event.estimate.chosen_pairs)
-    part_bytes = plan.chunk_size(source.bytes, lanes, event.transfer.request.chunk_size_mib)
+    figures = event.estimate.figures
+    lanes = plan.lanes_per_path(max(figures.direct, figures.pair), source.bytes, source.files)
+    paths = 1 + event.estimate.chosen_pairs
+    part_bytes = plan.chunk_size(source.bytes, lanes * paths, event.transfer.request.chunk_size_mib)
     entries = _entries(world, [part.key for part in source.parts])
     writer = _Writer(world, transfer_id)
     world.chunks.put_all(writer.chunks(plan.place(plan.plan_chunks(entries, part_bytes), MANIFEST_PART_BYTES)))
@@ -41,11 +43,11 @@ def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
         bytes=writer.bytes,
         files=source.files,
         manifest_parts=writer.parts,
-        lanes_per_path=DEFAULT_LANES_PER_PATH,
+        lanes_per_path=lanes,
     )
     world.objects.put(world.key(transfer_id, "plan.json"), result.to_json().encode())
     world.transfers.note(transfer_id, plan=result.to_document())
-    _first_membership(world, transfer_id)
+    _first_membership(world, transfer_id, lanes)
     return result
 
 
@@ -56,12 +58,12 @@ def _entries(world: World, keys: list[str]) -> Iterator[ListingEntry]:
                 yield json.loads(line)
 
 
-def _first_membership(world: World, transfer_id: str) -> None:
+def _first_membership(world: World, transfer_id: str, lanes: int) -> None:
     record = world.transfers.get(transfer_id)
     if record is None or record.paths is None:
         raise FailTransfer(f"the record of {transfer_id} has no resolved paths")
     direct = TransferPath(
-        path_id="direct", generation=0, hops=[], receiver=record.paths.receiver_address, lanes=DEFAULT_LANES_PER_PATH
+        path_id="direct", generation=0, hops=[], receiver=record.paths.receiver_address, lanes=lanes
     )
     world.agents.write_membership(transfer_id, Membership(version=1, paths=[direct]))
 

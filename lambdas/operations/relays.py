@@ -8,7 +8,6 @@ from lambdas.adapters.throttling import will_be_retried
 from lambdas.adapters.world import World
 from lambdas.core import commands, fleet
 from lambdas.core.fleet import LIVE_STATES, Node, Pair, Role
-from lambdas.core.plan import DEFAULT_LANES_PER_PATH
 from lambdas.core.transfer import PORT, ResolvedPaths
 from lambdas.operations import membership
 from lambdas.operations.launch import discard, endpoint_group, relay_group
@@ -186,7 +185,7 @@ def join_ready(world: World, record: TransferRecord, paths: ResolvedPaths) -> in
     found = [pair for pair in fleet.pairs(world.nodes.of(transfer_id), "READY", "JOINED") if _has_ready(pair)]
     if not found:
         return 0
-    lanes = current.plan.lanes_per_path if current.plan else DEFAULT_LANES_PER_PATH
+    lanes = current.plan.lanes_per_path if current.plan else 1
     membership.join(world, transfer_id, [pair.path(paths, lanes) for pair in found])
     for pair in found:
         for node in (pair.source, pair.destination):

@@ -129,10 +129,10 @@ def test_manifest_ranges_hold_exactly_the_chunks_lines(entries: list[ListingEntr
     assert set(used) == set(parts)
 
 
-def test_automatic_chunk_size_leaves_twenty_four_chunks_per_lane() -> None:
+def test_automatic_chunk_size_leaves_forty_eight_chunks_per_lane() -> None:
     assert plan.chunk_size(0, 2, None) == MIB
-    assert plan.chunk_size(600 * MIB, 2, None) == 8 * MIB
-    assert plan.chunk_size(600 * MIB, 8, None) == 2 * MIB
+    assert plan.chunk_size(600 * MIB, 1, None) == 8 * MIB
+    assert plan.chunk_size(600 * MIB, 6, None) == 2 * MIB
     assert plan.chunk_size(1 << 50, 2, None) == 64 * MIB
     assert plan.chunk_size(1, 2, 256) == 256 * MIB
 
@@ -143,3 +143,15 @@ def test_automatic_chunk_size_is_a_power_of_two_within_bounds(size: int, lanes: 
     assert found & (found - 1) == 0
     assert MIB <= found <= 64 * MIB
     assert found == MIB or size >= 3 * lanes * found
+
+
+def test_a_path_begins_with_as_many_lanes_as_flows_of_5_gbit_fill_it() -> None:
+    assert plan.lanes_per_path(625.0, 1 << 40, 1) == 1
+    assert plan.lanes_per_path(626.0, 1 << 40, 1) == 2
+    assert plan.lanes_per_path(6250.0, 1 << 40, 1) == 10
+    assert plan.lanes_per_path(0.0, 0, 0) == 1
+
+
+def test_small_files_get_a_second_lane() -> None:
+    assert plan.lanes_per_path(20.0, 10_000 * 10_240, 10_000) == 2
+    assert plan.lanes_per_path(20.0, 10_000 << 20, 10_000) == 1

@@ -49,10 +49,10 @@ def test_plan_items_and_manifest_agree() -> None:
 
 def test_first_membership_is_the_direct_path() -> None:
     cloud, event = prepared()
-    plan_chunks(event, cloud.world)
+    found = plan_chunks(event, cloud.world)
     first = cloud.agents.membership("first")
     assert first is not None
-    assert [(path.path_id, path.receiver, path.lanes) for path in first.paths] == [("direct", "54.1.0.1:4600", 2)]
+    assert [(path.path_id, path.receiver, path.lanes) for path in first.paths] == [("direct", "54.1.0.1:4600", found.lanes_per_path)]
 
 
 def test_run_twice_it_writes_the_same() -> None:
