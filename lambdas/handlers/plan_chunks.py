@@ -62,9 +62,7 @@ def _first_membership(world: World, transfer_id: str, lanes: int) -> None:
     record = world.transfers.get(transfer_id)
     if record is None or record.paths is None:
         raise FailTransfer(f"the record of {transfer_id} has no resolved paths")
-    direct = TransferPath(
-        path_id="direct", generation=0, hops=[], receiver=record.paths.receiver_address, lanes=lanes
-    )
+    direct = TransferPath(path_id="direct", generation=0, hops=[], receiver=record.paths.receiver_address, lanes=lanes)
     world.agents.write_membership(transfer_id, Membership(version=1, paths=[direct]))
 
 

@@ -52,7 +52,8 @@ def test_first_membership_is_the_direct_path() -> None:
     found = plan_chunks(event, cloud.world)
     first = cloud.agents.membership("first")
     assert first is not None
-    assert [(path.path_id, path.receiver, path.lanes) for path in first.paths] == [("direct", "54.1.0.1:4600", found.lanes_per_path)]
+    paths = [(path.path_id, path.receiver, path.lanes) for path in first.paths]
+    assert paths == [("direct", "54.1.0.1:4600", found.lanes_per_path)]
 
 
 def test_run_twice_it_writes_the_same() -> None:
