@@ -41,6 +41,8 @@ export interface Settings {
   readonly relayLifetimeMinutes: number;
   /** Days after which a transfer's listings, manifests and report expire. */
   readonly objectRetentionDays: number;
+  /** Mail addresses that are asked for approval; each confirms its subscription once. */
+  readonly approvalMail: readonly string[];
 }
 
 /** A setting that cannot be used; the message names the key, the value and what would be right. */
@@ -55,6 +57,7 @@ const REGION = /^[a-z]{2}(-[a-z]+)+-[0-9]$/;
 const CIDR = /^10\.(25[0-5]|2[0-4]\d|1?\d?\d)\.0\.0\/16$/;
 // An Arm family has a `g` after its generation (c7gn, t4g); g4dn has it before. a1 is the exception.
 const ARM = /^([a-z]+\d+[a-z]*g[a-z]*|a1)\./;
+const MAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 const INSTANCE_TYPE = /^[a-z0-9-]+\.[a-z0-9-]+$/;
 // So many keep every policy and each function's environment within their limits; a test has them all.
 const MAX_REGIONS = 10;
@@ -69,6 +72,7 @@ const DEFAULTS = {
   maxPairs: 16,
   relayLifetimeMinutes: 720,
   objectRetentionDays: 30,
+  approvalMail: [],
 } as const;
 
 /**
@@ -97,6 +101,7 @@ export function readSettings(context: unknown, architectures: readonly Architect
     maxPairs: wholeNumber('cpt.maxPairs', value('maxPairs'), 0, 64),
     relayLifetimeMinutes: wholeNumber('cpt.relayLifetimeMinutes', value('relayLifetimeMinutes'), 10, 10_080),
     objectRetentionDays: wholeNumber('cpt.objectRetentionDays', value('objectRetentionDays'), 1, 3_650),
+    approvalMail: readMail(value('approvalMail')),
   };
 }
 
@@ -185,6 +190,11 @@ function readInstanceTypes(value: unknown, architectures: readonly Architecture[
     );
   }
   return types;
+}
+
+function readMail(value: unknown): string[] {
+  if (Array.isArray(value) && value.length === 0) return [];
+  return textList('cpt.approvalMail', value, MAIL, '["operations@example.com"], or [] for none');
 }
 
 function parseText(context: unknown): unknown {

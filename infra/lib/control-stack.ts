@@ -3,6 +3,7 @@
 import { CfnOutput, DefaultStackSynthesizer, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { Settings } from './config';
+import { ApprovalTopic } from './constructs/approval-topic';
 import { ControlBucket } from './constructs/control-bucket';
 import { EndpointAccess } from './constructs/endpoint-access';
 import { Daemons } from './constructs/function-environment';
@@ -24,10 +25,22 @@ export class ControlStack extends Stack {
     const functions = new StageFunctions(this, 'Functions', settings, daemons);
     const { stateMachine } = new TransferWorkflow(this, 'Workflow', settings, functions.stages);
     const { bus } = new TransferEvents(this, 'Events', settings, functions.reactions);
+    const { topic } = new ApprovalTopic(this, 'Approvals', settings);
     const { policy } = new EndpointAccess(this, 'Endpoint', settings, daemons);
     this.output('StateMachineArn', stateMachine.stateMachineArn, 'Start an execution of this to start a transfer');
     this.output('ControlBucketName', bucket.bucketName, 'Listings, manifests and reports');
     this.output('EventBusName', bus.eventBusName, 'Events of transfers');
+    this.output('ApprovalTopicArn', topic.topicArn, 'Subscribe to this to be asked for approval');
+    this.output(
+      'DecideApprovalFunctionArn',
+      functions.calls.decide_approval.functionArn,
+      'Who may invoke this may approve and reject: cpt approve, cpt reject',
+    );
+    this.output(
+      'EstimateRequestFunctionArn',
+      functions.calls.estimate_request.functionArn,
+      'Who may invoke this may ask for estimates: cpt estimate REQUEST',
+    );
     this.output(
       'EndpointPolicyArn',
       policy.managedPolicyArn,

@@ -9,6 +9,8 @@ export const STAGES = [
   'resolve_paths',
   'survey_ends',
   'estimate_transfer',
+  'await_approval',
+  'apply_approval',
   'plan_chunks',
   'start_transfer',
   'spawn_relays',
@@ -23,9 +25,13 @@ export const STAGES = [
 /** Handlers that a rule or a schedule invokes. */
 export const REACTIONS = ['retry_chunk', 'replace_relay', 'finish_transfer', 'reconcile', 'sweep_execution'] as const;
 
+/** Handlers that people invoke, by the command line; whoever may is a matter of their own IAM policies. */
+export const CALLS = ['decide_approval', 'estimate_request'] as const;
+
 export type Stage = (typeof STAGES)[number];
 export type Reaction = (typeof REACTIONS)[number];
-export type Handler = Stage | Reaction;
+export type Call = (typeof CALLS)[number];
+export type Handler = Stage | Reaction | Call;
 
 /** Roles of `cpt-relay` that an SSM document starts, and `stop`. */
 export const DOCUMENTS = ['scan', 'receive', 'send', 'relay', 'probe', 'stop'] as const;
@@ -81,6 +87,11 @@ export function tableName(settings: Settings, table: TableName): string {
 
 export function controlBucketName(settings: Settings): string {
   return `${settings.name}-control-${Aws.ACCOUNT_ID}-${settings.homeRegion}`;
+}
+
+/** Topic of the letters that ask for approval. */
+export function approvalTopicName(settings: Settings): string {
+  return `${settings.name}-approvals`;
 }
 
 export function stateMachineName(settings: Settings): string {

@@ -4,6 +4,7 @@ from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.records import ControlToken
 
 TASK = "start-transfer"
+APPROVAL = "await-approval"
 
 
 class DynamoTokenStore:
@@ -46,6 +47,16 @@ class DynamoTokenStore:
             receiver=receiver,
         )
 
+    def approval(self, transfer_id: str) -> str | None:
+        """See TokenStore."""
+        item = self._table.get(transferId=transfer_id, task=APPROVAL)
+        return str(item["token"]) if item else None
+
+    def put_approval(self, transfer_id: str, token: str) -> None:
+        """See TokenStore."""
+        self._table.put({"transferId": transfer_id, "task": APPROVAL, "token": token})
+
     def delete(self, transfer_id: str) -> None:
         """See TokenStore."""
         self._table.delete(transferId=transfer_id, task=TASK)
+        self._table.delete(transferId=transfer_id, task=APPROVAL)

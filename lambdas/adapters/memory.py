@@ -208,6 +208,7 @@ class MemoryTokenStore:
 
     def __init__(self) -> None:
         self._tokens: dict[str, ControlToken] = {}
+        self._approvals: dict[str, str] = {}
 
     def get(self, transfer_id: str) -> ControlToken | None:
         """See TokenStore."""
@@ -226,6 +227,15 @@ class MemoryTokenStore:
         if known := self._tokens.get(transfer_id):
             self._tokens[transfer_id] = replace(known, seen_sender=sender, seen_receiver=receiver)
 
+    def approval(self, transfer_id: str) -> str | None:
+        """See TokenStore."""
+        return self._approvals.get(transfer_id)
+
+    def put_approval(self, transfer_id: str, token: str) -> None:
+        """See TokenStore."""
+        self._approvals[transfer_id] = token
+
     def delete(self, transfer_id: str) -> None:
         """See TokenStore."""
         self._tokens.pop(transfer_id, None)
+        self._approvals.pop(transfer_id, None)

@@ -126,7 +126,7 @@ class ProfileStore(Protocol):
 
 
 class TokenStore(Protocol):
-    """Task tokens; only the control plane reads them."""
+    """Task tokens, of Start Transfer and of Await Approval; only the control plane reads them."""
 
     def get(self, transfer_id: str) -> ControlToken | None:
         """Consistent read."""
@@ -137,8 +137,14 @@ class TokenStore(Protocol):
     def seen(self, transfer_id: str, sender: str, receiver: str) -> None:
         """Remember what the reconciler saw."""
 
+    def approval(self, transfer_id: str) -> str | None:
+        """The token of Await Approval, consistent."""
+
+    def put_approval(self, transfer_id: str, token: str) -> None:
+        """Store the token of Await Approval, over an earlier one."""
+
     def delete(self, transfer_id: str) -> None:
-        """Forget it."""
+        """Forget both."""
 
 
 class Compute(Protocol):
@@ -210,6 +216,13 @@ class Events(Protocol):
 
     def put(self, kind: str, detail: dict[str, Any]) -> None:
         """Put one event of our own; raises Throttled when the bus refuses it."""
+
+
+class Letters(Protocol):
+    """What people subscribe to, by mail for instance."""
+
+    def send(self, subject: str, text: str) -> None:
+        """To all subscribers; `subject` is ASCII of at most 100 characters."""
 
 
 class Executions(Protocol):

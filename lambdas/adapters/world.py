@@ -17,6 +17,7 @@ from lambdas.adapters.ec2 import Ec2Compute
 from lambdas.adapters.events import EventBus
 from lambdas.adapters.s3 import S3Objects
 from lambdas.adapters.security_groups import Ec2SecurityGroups
+from lambdas.adapters.sns import SnsLetters
 from lambdas.adapters.ssm import SsmCommands
 from lambdas.adapters.stepfunctions import StepFunctions
 from lambdas.core.commands import Control, transfer_prefix
@@ -41,6 +42,7 @@ class World:
     groups: Callable[[str], ports.SecurityGroups]
     objects: ports.Objects
     events: ports.Events
+    letters: ports.Letters
     executions: ports.Executions
     clock: ports.Clock
 
@@ -96,6 +98,7 @@ def world() -> World:
         groups=groups,
         objects=S3Objects(clients.s3(home), env.control_bucket),
         events=EventBus(clients.events(home), env.event_bus),
+        letters=SnsLetters(clients.sns(home), env.approval_topic),
         executions=StepFunctions(clients.stepfunctions(home)),
         clock=clock,
     )

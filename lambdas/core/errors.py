@@ -54,6 +54,22 @@ class BudgetTooSmall(AskPerson):
     """Not even the direct path fits into `objective.maxCostUsd`."""
 
 
+class InvalidApproval(AskPerson):
+    """The answer names no row of the estimate, or one above the budget."""
+
+
+class NotAwaitingApproval(AskPerson):
+    """There is no transfer of that name that waits for a person."""
+
+
+class ApprovalRejected(AskPerson):
+    """A person rejected the estimate; the message is their reason."""
+
+
+class ApprovalTimedOut(AskPerson):
+    """Nobody answered within `approvalTimeoutSeconds`."""
+
+
 class MissingPermission(AskPerson):
     """An IAM permission is missing; the message names it."""
 

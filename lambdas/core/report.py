@@ -19,6 +19,8 @@ STAGE_ORDER = (
     "Resolve Paths",
     "Survey Ends",
     "Estimate Transfer",
+    "Await Approval",
+    "Apply Approval",
     "Plan Chunks",
     "Start Transfer",
     "Spawn Relays",

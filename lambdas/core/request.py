@@ -13,6 +13,7 @@ from lambdas.core.problems import describe
 
 Path = Annotated[str, Field(pattern=r"^/[^\x00]*$", max_length=4096)]
 MAX_REQUEST_PAIRS = 64
+MAX_APPROVAL_SECONDS = 604_800
 ChunkSize = Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 
@@ -60,6 +61,7 @@ class TransferRequest(Document):
     objective: Objective = Field(default_factory=Objective)
     pre_test: Literal["auto"] | bool = "auto"
     approval: Literal["none", "required"] = "none"
+    approval_timeout_seconds: Annotated[Integer, Field(ge=10, le=MAX_APPROVAL_SECONDS)] = 86_400
     chunk_size_mib: Annotated[ChunkSize, BeforeValidator(whole)] | None = Field(default=None, alias="chunkSizeMiB")
     bandwidth_limit_mbps: Integer | None = Field(default=None, ge=1)
     verify: Literal["digest", "readback"] = "digest"
@@ -126,8 +128,6 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
         if limits.instance_types and instance_type not in limits.instance_types:
             allowed = ", ".join(limits.instance_types)
             problems.append(f"$.relays.instanceTypes[{i}]: '{instance_type}' is not allowed here; allowed: {allowed}")
-    if request.approval == "required":
-        problems.append("$.approval: 'required' is not supported yet; give 'none' or leave it out")
     if request.relays.existing:
         problems.append("$.relays.existing: existing instances are not supported yet; leave it out to spawn relays")
     return problems

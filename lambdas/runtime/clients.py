@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_events import EventBridgeClient
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_sns import SNSClient
     from mypy_boto3_ssm import SSMClient
     from mypy_boto3_stepfunctions import SFNClient
 
@@ -70,6 +71,12 @@ def s3(region: str) -> "S3Client":
 def events(region: str) -> "EventBridgeClient":
     """EventBridge."""
     client: EventBridgeClient = _lazy("events", region)
+    return client
+
+
+def sns(region: str) -> "SNSClient":
+    """SNS."""
+    client: SNSClient = _lazy("sns", region)
     return client
 
 

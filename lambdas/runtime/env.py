@@ -39,6 +39,7 @@ class Environment:
     idempotency_table: str
     control_bucket: str
     event_bus: str
+    approval_topic: str
     state_machine: str
     daemon_assets: Mapping[str, Mapping[str, DaemonAsset]]
     """By region, then by architecture: x86_64 always, arm64 where it was built."""
@@ -67,6 +68,7 @@ class Environment:
             idempotency_table=read.text("IDEMPOTENCY_TABLE"),
             control_bucket=read.text("CONTROL_BUCKET"),
             event_bus=read.text("EVENT_BUS"),
+            approval_topic=read.text("APPROVAL_TOPIC_ARN"),
             state_machine=read.text("STATE_MACHINE_NAME"),
             daemon_assets=_by_region(read.json("DAEMON_ASSETS")),
             poll_seconds=read.number("POLL_SECONDS", "1"),

@@ -11,12 +11,13 @@ from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.parser import parse
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from botocore.exceptions import BotoCoreError, ClientError
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from lambdas.adapters.throttling import is_throttle
 from lambdas.adapters.world import World, world
 from lambdas.core.documents import Document, Handover
-from lambdas.core.errors import CptError, Throttled
+from lambdas.core.errors import CptError, InvalidRequest, Throttled
+from lambdas.core.problems import describe
 from lambdas.runtime import idempotency
 
 logger = Logger()
@@ -57,14 +58,34 @@ def event_rule(run: Callable[[BusEvent, World], Result]) -> Handler:
     return _observed(BusEvent, run)
 
 
-def _observed(model: type[Input], run: Callable[[Input, World], Result]) -> Handler:
+def user_call(model: type[Input], run: Callable[[Input, World], Result]) -> Handler:
+    """The Lambda that a person invokes by name: an input of the wrong form is an InvalidRequest that says how."""
+    return _observed(model, run, _read_from_person)
+
+
+def _read(event: dict[str, Any], model: type[Input]) -> Input:
+    return parse(event, model)
+
+
+def _read_from_person(event: dict[str, Any], model: type[Input]) -> Input:
+    try:
+        return model.model_validate(event, by_alias=True, by_name=False)
+    except ValidationError as error:
+        raise InvalidRequest(describe(error)) from None
+
+
+def _observed(
+    model: type[Input],
+    run: Callable[[Input, World], Result],
+    read: Callable[[dict[str, Any], type[Input]], Input] = _read,
+) -> Handler:
     @logger.inject_lambda_context(clear_state=True)
     @tracer.capture_lambda_handler(capture_response=False)
     @metrics.log_metrics(capture_cold_start_metric=True)
     def handler(event: dict[str, Any], context: LambdaContext) -> Any:
         idempotency.register(context)
         try:
-            parsed = parse(event, model)
+            parsed = read(event, model)
             logger.append_keys(transfer_id=_transfer_id(parsed))
             result = run(parsed, world())
         except Exception as error:

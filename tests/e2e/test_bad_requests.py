@@ -61,10 +61,10 @@ CASES: dict[str, tuple[Change, str, list[str]]] = {
     "pairs-negative": (lambda r: {**r, "relays": {"pairs": -1}}, "InvalidRequest", ["relays.pairs", "-1"]),
     "pairs-absurd": (lambda r: {**r, "relays": {"pairs": 1000}}, "InvalidRequest", ["relays.pairs", "1000"]),
     "not-an-object": (lambda r: ["source"], "InvalidRequest", ["object"]),
-    "approval-of-a-later-version": (
-        lambda r: {**r, "approval": "required"},
+    "approval-that-nobody-can-give-in-time": (
+        lambda r: {**r, "approval": "required", "approvalTimeoutSeconds": 1},
         "InvalidRequest",
-        ["approval", "required"],
+        ["approvalTimeoutSeconds", "10"],
     ),
 }
 

@@ -1,7 +1,7 @@
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import { REACTIONS, STAGES } from '../../infra/lib/names';
-import { environmentBytes, resources, statements, synthesize, text } from './synthesis';
+import { CALLS, REACTIONS, STAGES } from '../../infra/lib/names';
+import { environmentBytes, resources, statements, statementsOf, synthesize, text } from './synthesis';
 
 const { control } = synthesize();
 const functions = Object.values(resources(control, 'AWS::Lambda::Function'));
@@ -65,9 +65,9 @@ it('the control bucket is private, refuses plain HTTP, tells EventBridge, and fo
 });
 
 describe('functions', () => {
-  it('are one per stage and one per reaction', () => {
+  it('are one per stage, per reaction, and per call of people', () => {
     expect(functions.map(({ FunctionName }) => FunctionName).sort()).toEqual(
-      [...STAGES, ...REACTIONS].map((handler) => `cpt-${handler.replaceAll('_', '-')}`).sort(),
+      [...STAGES, ...REACTIONS, ...CALLS].map((handler) => `cpt-${handler.replaceAll('_', '-')}`).sort(),
     );
   });
 
@@ -117,6 +117,7 @@ describe('functions', () => {
           'DEPLOYMENT_NAME',
           'DAEMON_ASSETS',
           'STATE_MACHINE_NAME',
+          'APPROVAL_TOPIC_ARN',
           'POWERTOOLS_SERVICE_NAME',
           'POWERTOOLS_METRICS_NAMESPACE',
           'LOG_LEVEL',
@@ -197,12 +198,47 @@ describe('rules', () => {
   });
 });
 
+describe('approval', () => {
+  it('letters go to a topic that takes them over TLS only, and to nobody unless somebody is named', () => {
+    control.hasResourceProperties('AWS::SNS::Topic', { TopicName: 'cpt-approvals' });
+    control.hasResourceProperties('AWS::SNS::TopicPolicy', {
+      PolicyDocument: {
+        Statement: Match.arrayWith([
+          Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
+        ]),
+      },
+    });
+    control.resourceCountIs('AWS::SNS::Subscription', 0);
+  });
+
+  it('the addresses of the settings get them by mail', () => {
+    const { control: mailing } = synthesize({ approvalMail: ['a@example.com', 'b@example.com'] });
+    const subscriptions = Object.values(resources(mailing, 'AWS::SNS::Subscription'));
+    expect(subscriptions.map(({ Protocol, Endpoint }) => [Protocol, Endpoint])).toEqual([
+      ['email', 'a@example.com'],
+      ['email', 'b@example.com'],
+    ]);
+  });
+
+  it('every function knows that topic, and one may write to it', () => {
+    const { Variables } = functions[0]?.Environment as { Variables: Record<string, unknown> };
+    expect(text(Variables.APPROVAL_TOPIC_ARN)).toMatch(/:sns:us-west-2:.*:cpt-approvals$/);
+    const writers = functions.filter(({ FunctionName }) =>
+      statementsOf(control, FunctionName as string).some(({ actions }) => actions.includes('sns:Publish')),
+    );
+    expect(writers.map(({ FunctionName }) => FunctionName)).toEqual(['cpt-await-approval']);
+  });
+});
+
 it('outputs what an operator attaches and starts', () => {
   for (const name of [
     'StateMachineArn',
     'ControlBucketName',
     'EventBusName',
     'EndpointPolicyArn',
+    'ApprovalTopicArn',
+    'DecideApprovalFunctionArn',
+    'EstimateRequestFunctionArn',
     'TransfersTableName',
     'ChunksTableName',
   ]) {

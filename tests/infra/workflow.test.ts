@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import * as path from 'node:path';
 import validateAsl from 'asl-validator';
 import { describe, expect, it } from 'vitest';
-import { functionPlaceholder, pascalCase, REACTIONS, STAGES } from '../../infra/lib/names';
+import { CALLS, functionPlaceholder, pascalCase, REACTIONS, STAGES } from '../../infra/lib/names';
 import { resources, ROOT, synthesize, text } from './synthesis';
 
 interface State {
@@ -66,12 +66,40 @@ describe('one thing has one name', () => {
 
   it('every handler file has a function, and every function a handler file', () => {
     const files = readdirSync(path.join(ROOT, 'lambdas', 'handlers')).filter((file) => /^[a-z]\w*\.py$/.test(file));
-    expect(files.map((file) => file.replace('.py', '')).sort()).toEqual([...STAGES, ...REACTIONS].sort());
+    expect(files.map((file) => file.replace('.py', '')).sort()).toEqual([...STAGES, ...REACTIONS, ...CALLS].sort());
     expect(Object.keys(resources(synthesize().control, 'AWS::Lambda::Function'))).toHaveLength(files.length);
   });
 
   it('turns a handler into a construct’s name', () => {
     expect(pascalCase('pre_test_relays')).toBe('PreTestRelays');
+  });
+});
+
+describe('approval', () => {
+  const { States } = JSON.parse(ASL) as { States: Record<string, Record<string, unknown>> };
+
+  it('lies between the estimate and everything that costs money', () => {
+    expect(States['Estimate Transfer']?.Next).toBe('Is Approval Required?');
+    expect(States['Is Approval Required?']).toMatchObject({ Choices: [{ Next: 'Await Approval' }], Default: 'Plan Chunks' });
+    expect(States['Await Approval']?.Next).toBe('Apply Approval');
+    expect(States['Apply Approval']?.Next).toBe('Plan Chunks');
+  });
+
+  it('ends after the time of the request, which the task outlasts, under a name that the command line knows', () => {
+    const { TimeoutSeconds, HeartbeatSeconds, Catch } = States['Await Approval'] ?? {};
+    const schema = JSON.parse(readFileSync(path.join(ROOT, 'contracts', 'transfer-request.schema.json'), 'utf8')) as {
+      properties: { approvalTimeoutSeconds: { maximum: number } };
+    };
+    expect(HeartbeatSeconds).toBe('{% $transfer.request.approvalTimeoutSeconds %}');
+    expect(TimeoutSeconds).toBeGreaterThan(schema.properties.approvalTimeoutSeconds.maximum);
+    const errors = readFileSync(path.join(ROOT, 'lambdas', 'core', 'errors.py'), 'utf8');
+    const [, name] = /'Error': '(\w+)'/.exec(JSON.stringify(Catch)) ?? [];
+    expect(errors).toContain(`class ${name}(`);
+  });
+
+  it('and the transfer together fit into the execution’s own time', () => {
+    const { TimeoutSeconds } = JSON.parse(ASL) as { TimeoutSeconds: number };
+    expect(TimeoutSeconds).toBeGreaterThan(604_800 + Number(States['Await Approval']?.TimeoutSeconds));
   });
 });
 

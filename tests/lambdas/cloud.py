@@ -232,17 +232,28 @@ class MemoryEvents:
 
 
 @dataclass
+class MemoryLetters:
+    sent: list[tuple[str, str]] = field(default_factory=list)
+
+    def send(self, subject: str, text: str) -> None:
+        self.sent.append((subject, text))
+
+
+@dataclass
 class MemoryExecutions:
+    """Step Functions; a token among `over` is one that nobody waits for any more."""
+
+    over: set[str] = field(default_factory=set)
     answers: list[tuple[str, Any]] = field(default_factory=list)
     statuses: dict[str, str | None] = field(default_factory=dict)
 
     def succeed(self, token: str, output: dict[str, Any]) -> bool:
         self.answers.append(("success", (token, output)))
-        return True
+        return token not in self.over
 
     def fail(self, token: str, error: str, cause: str) -> bool:
         self.answers.append(("failure", (token, error, cause)))
-        return True
+        return token not in self.over
 
     def heartbeat(self, token: str) -> bool:
         self.answers.append(("heartbeat", token))
@@ -265,7 +276,7 @@ class Cloud:
         self.transfers, self.locks, self.agents = MemoryTransferStore(), MemoryPathLocks(), MemoryAgentRecords()
         self.chunks, self.nodes, self.profiles = MemoryChunkStore(), MemoryNodeStore(), MemoryProfileStore()
         self.tokens, self.objects, self.events = MemoryTokenStore(), MemoryObjects(), MemoryEvents()
-        self.executions = MemoryExecutions()
+        self.executions, self.letters = MemoryExecutions(), MemoryLetters()
         self.world = World(
             env=replace(ENVIRONMENT, **settings),
             transfers=self.transfers,
@@ -280,6 +291,7 @@ class Cloud:
             groups=lambda region: self.groups[region],
             objects=self.objects,
             events=self.events,
+            letters=self.letters,
             executions=self.executions,
             clock=self.clock,
         )
@@ -306,6 +318,7 @@ ENVIRONMENT = Environment(
     idempotency_table="cpt-idempotency",
     control_bucket="cpt-control-000000000000-us-west-2",
     event_bus="cpt",
+    approval_topic="arn:aws:sns:us-west-2:000000000000:cpt-approvals",
     state_machine="cpt-transfer",
     daemon_assets={region: {"x86_64": DaemonAsset(f"s3://assets-{region}/d", "0" * 64)} for region in (WEST, IRELAND)},
     poll_seconds=1.0,

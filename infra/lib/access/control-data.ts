@@ -1,7 +1,7 @@
 /** What functions may do with the tables, the bucket, the bus and the executions of the control plane. */
 
 import { Aws } from 'aws-cdk-lib';
-import { arn, controlBucketName, stateMachineName, TableName, tableName, TRANSFERS_PREFIX } from '../names';
+import { approvalTopicName, arn, controlBucketName, stateMachineName, TableName, tableName, TRANSFERS_PREFIX } from '../names';
 import { Settings } from '../config';
 import { Access } from './access';
 
@@ -54,6 +54,11 @@ export function putEvents(settings: Settings): Access {
     actions: ['events:PutEvents'],
     resources: [arn('events', settings.homeRegion, `event-bus/${settings.name}`)],
   };
+}
+
+/** Letters to those who subscribed to the topic of approvals. */
+export function sendLetters(settings: Settings): Access {
+  return { actions: ['sns:Publish'], resources: [arn('sns', settings.homeRegion, approvalTopicName(settings))] };
 }
 
 /** Answers to task tokens. */

@@ -55,6 +55,19 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       description: 'Time and cost for each number of relay pairs, and the choice',
       access: [noteTimes, on('profiles', 'GetItem')],
     },
+    await_approval: {
+      description: 'Keeps the task token, tells people what they may choose',
+      access: [
+        readAndNote,
+        on('control-tokens', 'PutItem', 'DeleteItem'),
+        data.putEvents(settings),
+        data.sendLetters(settings),
+      ],
+    },
+    apply_approval: {
+      description: 'Puts the row that a person chose in the place of the recommended one',
+      access: [readAndNote],
+    },
     plan_chunks: {
       description: 'Cuts and packs the listing into chunks; writes their items and manifests',
       timeout: LONG,
@@ -127,6 +140,14 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       memorySize: 2048,
       timeout: LONG,
       access: [readAndNote, data.index(settings, 'transfers', 'active'), ...report(settings)],
+    },
+    decide_approval: {
+      description: 'Invoked by people: sends their answer to the transfer that waits for it',
+      access: [on('transfers', 'GetItem'), on('control-tokens', 'GetItem'), data.sendTask('Success', 'Failure')],
+    },
+    estimate_request: {
+      description: 'Invoked by people: what a request would take and cost; starts nothing',
+      access: [on('profiles', 'GetItem'), relays.describe('Instances'), ssm.findMachines()],
     },
     retry_chunk: {
       description: 'Chunk Failed: another attempt, or the end of this chunk',

@@ -1,10 +1,10 @@
-/** All Lambdas: one per task state, one per rule. */
+/** All Lambdas: one per task state, one per rule, and those that people invoke. */
 
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
-import { functionName, Handler, pascalCase, Reaction, REACTIONS, Stage, STAGES } from '../names';
+import { Call, CALLS, functionName, Handler, pascalCase, Reaction, REACTIONS, Stage, STAGES } from '../names';
 import { DeadLetterQueue } from './dead-letter-queue';
 import { Daemons, functionEnvironment } from './function-environment';
 import { pythonCode } from './python-code';
@@ -20,6 +20,7 @@ export interface Reactor {
 export class StageFunctions extends Construct {
   public readonly stages: Readonly<Record<Stage, lambda.Function>>;
   public readonly reactions: Readonly<Record<Reaction, Reactor>>;
+  public readonly calls: Readonly<Record<Call, lambda.Function>>;
 
   public constructor(scope: Construct, id: string, settings: Settings, daemons: Daemons) {
     super(scope, id);
@@ -36,6 +37,7 @@ export class StageFunctions extends Construct {
         ...definitions[handler],
       }).function;
     this.stages = record(STAGES, (stage) => make(stage));
+    this.calls = record(CALLS, (call) => make(call));
     this.reactions = record(REACTIONS, (reaction) => {
       const { queue } = new DeadLetterQueue(
         this,

@@ -12,6 +12,7 @@ from moto import mock_aws
 from lambdas.adapters.events import EventBus
 from lambdas.adapters.records import NotManagedError
 from lambdas.adapters.s3 import S3Objects
+from lambdas.adapters.sns import SnsLetters
 from lambdas.adapters.ssm import SsmCommands
 from lambdas.adapters.stepfunctions import StepFunctions
 from lambdas.core.errors import MissingPermission, Throttled
@@ -148,6 +149,14 @@ def test_agents_that_answer_are_online(ssm: tuple[SsmCommands, Stubber]) -> None
     stubber.add_response("describe_instance_information", {"InstanceInformationList": information})
     assert commands.online(["i-00000001", "i-00000002"]) == {"i-00000001"}
     assert commands.online([]) == set()
+
+
+def test_letter_goes_to_the_topic() -> None:
+    client, stubber = stub("sns")
+    topic = "arn:aws:sns:us-west-2:000000000000:cpt-approvals"
+    stubber.add_response("publish", {"MessageId": "1"}, {"TopicArn": topic, "Subject": "Approve a?", "Message": "b\nc"})
+    SnsLetters(client, topic).send("Approve a?", "b\nc")
+    stubber.assert_no_pending_responses()
 
 
 @pytest.mark.parametrize("code", ["TaskTimedOut", "TaskDoesNotExist", "InvalidToken"])

@@ -276,6 +276,17 @@ def test_token_is_stored_once_and_forgets_what_was_seen_with_a_new_one(tokens: T
     assert tokens.get("first") is None
 
 
+def test_approvals_have_a_token_of_their_own(tokens: TokenStore) -> None:
+    assert tokens.approval("first") is None
+    tokens.put("first", "token-a", 1)
+    tokens.put_approval("first", "approval-a")
+    tokens.put_approval("first", "approval-b")
+    found = tokens.get("first")
+    assert (found and found.token, tokens.approval("first")) == ("token-a", "approval-b")
+    tokens.delete("first")
+    assert (tokens.get("first"), tokens.approval("first")) == (None, None)
+
+
 def test_profile_of_an_unknown_type_is_none(tables: dict[str, Table]) -> None:
     tables["profiles"].put(
         {

@@ -8,6 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
+from lambdas.core.approval import Approval, ApprovalDecision
 from lambdas.core.chunk import Chunk
 from lambdas.core.documents import Document
 from lambdas.core.estimate import Estimate
@@ -20,6 +21,8 @@ from tests.lambdas import builders
 
 CONTRACTS = Path(__file__).parents[3] / "contracts"
 MODELS: dict[str, list[type[Document]]] = {
+    "approval": [Approval],
+    "approval-decision": [ApprovalDecision],
     "chunk": [Chunk],
     "estimate": [Estimate],
     "membership": [Membership],
@@ -31,7 +34,7 @@ MODELS: dict[str, list[type[Document]]] = {
     "event": [ChunkFailed, RelayLost, TransferDelivered, TransferFailed],
 }
 # Written by the control plane, never read by it.
-OWN_EVENTS = ("Transfer Started", "Transfer Finished")
+OWN_EVENTS = ("Transfer Started", "Transfer Finished", "Approval Required")
 
 
 def read(contract: str, document: Any) -> Document | None:

@@ -109,6 +109,7 @@ def test_defaults_are_those_of_the_schema() -> None:
     assert parsed.schema_version == 1
     assert (parsed.relays.pairs, parsed.relays.market, parsed.relays.existing) == ("auto", "on-demand", [])
     assert (parsed.objective.minimise, parsed.pre_test, parsed.approval) == ("balanced", "auto", "none")
+    assert parsed.approval_timeout_seconds == 86_400
 
 
 def without(*keys: str) -> dict[str, Any]:
@@ -129,7 +130,6 @@ CASES: dict[str, tuple[Any, list[str]]] = {
     "absurd pairs": (request(relays={"pairs": 1000}), ["$.relays.pairs", "1000"]),
     "pairs over the limit": (request(relays={"pairs": 9}), ["$.relays.pairs", "9", "0 to 8"]),
     "not an object": (["source"], ["$", "object"]),
-    "approval": (request(approval="required"), ["$.approval", "required", "not supported yet"]),
     "existing relays": (request(relays={"existing": [SOURCE_ID]}), ["$.relays.existing", "not supported yet"]),
     "dot dot": (
         {**request(), "destination": {**request()["destination"], "path": "/a/../b"}},

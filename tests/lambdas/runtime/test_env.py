@@ -18,6 +18,7 @@ GOOD = {
     "IDEMPOTENCY_TABLE": "cpt-idempotency",
     "CONTROL_BUCKET": "cpt-control",
     "EVENT_BUS": "cpt",
+    "APPROVAL_TOPIC_ARN": "arn:aws:sns:us-west-2:000000000000:cpt-approvals",
     "STATE_MACHINE_NAME": "cpt-transfer",
     "DAEMON_ASSETS": '{"buckets": {"us-west-2": "a"}, "files": {"x86_64": {"key": "b", "sha256": "00"}}}',
 }

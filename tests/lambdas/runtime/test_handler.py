@@ -7,11 +7,12 @@ from botocore.exceptions import ClientError
 from pydantic import ValidationError
 
 from lambdas.adapters.world import World
+from lambdas.core.approval import ApprovalDecision
 from lambdas.core.documents import Handover
-from lambdas.core.errors import SurveyProblem, Throttled
+from lambdas.core.errors import InvalidRequest, SurveyProblem, Throttled
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.runtime import handler as module
-from lambdas.runtime.handler import BusEvent, event_rule, task_state
+from lambdas.runtime.handler import BusEvent, event_rule, task_state, user_call
 from tests.lambdas.builders import transfer
 from tests.lambdas.cloud import Cloud
 
@@ -127,3 +128,17 @@ def test_other_refusals_of_aws_keep_their_name(cloud: Cloud) -> None:
 
     with pytest.raises(ClientError):
         call(task_state("Survey Ends", Input, work), EVENT)
+
+
+def test_wrong_input_of_a_person_is_told_by_field_and_remedy(cloud: Cloud) -> None:
+    def decide(_event: ApprovalDecision, _world: World) -> dict[str, Any]:
+        return {"decided": True}
+
+    handler = user_call(ApprovalDecision, decide)
+    assert call(handler, {"transferId": "first", "decision": "approve"}) == {"decided": True}
+    with pytest.raises(InvalidRequest) as error:
+        call(handler, {"transferId": "first", "decison": "approve"})
+    assert error.value.problems == [
+        "$.decision: is missing; it is required",
+        "$.decison: is not a known key; remove it or correct its spelling",
+    ]

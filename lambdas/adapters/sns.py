@@ -1,0 +1,18 @@
+"""The topic that people subscribe to."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mypy_boto3_sns import SNSClient
+
+
+class SnsLetters:
+    """Letters over SNS."""
+
+    def __init__(self, client: "SNSClient", topic: str) -> None:
+        self._client = client
+        self._topic = topic
+
+    def send(self, subject: str, text: str) -> None:
+        """See Letters."""
+        self._client.publish(TopicArn=self._topic, Subject=subject, Message=text)

@@ -1,0 +1,57 @@
+"""What must be true of a request before anything is done for it; looks, and changes nothing."""
+
+from lambdas.adapters.records import Instance
+from lambdas.adapters.world import World
+from lambdas.core.errors import InvalidRequest
+from lambdas.core.request import Limits, TransferRequest, parse_request
+from lambdas.core.transfer import EndMachine
+
+
+def accept(raw: object, world: World) -> tuple[TransferRequest, EndMachine, EndMachine]:
+    """The request with the deployment's defaults filled in, source, destination; raises InvalidRequest."""
+    env = world.env
+    request = parse_request(raw, Limits(env.regions, env.max_pairs, env.instance_types))
+    source, destination = _ends(request, world)
+    relays = request.relays.model_copy(
+        update={"instance_types": request.relays.instance_types or list(env.instance_types)}
+    )
+    return request.model_copy(update={"relays": relays}), source, destination
+
+
+def _ends(request: TransferRequest, world: World) -> tuple[EndMachine, EndMachine]:
+    problems: list[str] = []
+    ends = []
+    for side, end in (("source", request.source), ("destination", request.destination)):
+        found = world.compute(end.region).describe([end.instance_id])
+        problem = _problem(end.region, end.instance_id, found, world)
+        if problem:
+            problems.append(f"$.{side}.instanceId: '{end.instance_id}' {problem}")
+        else:
+            ends.append(_machine(end.region, found[0]))
+    if problems:
+        raise InvalidRequest(problems)
+    return ends[0], ends[1]
+
+
+def _problem(region: str, instance_id: str, found: list[Instance], world: World) -> str | None:
+    if not found or found[0].gone:
+        return f"is not in {region}; name an instance of that region, or correct the region"
+    if found[0].state != "running":
+        return f"is {found[0].state}; start it first"
+    if not world.commands(region).online([instance_id]):
+        return "does not answer SSM; install the SSM agent and attach the control stack's managed policy to its role"
+    return None
+
+
+def _machine(region: str, instance: Instance) -> EndMachine:
+    return EndMachine(
+        instance_id=instance.instance_id,
+        region=region,
+        availability_zone=instance.availability_zone,
+        instance_type=instance.instance_type,
+        vcpus=instance.vcpus,
+        vpc_id=instance.vpc_id,
+        subnet_id=instance.subnet_id,
+        private_address=instance.private_address,
+        public_address=instance.public_address,
+    )
