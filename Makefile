@@ -23,7 +23,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo test lint test-python test-infra test-daemon faults fuzz daemon daemon-arm64 synth bench bench-control bench-speed bench-data-plane aws-smoke clean down
+.PHONY: help setup demo test lint test-python test-infra test-daemon faults fuzz daemon daemon-arm64 synth bench bench-control bench-speed bench-data-plane figures aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -116,6 +116,9 @@ bench-speed: synth  ## A capped transfer against the zero-wait model and the dir
 
 bench-data-plane: $(DAEMON) | .venv/stamp  ## The data plane against its bars and its peers (needs root)
 	@$(RUN) python -m bench.data_plane $(ARGS)
+
+figures: | .tools/stamp  ## Draw the plots of docs/models.md
+	@$(UV) run --frozen --isolated --no-default-groups --group figures python -m bench.figures
 
 aws-smoke: synth  ## Opt-in: a real 1 GB transfer on AWS (needs credentials; never run so far)
 	@$(RUN) python -m bench.aws_smoke $(ARGS)

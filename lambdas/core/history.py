@@ -57,7 +57,7 @@ def integrate(
 ) -> History:
     """Eq. 1 and 3 (whose printed weights are swapped); the first sample is the mean.
 
-    Until `window` samples have come the window is as long as there are samples. A sample that arrives late counts as
+    The first `window` samples teach: each counts in full, so the mean is theirs. A sample that arrives late counts as
     if it came with the last one. Raises ValueError for a sample that is negative or not finite.
     """
     not_negative("sample", sample, "the metric's unit")
@@ -67,7 +67,9 @@ def integrate(
     positive("reference_seconds", reference_seconds, "seconds")
     if history is None:
         return History(sample, sample * sample, 1, at_seconds)
-    share = weight(history, sample, at_seconds, reference_seconds) / min(window, history.samples + 1)
+    learning = history.samples < window
+    trust = 1.0 if learning else weight(history, sample, at_seconds, reference_seconds)
+    share = trust / min(window, history.samples + 1)
     return History(
         mean=history.mean + share * (sample - history.mean),
         second_moment=history.second_moment + share * (sample * sample - history.second_moment),

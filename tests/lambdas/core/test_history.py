@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from math import inf, nan
+from statistics import fmean, pstdev
 
 import pytest
 from hypothesis import given
@@ -41,8 +42,11 @@ def test_equations_with_their_numbers() -> None:
     assert (after.samples, after.at_seconds) == (21, HOUR / 2)
 
 
-def test_second_sample_may_move_the_mean_half_way() -> None:
-    assert fed([100.0, 101.0]).mean == pytest.approx(100.5, abs=0.01)
+@given(st.lists(values, min_size=1, max_size=WINDOW))
+def test_first_samples_count_in_full(samples: list[float]) -> None:
+    learned = fed(samples)
+    assert learned.mean == pytest.approx(fmean(samples))
+    assert learned.sigma == pytest.approx(pstdev(samples), abs=1e-4 * max(samples))
 
 
 def test_rare_near_and_expected_variation_raise_the_weight() -> None:

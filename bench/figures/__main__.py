@@ -1,0 +1,65 @@
+"""`make figures`: the SVG plots of docs/models.md; the same input gives the same bytes."""
+
+from pathlib import Path
+from textwrap import fill
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure as Canvas
+
+from bench.figures.sampling import SEED, STRATEGIES, Trace, errors, recorded, synthetic
+from bench.figures.series import Figure, thesis_figures
+
+OUT = Path("docs/figures")
+COLOURS = {0: "black", 2: "#0072b2", 4: "#d55e00", 8: "#009e73"}
+mpl.rcParams |= {"svg.hashsalt": "cpt", "svg.fonttype": "none", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3}
+
+
+def save(canvas: Any, name: str, caption: str) -> None:
+    """Write one plot on white, with its caption below."""
+    canvas.supxlabel(fill(caption, 130), fontsize=8, parse_math=False)
+    path = OUT / f"{name}.svg"
+    canvas.savefig(path, metadata={"Date": None, "Creator": None}, facecolor="white")
+    path.write_text("\n".join(line.rstrip() for line in path.read_text().splitlines()) + "\n")
+
+
+def draw(figure: Figure) -> None:
+    """Both panels beside each other on one scale."""
+    canvas = Canvas(figsize=(9.5, 4.2), layout="constrained")
+    canvas.suptitle(f"Figure {figure.number}: {figure.title}")
+    both = canvas.subplots(1, len(figure.panels), sharey=True)
+    scale = "log" if figure.y_label.endswith("per dollar") else "linear"
+    for axes, (title, lines) in zip(both, figure.panels, strict=True):
+        for line in lines:
+            axes.plot(figure.x, line.y, line.style, color=COLOURS[line.pairs], label=line.label, linewidth=1.4)
+        axes.set(title=title, xlabel=figure.x_label, yscale=scale)
+        axes.legend(fontsize=7)
+    both[0].set_ylabel(figure.y_label)
+    save(canvas, f"figure-{figure.number.replace('.', '-')}", figure.caption)
+
+
+def draw_traces(traces: dict[str, Trace]) -> None:
+    """Each trace with what the strategies predict, and their mean errors in the titles."""
+    canvas = Canvas(figsize=(9.5, 2.4 * len(traces)), layout="constrained")
+    for axes, (name, trace) in zip(canvas.subplots(len(traces), 1), traces.items(), strict=True):
+        found = ", ".join(f"{strategy} {error:.1f} %" for strategy, error in errors(trace).items())
+        axes.plot(trace.samples, ".", color="#999999", markersize=3, label="samples")
+        axes.plot(trace.real, color="black", linewidth=1.2, label="real")
+        for colour, (strategy, predict) in zip(("#56b4e9", "#e69f00", "#009e73"), STRATEGIES.items(), strict=True):
+            axes.plot(range(1, len(trace.samples)), predict(trace.samples), color=colour, label=strategy, linewidth=1)
+        axes.set(title=f"{name}: {found}", ylabel="MB/s", ylim=(0, None))
+        axes.legend(fontsize=7, ncols=5, loc="lower right")
+    save(canvas, "sample-integration", f"Mean error per strategy. Seed of the synthetic traces: {SEED}.")
+
+
+def main() -> None:
+    """Draw everything."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    for figure in thesis_figures():
+        draw(figure)
+    draw_traces({**synthetic(), "recorded": recorded()})
+    print(f"{OUT}: drawn")
+
+
+if __name__ == "__main__":
+    main()

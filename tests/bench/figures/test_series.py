@@ -1,0 +1,56 @@
+"""The series that `make figures` draws, and the plots that the docs show."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bench.figures.series import Figure, thesis_figures
+
+ROOT = Path(__file__).parents[3]
+FIGURES = {figure.number: figure for figure in thesis_figures()}
+
+
+def at(figure: Figure, panel: int, label: str, x: float) -> float:
+    lines = {line.label: line for line in figure.panels[panel][1]}
+    return lines[label].y[list(figure.x).index(x)]
+
+
+def test_all_figures_of_the_models_are_drawn() -> None:
+    assert list(FIGURES) == [f"4.{number}" for number in range(3, 17)]
+
+
+@pytest.mark.parametrize(
+    ("number", "model", "seconds"),
+    [("4.3", "basic", (953.25, 786.58, 703.25)), ("4.4", "pipelined", (752.14, 529.91, 418.80))],
+)
+def test_time_at_10_gb_is_that_of_the_check_values(number: str, model: str, seconds: tuple[float, ...]) -> None:
+    figure = FIGURES[number]
+    found = [at(figure, 0, f"{model}, p = {pairs}", 10.0) for pairs in (2, 4, 8)]
+    assert found == pytest.approx(seconds, abs=0.005)
+    assert at(figure, 0, "sequential", 10.0) == pytest.approx(666.67, abs=0.005)
+
+
+def test_our_side_has_the_same_parameters() -> None:
+    # 1350 MB go directly in the first 90 s, then five paths carry 75 MB/s.
+    assert at(FIGURES["4.5"], 1, "zero-wait, p = 4", 10.0) == pytest.approx(90 + (10_000 - 1350) / 75)
+
+
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=list(FIGURES))
+def test_every_line_has_a_value_per_place_and_the_caption_names_the_parameters(figure: Figure) -> None:
+    assert all(len(line.y) == len(figure.x) for _, lines in figure.panels for line in lines)
+    assert "T_v = 90 s" in figure.caption
+    assert ("$" in figure.caption) == ("dollar" in figure.y_label)
+
+
+def test_docs_show_every_plot_and_no_other() -> None:
+    shown = set(re.findall(r"figures/([a-z0-9-]+\.svg)", (ROOT / "docs" / "models.md").read_text()))
+    drawn = {f"figure-{number.replace('.', '-')}.svg" for number in FIGURES} | {"sample-integration.svg"}
+    assert shown == drawn == {path.name for path in (ROOT / "docs" / "figures").iterdir()}
+
+
+def test_docs_list_every_contradiction_that_a_test_holds() -> None:
+    tests = Path(__file__).with_name("test_published.py").read_text()
+    held = re.findall(r"def (test_text_of_\w+)", tests)
+    listed = re.findall(r"`(test_text_of_\w+)`", (ROOT / "docs" / "models.md").read_text())
+    assert sorted(held) == sorted(listed)
