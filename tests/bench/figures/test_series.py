@@ -8,6 +8,7 @@ import pytest
 from bench.figures.series import Figure, thesis_figures
 
 ROOT = Path(__file__).parents[3]
+DOCS = (ROOT / "docs" / "models.md").read_text()
 FIGURES = {figure.number: figure for figure in thesis_figures()}
 
 
@@ -43,8 +44,13 @@ def test_every_line_has_a_value_per_place_and_the_caption_names_the_parameters(f
     assert ("$" in figure.caption) == ("dollar" in figure.y_label)
 
 
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=list(FIGURES))
+def test_docs_name_the_parameters_of_every_figure(figure: Figure) -> None:
+    assert f"{figure.caption}." in DOCS
+
+
 def test_docs_show_every_plot_and_no_other() -> None:
-    shown = set(re.findall(r"figures/([a-z0-9-]+\.svg)", (ROOT / "docs" / "models.md").read_text()))
+    shown = set(re.findall(r"figures/([a-z0-9-]+\.svg)", DOCS))
     drawn = {f"figure-{number.replace('.', '-')}.svg" for number in FIGURES} | {"sample-integration.svg"}
     assert shown == drawn == {path.name for path in (ROOT / "docs" / "figures").iterdir()}
 
@@ -52,5 +58,5 @@ def test_docs_show_every_plot_and_no_other() -> None:
 def test_docs_list_every_contradiction_that_a_test_holds() -> None:
     tests = Path(__file__).with_name("test_published.py").read_text()
     held = re.findall(r"def (test_text_of_\w+)", tests)
-    listed = re.findall(r"`(test_text_of_\w+)`", (ROOT / "docs" / "models.md").read_text())
+    listed = re.findall(r"`(test_text_of_\w+)`", DOCS)
     assert sorted(held) == sorted(listed)
