@@ -118,6 +118,7 @@ class LocalConfig(_Section):
     schedule_minute_seconds: float = Field(
         default=60, gt=0, description="How long a minute of a rate(…) schedule takes; less makes schedules come sooner."
     )
+    vcpu_quota: int = Field(default=1024, ge=0, description="Quota of vCPUs per region and market, told, not enforced.")
     latency: Latency = Field(default_factory=Latency)
 
 

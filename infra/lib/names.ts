@@ -66,6 +66,9 @@ export const DEPLOYMENT_TAG = 'cpt:deployment';
 /** Prefix of the control bucket under which a transfer's objects lie. */
 export const TRANSFERS_PREFIX = 'transfers/';
 
+/** Key of the control bucket with AWS's prices; `lambdas/adapters/price_cache.py` reads and writes it. */
+export const PRICES_KEY = 'prices.json';
+
 /** `spawn_relays` → `SpawnRelays`. */
 export function pascalCase(handler: string): string {
   return handler.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());

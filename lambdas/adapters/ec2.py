@@ -54,6 +54,10 @@ class Ec2Compute:
             ]
         )
 
+    def running(self) -> list[Instance]:
+        """See Compute."""
+        return self._find([{"Name": "instance-state-name", "Values": ["pending", "running"]}])
+
     def launch(self, request: LaunchRequest) -> list[Instance]:
         """See Compute."""
         try:
@@ -132,4 +136,5 @@ def _instance(item: Any) -> Instance:
         public_address=item.get("PublicIpAddress") or None,
         vcpus=cores * options.get("ThreadsPerCore", 1) if cores else None,
         transfer_id=next((tag["Value"] for tag in item.get("Tags", []) if tag["Key"] == TRANSFER_TAG), None),
+        spot=item.get("InstanceLifecycle") == "spot",
     )

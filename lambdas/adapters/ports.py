@@ -159,6 +159,9 @@ class Compute(Protocol):
     def of_deployment(self) -> list[Instance]:
         """The relays of all its transfers that are not gone."""
 
+    def running(self) -> list[Instance]:
+        """All instances of the account that are pending or running, whoever's they are."""
+
     def launch(self, request: LaunchRequest) -> list[Instance]:
         """1 to `count` instances; raises LaunchError."""
 

@@ -66,6 +66,7 @@ class Instance:
     public_address: str | None = None
     vcpus: int | None = None
     transfer_id: str | None = None
+    spot: bool = False
 
     @property
     def gone(self) -> bool:

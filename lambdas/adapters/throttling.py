@@ -1,10 +1,10 @@
-"""What AWS calls a request to slow down."""
+"""What AWS calls a request to slow down, and a request that it forbids."""
 
 from botocore.exceptions import ClientError
 
 from lambdas.core.errors import RetryLater
 
-_CODES = frozenset(
+_THROTTLED = frozenset(
     {
         "ProvisionedThroughputExceededException",
         "RateExceeded",
@@ -15,11 +15,17 @@ _CODES = frozenset(
         "TooManyRequestsException",
     }
 )
+_DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
 
 
 def is_throttle(error: Exception) -> bool:
     """Whether a client says so, after its own retries."""
-    return isinstance(error, ClientError) and error.response["Error"]["Code"] in _CODES
+    return isinstance(error, ClientError) and error.response["Error"]["Code"] in _THROTTLED
+
+
+def is_denied(error: Exception) -> bool:
+    """Whether an IAM permission is missing."""
+    return isinstance(error, ClientError) and error.response["Error"]["Code"] in _DENIED
 
 
 def will_be_retried(error: Exception) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from lambdas.adapters import ports
+from lambdas.adapters import market, ports
 from lambdas.adapters.clock import SystemClock
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_agents import DynamoAgentRecords
@@ -15,9 +15,14 @@ from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
 from lambdas.adapters.dynamodb_transfers import DynamoPathLocks, DynamoTransferStore
 from lambdas.adapters.ec2 import Ec2Compute
 from lambdas.adapters.events import EventBus
+from lambdas.adapters.instance_types import Ec2InstanceTypes
+from lambdas.adapters.price_cache import S3PriceCache
+from lambdas.adapters.pricing import AwsPriceList
+from lambdas.adapters.quotas import ServiceQuotas
 from lambdas.adapters.s3 import S3Objects
 from lambdas.adapters.security_groups import Ec2SecurityGroups
 from lambdas.adapters.sns import SnsLetters
+from lambdas.adapters.spot import Ec2SpotMarket
 from lambdas.adapters.ssm import SsmCommands
 from lambdas.adapters.stepfunctions import StepFunctions
 from lambdas.core.commands import Control, transfer_prefix
@@ -27,7 +32,7 @@ from lambdas.runtime.env import Environment, environment
 
 @dataclass(frozen=True)
 class World:
-    """Adapters; `compute`, `commands` and `groups` are per region."""
+    """Adapters; those that are called with a region are of that region."""
 
     env: Environment
     transfers: ports.TransferStore
@@ -45,6 +50,11 @@ class World:
     letters: ports.Letters
     executions: ports.Executions
     clock: ports.Clock
+    price_list: market.PriceList
+    price_cache: market.PriceCache
+    spot_market: Callable[[str], market.SpotMarket]
+    instance_types: Callable[[str], market.InstanceTypes]
+    quotas: Callable[[str], market.Quotas]
 
     def control(self, transfer_id: str) -> Control:
         """Where the ends of a transfer find the control plane."""
@@ -101,4 +111,9 @@ def world() -> World:
         letters=SnsLetters(clients.sns(home), env.approval_topic),
         executions=StepFunctions(clients.stepfunctions(home)),
         clock=clock,
+        price_list=AwsPriceList(clients.pricing(home)),
+        price_cache=S3PriceCache(clients.s3(home), env.control_bucket),
+        spot_market=lambda region: Ec2SpotMarket(clients.ec2(region)),
+        instance_types=lambda region: Ec2InstanceTypes(clients.ec2(region)),
+        quotas=lambda region: ServiceQuotas(clients.service_quotas(region)),
     )

@@ -54,6 +54,10 @@ class BudgetTooSmall(AskPerson):
     """Not even the direct path fits into `objective.maxCostUsd`."""
 
 
+class MissingPrice(AskPerson):
+    """An instance type has no price anywhere; the message names type and region."""
+
+
 class InvalidApproval(AskPerson):
     """The answer names no row of the estimate, or one above the budget."""
 

@@ -5,10 +5,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from lambdas.core import cost, prices
+from lambdas.core import cost
 from lambdas.core.documents import Count, Document
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet import Node
+from lambdas.core.prices import PriceBook
 from lambdas.core.tally import Bin, FailedChunk, Tally
 from lambdas.core.transfer import AcceptedTransfer, Failure
 
@@ -95,12 +96,16 @@ class Report(Document):
         return whole if size <= MAX_OUTPUT_BYTES else {**whole, "timeline": []}
 
 
-def relay_dollars(nodes: Iterable[Node], now: float) -> float:
-    """Each relay from its request to its end, Linux on demand, 60 s at least, with its public address."""
+def relay_dollars(nodes: Iterable[Node], now: float, prices: PriceBook, estimated_hour: float) -> float:
+    """Each relay from its request to its end, Linux on demand, 60 s at least, with its public address.
+
+    A type without a price counts like `estimated_hour`, dollars.
+    """
     total = 0.0
     for node in nodes:
-        hour = prices.instance_hour(node.instance_type, node.region)
-        hour += prices.PUBLIC_ADDRESS_HOUR if node.public_address else 0.0
+        price = prices.find_instance_hour(node.instance_type, node.region)
+        hour = price.usd if price else estimated_hour
+        hour += prices.unit("public-address-hour", node.region).usd if node.public_address else 0.0
         total += cost.relays(1, (node.ended_at or now) - node.requested_at, hour)
     return total
 
@@ -125,11 +130,13 @@ def build(
     estimate: Estimate | None,
     sent_bytes: int,
     stages: list[StageTime],
+    prices: PriceBook,
     now: float,
 ) -> Report:
     """The report of an accepted transfer; `sent_bytes` includes what was sent again."""
-    relays = relay_dollars(nodes, now)
-    egress = cost.egress(max(sent_bytes, tally.bytes), prices.egress_gb(transfer.between_regions))
+    relays = relay_dollars(nodes, now, prices, estimate.figures.relay_hour_usd if estimate else 0.0)
+    per_gb = prices.egress_gb(transfer.source.region, transfer.destination.region).usd
+    egress = cost.egress(max(sent_bytes, tally.bytes), per_gb)
     chosen = estimate.row(estimate.chosen_pairs) if estimate else None
     started = transfer.execution_started_at
     return Report(

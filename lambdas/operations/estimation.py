@@ -1,28 +1,30 @@
 """The estimate of an accepted transfer: its figures gathered from what is known, its rows computed."""
 
 from lambdas.adapters.world import World
-from lambdas.core import figures, prices
+from lambdas.core import figures
 from lambdas.core.estimate import Estimate, estimate
 from lambdas.core.figures import Profile
+from lambdas.core.prices import PriceBook
 from lambdas.core.transfer import AcceptedTransfer
+from lambdas.operations.market import market_of
 
 
 def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World) -> Estimate:
     """Estimate of `size_bytes` between the ends of `transfer`; writes nothing.
 
-    Raises BudgetTooSmall or DeadlineUnreachable.
+    Raises BudgetTooSmall, DeadlineUnreachable or MissingPrice.
     """
     request = transfer.request
     relay_type = (request.relays.instance_types or list(world.env.instance_types))[0]
-    public = transfer.between_regions and world.env.inter_region_path == "internet"
+    prices = market_of(transfer, [relay_type], world).prices
     return estimate(
         size_bytes,
         figures.combine(
             _profile(world, transfer, transfer.source.instance_type, transfer.source.vcpus),
             _profile(world, transfer, transfer.destination.instance_type, transfer.destination.vcpus),
             _profile(world, transfer, relay_type, None),
-            relay_hour_usd=_relay_hour(relay_type, transfer, public),
-            egress_usd_per_gb=prices.egress_gb(transfer.between_regions),
+            relay_hour_usd=_relay_hour(relay_type, transfer, world.env.inter_region_path == "internet", prices),
+            egress_usd_per_gb=prices.egress_gb(transfer.source.region, transfer.destination.region).usd,
             limit_mbps=request.bandwidth_limit_mbps,
         ),
         requested=request.relays.pairs,
@@ -45,8 +47,11 @@ def _profile(world: World, transfer: AcceptedTransfer, instance_type: str, vcpus
     )
 
 
-def _relay_hour(instance_type: str, transfer: AcceptedTransfer, public: bool) -> float:
+def _relay_hour(instance_type: str, transfer: AcceptedTransfer, internet: bool, prices: PriceBook) -> float:
     """Mean of the two regions, as the dissertation prices a pair; with the public address where there is one."""
     regions = (transfer.source.region, transfer.destination.region)
-    mean = sum(prices.instance_hour(instance_type, region) for region in regions) / len(regions)
-    return mean + (prices.PUBLIC_ADDRESS_HOUR if public else 0.0)
+    market = transfer.request.relays.market
+    dollars = [prices.instance_hour(instance_type, region, market).usd for region in regions]
+    if internet and transfer.between_regions:
+        dollars += [prices.unit("public-address-hour", region).usd for region in regions]
+    return sum(dollars) / len(regions)

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_pricing import PricingClient
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_service_quotas import ServiceQuotasClient
     from mypy_boto3_sns import SNSClient
     from mypy_boto3_ssm import SSMClient
     from mypy_boto3_stepfunctions import SFNClient
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 _CONFIG = Config(
     retries={"mode": "adaptive", "max_attempts": 8}, connect_timeout=5, read_timeout=60, max_pool_connections=32
 )
+# For what an estimate can do without: one attempt, 3 s at most.
+_QUICK = Config(retries={"total_max_attempts": 1}, connect_timeout=1, read_timeout=2, max_pool_connections=32)
+_CONFIGS = {"pricing": _QUICK, "service-quotas": _QUICK}
 _making = Lock()
 
 
@@ -27,7 +32,7 @@ _making = Lock()
 def _client(service: str, region: str) -> Any:
     # The default session is not safe to make clients from in several threads.
     with _making:
-        return boto3.client(service, region_name=region, config=_CONFIG)  # type: ignore[call-overload]
+        return boto3.client(service, region_name=region, config=_CONFIGS.get(service, _CONFIG))  # type: ignore[call-overload]
 
 
 class _Lazy:
@@ -83,4 +88,17 @@ def sns(region: str) -> "SNSClient":
 def stepfunctions(region: str) -> "SFNClient":
     """Step Functions."""
     client: SFNClient = _lazy("stepfunctions", region)
+    return client
+
+
+def pricing(region: str) -> "PricingClient":
+    """The price list, at the nearest to `region` of its three endpoints."""
+    near = {"eu": "eu-central-1", "me": "eu-central-1", "af": "eu-central-1", "ap": "ap-south-1"}
+    client: PricingClient = _lazy("pricing", near.get(region.split("-")[0], "us-east-1"))
+    return client
+
+
+def service_quotas(region: str) -> "ServiceQuotasClient":
+    """Service Quotas."""
+    client: ServiceQuotasClient = _lazy("service-quotas", region)
     return client

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from local.patches.ec2_wire import Params, Response, filters_of, matches, members, refuse
+from local.patches.instance_types import cores_and_threads
 from local.patches.upstream import ec2
 
 _instance_xml = ec2._instance_xml
@@ -49,6 +50,8 @@ def instance_xml(record: dict[str, Any]) -> str:
     for name in ("ipAddress", "dnsName", "privateIpAddress", "privateDnsName", "keyName"):
         text = text.replace(f"<{name}></{name}>", "")
     more = f"<clientToken>{ec2._esc(record.get('ClientToken', ''))}</clientToken>"
+    cores, threads = cores_and_threads(record["InstanceType"])
+    more += f"<cpuOptions><coreCount>{cores}</coreCount><threadsPerCore>{threads}</threadsPerCore></cpuOptions>"
     if record.get("InstanceLifecycle"):
         more += f"<instanceLifecycle>{record['InstanceLifecycle']}</instanceLifecycle>"
     more += (

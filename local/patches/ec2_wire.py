@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
+from xml.sax.saxutils import escape
+
+import botocore.session
+from botocore.model import ListShape, Shape, StructureShape
 
 from local.patches.upstream import ec2
 
 Params = dict[str, Any]
 Response = tuple[int, dict[str, str], bytes]
+Entry = TypeVar("Entry")
 
 
 def parameter(params: Params, name: str, default: str = "") -> str:
@@ -53,6 +59,37 @@ def answer(action: str, inner: str) -> Response:
     """A successful response."""
     status, headers, body = ec2._xml(200, f"{action}Response", inner)
     return status, headers, body
+
+
+def document(action: str, value: dict[str, Any]) -> Response:
+    """A successful response from an answer in the form that clients see."""
+    return answer(action, _xml(_ec2_model().operation_model(action).output_shape, value))
+
+
+def pages(params: Params, entries: list[Entry], most: int) -> tuple[list[Entry], dict[str, str]]:
+    """The entries that NextToken and MaxResults ask for, and the next token where there are more."""
+    size = min(int(parameter(params, "MaxResults") or most), most)
+    start = int(parameter(params, "NextToken") or 0)
+    more = {"NextToken": str(start + size)} if start + size < len(entries) else {}
+    return entries[start : start + size], more
+
+
+@cache
+def _ec2_model() -> Any:
+    return botocore.session.get_session().get_service_model("ec2")
+
+
+def _xml(shape: Shape, value: Any) -> str:
+    if isinstance(shape, StructureShape):
+        inner = (
+            (member.serialization["name"], member, value[name])
+            for name, member in shape.members.items()
+            if name in value
+        )
+        return "".join(f"<{tag}>{_xml(member, part)}</{tag}>" for tag, member, part in inner)
+    if isinstance(shape, ListShape):
+        return "".join(f"<item>{_xml(shape.member, part)}</item>" for part in value)
+    return escape(str(value).lower() if isinstance(value, bool) else str(value))
 
 
 def refuse(code: str, message: str, status: int = 400) -> Response:

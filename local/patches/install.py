@@ -20,7 +20,10 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet) -> None:
         images,
         instance_types,
         lambda_runtime,
+        pricing,
         security_groups,
+        service_quotas,
+        spot_prices,
         ssm_commands,
         stepfunctions,
     )
@@ -32,6 +35,9 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet) -> None:
     iam_checks.install()
     images.install(config)
     instance_types.install()
+    spot_prices.install()
+    pricing.install()
+    service_quotas.install(config)
     ec2_launch.install(fleet, state)
     ec2_describe.install()
     security_groups.install(fleet)

@@ -15,6 +15,7 @@ iam_actions: Any = _module("ministack.core.iam_actions")
 iam_evaluator: Any = _module("ministack.core.iam_evaluator")
 lambda_runtime: Any = _module("ministack.core.lambda_runtime")
 responses: Any = _module("ministack.core.responses")
+router: Any = _module("ministack.core.router")
 parse_arn: Any = _module("ministack.core.arn").parse_arn
 ec2: Any = _module("ministack.services.ec2")
 eventbridge: Any = _module("ministack.services.eventbridge")

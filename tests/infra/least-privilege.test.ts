@@ -30,6 +30,7 @@ describe('least privilege', () => {
       /^ssm:(GetCommandInvocation|DescribeInstanceInformation|UpdateInstanceInformation)$/,
       /^logs:\w*(LogDelivery|LogDeliveries|ResourcePolic|LogGroups)/,
       /^xray:GetSampling/,
+      /^(pricing:GetProducts|servicequotas:GetServiceQuota)$/,
     ];
     expect(actions.filter((action) => !free.some((pattern) => pattern.test(action)))).toEqual([]);
   });
@@ -58,6 +59,8 @@ describe('least privilege', () => {
     expect(who('ec2:RunInstances')).toEqual(['cpt-replace-relay', 'cpt-spawn-relays']);
     expect(who('iam:PassRole')).toEqual(['cpt-replace-relay', 'cpt-spawn-relays']);
     expect(who('states:SendTaskHeartbeat')).toEqual(['cpt-reconcile']);
+    for (const action of ['pricing:GetProducts', 'servicequotas:GetServiceQuota', 'ec2:DescribeSpotPriceHistory'])
+      expect(who(action)).toEqual(['cpt-estimate-transfer']);
   });
 
   it('terminating needs the deployment’s tag everywhere', () => {

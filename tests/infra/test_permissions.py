@@ -49,6 +49,7 @@ PORTS: dict[str, list[str]] = {
     "compute.describe": ["ec2:DescribeInstances"],
     "compute.of_transfer": ["ec2:DescribeInstances"],
     "compute.of_deployment": ["ec2:DescribeInstances"],
+    "compute.running": ["ec2:DescribeInstances"],
     "compute.launch": ["ec2:RunInstances", "ec2:CreateTags", "iam:PassRole"],
     "compute.terminate": ["ec2:TerminateInstances"],
     "commands.online": ["ssm:DescribeInstanceInformation"],
@@ -68,6 +69,12 @@ PORTS: dict[str, list[str]] = {
     "executions.fail": ["states:SendTaskFailure"],
     "executions.heartbeat": ["states:SendTaskHeartbeat"],
     "executions.status": ["states:DescribeExecution"],
+    "price_list.ask": ["pricing:GetProducts"],
+    "price_cache.read": ["s3:GetObject"],
+    "price_cache.write": ["s3:PutObject"],
+    "spot_market.latest": ["ec2:DescribeSpotPriceHistory"],
+    "instance_types.facts": ["ec2:DescribeInstanceTypes", "ec2:DescribeInstanceTypeOfferings"],
+    "quotas.vcpus": ["servicequotas:GetServiceQuota"],
 }
 IDEMPOTENCY = {f"idempotency:{action}Item" for action in ("Get", "Put", "Update", "Delete")}
 DOCUMENTS = {"scan", "receive", "send", "relay", "probe", "stop"}

@@ -15,6 +15,13 @@ from lambdas.adapters.memory import (
     MemoryTokenStore,
     MemoryTransferStore,
 )
+from lambdas.adapters.memory_market import (
+    MemoryInstanceTypes,
+    MemoryPriceCache,
+    MemoryPriceList,
+    MemoryQuotas,
+    MemorySpotMarket,
+)
 from lambdas.adapters.records import CommandResult, DocumentName, Instance, LaunchError, LaunchRequest, NotManagedError
 from lambdas.adapters.world import World
 from lambdas.core.commands import Command, encode
@@ -92,6 +99,10 @@ class MemoryCompute:
     def of_deployment(self) -> list[Instance]:
         relays = [self._now(m) for m in self.machines.values() if m.transfer_id]
         return [replace(i, transfer_id=self.machines[i.instance_id].transfer_id) for i in relays if not i.gone]
+
+    def running(self) -> list[Instance]:
+        instances = [self._now(machine) for machine in self.machines.values()]
+        return [instance for instance in instances if instance.state in ("pending", "running")]
 
     def launch(self, request: LaunchRequest) -> list[Instance]:
         self.launches.append(request)
@@ -277,6 +288,10 @@ class Cloud:
         self.chunks, self.nodes, self.profiles = MemoryChunkStore(), MemoryNodeStore(), MemoryProfileStore()
         self.tokens, self.objects, self.events = MemoryTokenStore(), MemoryObjects(), MemoryEvents()
         self.executions, self.letters = MemoryExecutions(), MemoryLetters()
+        self.price_list, self.price_cache = MemoryPriceList(), MemoryPriceCache()
+        self.spot_market = {region: MemorySpotMarket() for region in (WEST, IRELAND)}
+        self.instance_types = {region: MemoryInstanceTypes() for region in (WEST, IRELAND)}
+        self.quotas = {region: MemoryQuotas() for region in (WEST, IRELAND)}
         self.world = World(
             env=replace(ENVIRONMENT, **settings),
             transfers=self.transfers,
@@ -294,6 +309,11 @@ class Cloud:
             letters=self.letters,
             executions=self.executions,
             clock=self.clock,
+            price_list=self.price_list,
+            price_cache=self.price_cache,
+            spot_market=lambda region: self.spot_market[region],
+            instance_types=lambda region: self.instance_types[region],
+            quotas=lambda region: self.quotas[region],
         )
 
     def alive(self) -> list[str]:

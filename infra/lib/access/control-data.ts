@@ -1,7 +1,16 @@
 /** What functions may do with the tables, the bucket, the bus and the executions of the control plane. */
 
 import { Aws } from 'aws-cdk-lib';
-import { approvalTopicName, arn, controlBucketName, stateMachineName, TableName, tableName, TRANSFERS_PREFIX } from '../names';
+import {
+  approvalTopicName,
+  arn,
+  controlBucketName,
+  PRICES_KEY,
+  stateMachineName,
+  TableName,
+  tableName,
+  TRANSFERS_PREFIX,
+} from '../names';
 import { Settings } from '../config';
 import { Access } from './access';
 
@@ -38,6 +47,11 @@ export function transferObjects(
     resources: [`${bucketArn(settings)}/${TRANSFERS_PREFIX}*`],
     why: 'the keys carry the ids of transfers, which do not exist at deploy time',
   };
+}
+
+/** The one object with prices that were asked for earlier. */
+export function priceCache(settings: Settings): Access {
+  return { actions: ['s3:GetObject', 's3:PutObject'], resources: [`${bucketArn(settings)}/${PRICES_KEY}`] };
 }
 
 /** Listing of keys under `transfers/`. */

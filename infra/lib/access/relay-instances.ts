@@ -5,8 +5,16 @@ import { arn, DEPLOYMENT_TAG, relayRoleName } from '../names';
 import { Settings } from '../config';
 import { Access } from './access';
 
+type Described =
+  | 'Instances'
+  | 'InstanceTypes'
+  | 'InstanceTypeOfferings'
+  | 'SecurityGroups'
+  | 'SecurityGroupRules'
+  | 'SpotPriceHistory';
+
 /** Read-only calls, which EC2 authorises without a resource. */
-export function describe(...what: readonly ('Instances' | 'SecurityGroups' | 'SecurityGroupRules')[]): Access {
+export function describe(...what: readonly Described[]): Access {
   return {
     actions: what.map((name) => `ec2:Describe${name}`),
     resources: ['*'],

@@ -6,6 +6,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { Access } from '../access/access';
 import * as data from '../access/control-data';
+import * as markets from '../access/markets';
 import * as relays from '../access/relay-instances';
 import * as ssm from '../access/run-commands';
 import { Settings } from '../config';
@@ -53,7 +54,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
     },
     estimate_transfer: {
       description: 'Time and cost for each number of relay pairs, and the choice',
-      access: [noteTimes, on('profiles', 'GetItem')],
+      access: [noteTimes, on('profiles', 'GetItem'), ...askMarkets(settings)],
     },
     await_approval: {
       description: 'Keeps the task token, tells people what they may choose',
@@ -187,6 +188,16 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: [...tearDown(settings), ...report(settings)],
     },
   };
+}
+
+/** What the estimate asks of AWS: prices, and what instance types can do, are offered for and are left of. */
+function askMarkets(settings: Settings): Access[] {
+  return [
+    data.priceCache(settings),
+    markets.readPriceList(),
+    markets.readQuotas(),
+    relays.describe('Instances', 'InstanceTypes', 'InstanceTypeOfferings', 'SpotPriceHistory'),
+  ];
 }
 
 /** From launched to ready, and out again where that fails. */

@@ -1,0 +1,19 @@
+/** What functions may ask about the account and AWS's markets: list prices and quotas. */
+
+import { Access } from './access';
+
+export function readPriceList(): Access {
+  return {
+    actions: ['pricing:GetProducts'],
+    resources: ['*'],
+    why: 'the price list is public and has no resource',
+  };
+}
+
+export function readQuotas(): Access {
+  return {
+    actions: ['servicequotas:GetServiceQuota'],
+    resources: ['*'],
+    why: 'Service Quotas evaluates its Get actions without a resource',
+  };
+}

@@ -1,0 +1,71 @@
+"""In-memory twins of the markets: what they answer is set from outside."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from lambdas.adapters.market import PriceAnswers
+from lambdas.core.instance_types import TypeFacts
+from lambdas.core.prices import Market, Price, PriceItem
+
+
+@dataclass
+class MemoryPriceList:
+    """PriceList; `asked` is every question so far."""
+
+    dollars: dict[PriceItem, float] = field(default_factory=dict)
+    asked: list[PriceItem] = field(default_factory=list)
+
+    def ask(self, items: Iterable[PriceItem]) -> PriceAnswers:
+        """See PriceList."""
+        wanted = list(items)
+        self.asked += wanted
+        missing = tuple(f"{item}: not in the price list" for item in wanted if item not in self.dollars)
+        return PriceAnswers({item: self.dollars[item] for item in wanted if item in self.dollars}, missing)
+
+
+@dataclass
+class MemoryPriceCache:
+    """PriceCache."""
+
+    prices: dict[PriceItem, Price] = field(default_factory=dict)
+
+    def read(self) -> dict[PriceItem, Price]:
+        """See PriceCache."""
+        return dict(self.prices)
+
+    def write(self, prices: Mapping[PriceItem, Price]) -> None:
+        """See PriceCache."""
+        self.prices = dict(prices)
+
+
+@dataclass
+class MemorySpotMarket:
+    """SpotMarket; prices by zone and type."""
+
+    prices: dict[tuple[str, str], Price] = field(default_factory=dict)
+
+    def latest(self, instance_types: Iterable[str], zone: str) -> dict[str, Price]:
+        """See SpotMarket."""
+        return {kind: self.prices[zone, kind] for kind in instance_types if (zone, kind) in self.prices}
+
+
+@dataclass
+class MemoryInstanceTypes:
+    """InstanceTypes."""
+
+    known: dict[str, TypeFacts] = field(default_factory=dict)
+
+    def facts(self, instance_types: Iterable[str]) -> dict[str, TypeFacts]:
+        """See InstanceTypes."""
+        return {kind: self.known[kind] for kind in instance_types if kind in self.known}
+
+
+@dataclass
+class MemoryQuotas:
+    """Quotas."""
+
+    limits: dict[Market, float] = field(default_factory=dict)
+
+    def vcpus(self, market: Market) -> float | None:
+        """See Quotas."""
+        return self.limits.get(market)
