@@ -20,7 +20,7 @@ class EstimateRequest(Document):
 
 
 def estimate_request(event: EstimateRequest, world: World) -> Estimate:
-    """The estimate; raises InvalidRequest, BudgetTooSmall or DeadlineUnreachable."""
+    """The estimate; raises InvalidRequest, BudgetTooSmall, DeadlineUnreachable or MissingPrice."""
     request, source, destination = accept(event.request, world)
     if not event.size_bytes:
         found = "is missing" if event.size_bytes is None else "is 0"

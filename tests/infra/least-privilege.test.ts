@@ -60,7 +60,7 @@ describe('least privilege', () => {
     expect(who('iam:PassRole')).toEqual(['cpt-replace-relay', 'cpt-spawn-relays']);
     expect(who('states:SendTaskHeartbeat')).toEqual(['cpt-reconcile']);
     for (const action of ['pricing:GetProducts', 'servicequotas:GetServiceQuota', 'ec2:DescribeSpotPriceHistory'])
-      expect(who(action)).toEqual(['cpt-estimate-transfer']);
+      expect(who(action)).toEqual(['cpt-estimate-request', 'cpt-estimate-transfer']);
   });
 
   it('terminating needs the deployment’s tag everywhere', () => {

@@ -148,7 +148,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
     },
     estimate_request: {
       description: 'Invoked by people: what a request would take and cost; starts nothing',
-      access: [on('profiles', 'GetItem'), relays.describe('Instances'), ssm.findMachines()],
+      access: [on('profiles', 'GetItem'), ...askMarkets(settings), ssm.findMachines()],
     },
     retry_chunk: {
       description: 'Chunk Failed: another attempt, or the end of this chunk',
