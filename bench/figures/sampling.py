@@ -12,7 +12,8 @@ from lambdas.core.history import REFERENCE_SECONDS, WINDOW, integrate
 SEED = 2014
 SAMPLES = 120
 AHEAD = 30
-"""Of a recorded trace the real value is the mean of so many samples that follow: a transfer outlasts a sample."""
+"""Of a recorded trace the real value is the mean of so many samples that follow: a transfer outlasts a sample. The
+result depends on it: the shorter, the better the last sample is."""
 RECORDED = Path(__file__).with_name("traces") / "competing-load.json"
 
 
@@ -43,11 +44,11 @@ def synthetic(seed: int = SEED) -> dict[str, Trace]:
     }
 
 
-def recorded() -> Trace:
+def recorded(ahead: int = AHEAD) -> Trace:
     """A rate measured each second while other streams came and went; the file says how it was made."""
     samples = json.loads(RECORDED.read_text())["samplesMBps"]
-    count = len(samples) - AHEAD
-    return Trace(samples[:count], [fmean(samples[at : at + AHEAD]) for at in range(count)])
+    count = len(samples) - ahead
+    return Trace(samples[:count], [fmean(samples[at : at + ahead]) for at in range(count)])
 
 
 def last_sample(samples: Sequence[float]) -> list[float]:
