@@ -36,7 +36,7 @@ def rclone(bench: Bench, node: Node, folder: Path) -> Iterator[tuple[str, Sequen
 
     A fresh server each time: its directory cache would otherwise believe in files of the run before.
     """
-    program, password = require("rclone"), secrets.token_urlsafe(12)
+    program, password = require("rclone"), secrets.token_hex(12)
     hidden = subprocess.run([program, "obscure", password], capture_output=True, text=True, check=True).stdout.strip()
     serve = [program, "serve", "sftp", str(folder), "--addr", f"{node.address}:{PORT}"]
     login = ["--user", "bench", "--pass", password]
