@@ -33,7 +33,7 @@ class TransferMarket:
 
 
 def market_of(transfer: AcceptedTransfer, relay_types: Iterable[str], world: World) -> TransferMarket:
-    """Asks for all of it at once; what AWS does not tell is left out, never an error. Raises Throttled's causes."""
+    """Asks for all of it at once; what AWS does not tell is left out, and only EC2's throttling is an error."""
     types = list(dict.fromkeys(relay_types))
     market = transfer.request.relays.market
     ends = (transfer.source, transfer.destination)
