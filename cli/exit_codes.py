@@ -14,6 +14,8 @@ class ExitCode(IntEnum):
     REQUEST = 3  # the request must be changed: AskPerson
     TRANSFER = 4  # the transfer failed; what is not delivered is named in the report
     STOPPED = 5  # stopped or timed out from outside
+    REJECTED = 6  # a person said no
+    UNANSWERED = 7  # nobody approved in time
 
 
 def exit_code(report: dict[str, Any]) -> ExitCode:
@@ -22,6 +24,15 @@ def exit_code(report: dict[str, Any]) -> ExitCode:
         return ExitCode.SUCCEEDED
     if report["status"] in ("ABORTED", "TIMED_OUT"):
         return ExitCode.STOPPED
-    error = getattr(errors, str(report.get("error")), None)
+    return of_error(str(report.get("error")))
+
+
+def of_error(name: str) -> ExitCode:
+    """The code for an error by its name, as state machine and functions give it."""
+    error = getattr(errors, name, None)
+    if error is errors.ApprovalRejected:
+        return ExitCode.REJECTED
+    if error is errors.ApprovalTimedOut:
+        return ExitCode.UNANSWERED
     asks = isinstance(error, type) and issubclass(error, errors.AskPerson)
     return ExitCode.REQUEST if asks else ExitCode.TRANSFER

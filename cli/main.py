@@ -1,4 +1,4 @@
-"""`cpt`: start, watch and read transfers; run the local cloud. Uses AWS APIs only."""
+"""`cpt`: estimate, start, approve, watch and read transfers; run the local cloud. Uses AWS APIs only."""
 
 import json
 import uuid
@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from cli import local_commands
+from cli import approving, local_commands
 from cli.aws import Aws, home
 from cli.exit_codes import ExitCode, exit_code
+from cli.options import AsJson, Local
 from cli.render import make_console, report_view
 from cli.transfer_state import describe, execution_arn
 from cli.watching import watch_execution
@@ -18,9 +19,9 @@ app = typer.Typer(
     no_args_is_help=True, add_completion=True, help="Cloud Parallel Transfer.", pretty_exceptions_enable=False
 )
 app.add_typer(local_commands.app, name="local")
+app.command()(approving.approve)
+app.command()(approving.reject)
 
-Local = Annotated[bool, typer.Option("--local", help="Use the local cloud of this checkout.")]
-AsJson = Annotated[bool, typer.Option("--json", help="For scripts: one JSON document a line.")]
 Name = Annotated[str, typer.Argument(help="Name of the transfer's execution.")]
 
 

@@ -63,8 +63,15 @@ def estimate_table(estimate: dict[str, Any]) -> RenderableType:
     return Group(table, Text(note, style="dim"))
 
 
+def approval_line(state: TransferState) -> str:
+    """What a person has to do."""
+    return f"{state.transfer_id} waits for approval: cpt approve {state.transfer_id} [--pairs N], or cpt reject"
+
+
 def live_view(state: TransferState) -> RenderableType:
-    """Bytes, rate, time left, and a bar for each path's rate."""
+    """Bytes, rate, time left, and a bar for each path's rate; while it waits for a person, what they have to do."""
+    if state.awaits_approval:
+        return Text(approval_line(state), style="bold yellow")
     total = state.total_bytes or 0
     head = Text.assemble(
         (f"{state.transfer_id}  ", "bold"),

@@ -8,6 +8,9 @@ from botocore.exceptions import ClientError
 
 from cli.aws import Aws
 
+# The function of Await Approval leaves at once; whether a person has answered shows in what was entered next.
+AFTER_APPROVAL = ("Apply Approval", "Tear Down", "Write Report")
+
 
 @dataclass(frozen=True)
 class Lane:
@@ -25,6 +28,7 @@ class TransferState:
     transfer_id: str
     status: str = "UNKNOWN"
     stage: str = ""
+    awaits_approval: bool = False
     estimate: dict[str, Any] | None = None
     total_bytes: int | None = None
     delivered_bytes: int = 0
@@ -70,6 +74,7 @@ def read_state(aws: Aws, transfer_id: str) -> TransferState:
         transfer_id=transfer_id,
         status=str(transfer.get("status", "UNKNOWN")),
         stage=", ".join(running),
+        awaits_approval="Await Approval" in stages and stages.keys().isdisjoint(AFTER_APPROVAL),
         estimate=_document(transfer.get("estimate")),
         total_bytes=int(plan["bytes"]) if plan else None,
         delivered_bytes=int(sender.get("bytes", 0)),

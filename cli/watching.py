@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.live import Live
 
 from cli.aws import Aws
-from cli.render import duration, estimate_table, live_view, make_console, megabytes
+from cli.render import approval_line, duration, estimate_table, live_view, make_console, megabytes
 from cli.transfer_state import TransferState, describe, read_state
 
 LOOK_SECONDS = 0.5  # the ends report every two seconds; a look is one query
@@ -55,10 +55,14 @@ class PlainLines:
         self._console, self._estimate = console, EstimateOnce(console)
         self._paths: tuple[str, ...] = ()
         self._last = 0.0
+        self._asked = False
 
     def __call__(self, state: TransferState) -> None:
         """Print what is new."""
         self._estimate(state)
+        if state.awaits_approval and not self._asked:
+            self._console.print(approval_line(state))
+        self._asked = state.awaits_approval
         joined = state.paths != self._paths
         if state.delivered_bytes and (joined or time.monotonic() - self._last >= PLAIN_LINE_SECONDS):
             total = megabytes(state.total_bytes or 0)
