@@ -9,16 +9,15 @@ from cli.aws import Aws
 def tell_figures(
     aws: Aws, region_pair: str, instance_types: Iterable[str], caps: Mapping[str, float], spawn_seconds: float
 ) -> None:
-    """Put the same figures for each type: `caps` has interRegionMBps and intraRegionMBps; `spawn_seconds` is T_v."""
+    """Configure the same figures for each type: `caps` has interRegionMBps and intraRegionMBps; T_v in seconds.
+
+    What transfers have measured stays, and wins.
+    """
     table = aws.resource("dynamodb").Table(f"{aws.deployment}-profiles")
+    figures = {"interRegion": caps["interRegionMBps"], "intraRegion": caps["intraRegionMBps"], "spawn": spawn_seconds}
     for instance_type in instance_types:
-        table.put_item(
-            Item={
-                "instanceType": instance_type,
-                "regionPair": region_pair,
-                "interRegionMBps": Decimal(str(caps["interRegionMBps"])),
-                "intraRegionMBps": Decimal(str(caps["intraRegionMBps"])),
-                "spawnSeconds": Decimal(str(spawn_seconds)),
-                "origin": "configured",
-            }
+        table.update_item(
+            Key={"subject": instance_type, "regionPair": region_pair},
+            UpdateExpression="SET configured = :figures",
+            ExpressionAttributeValues={":figures": {name: Decimal(str(value)) for name, value in figures.items()}},
         )

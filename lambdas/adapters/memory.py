@@ -10,8 +10,8 @@ from lambdas.core import lock
 from lambdas.core.chunk import Chunk
 from lambdas.core.documents import Document
 from lambdas.core.estimate import Estimate
-from lambdas.core.figures import Profile
 from lambdas.core.fleet import Node, NodeState
+from lambdas.core.profile import Metric, Profile
 from lambdas.core.progress import Progress
 from lambdas.core.transfer import AcceptedTransfer, Membership, ResolvedPaths, TransferPlan
 
@@ -198,9 +198,14 @@ class MemoryProfileStore:
     def __init__(self) -> None:
         self.profiles: dict[tuple[str, str], Profile] = {}
 
-    def get(self, instance_type: str, region_pair: str) -> Profile | None:
+    def get(self, subject: str, region_pair: str) -> Profile | None:
         """See ProfileStore."""
-        return self.profiles.get((instance_type, region_pair))
+        return self.profiles.get((subject, region_pair))
+
+    def integrate(self, subject: str, region_pair: str, metric: Metric, sample: float, at_seconds: float) -> None:
+        """See ProfileStore."""
+        known = self.profiles.get((subject, region_pair), Profile())
+        self.profiles[subject, region_pair] = known.refined(metric, sample, at_seconds)
 
 
 class MemoryTokenStore:

@@ -16,8 +16,8 @@ from lambdas.adapters.records import (
 )
 from lambdas.core.chunk import Chunk
 from lambdas.core.commands import Command
-from lambdas.core.figures import Profile
 from lambdas.core.fleet import Node, NodeState
+from lambdas.core.profile import Metric, Profile
 from lambdas.core.progress import Progress
 from lambdas.core.rules import Rule
 from lambdas.core.transfer import AcceptedTransfer, Membership
@@ -119,10 +119,13 @@ class NodeStore(Protocol):
 
 
 class ProfileStore(Protocol):
-    """What instance types carry."""
+    """What instance types and pairs of hosts carry; a subject is a type's name or `profile.hosts`."""
 
-    def get(self, instance_type: str, region_pair: str) -> Profile | None:
-        """The profile of a type on a region pair."""
+    def get(self, subject: str, region_pair: str) -> Profile | None:
+        """Consistent read of what is known on a region pair."""
+
+    def integrate(self, subject: str, region_pair: str, metric: Metric, sample: float, at_seconds: float) -> None:
+        """Refine a metric by a sample; raises WriteConflict when others keep writing, ValueError for a bad sample."""
 
 
 class TokenStore(Protocol):

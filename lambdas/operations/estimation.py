@@ -38,12 +38,22 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World) -> E
 
 
 def _profile(world: World, transfer: AcceptedTransfer, instance_type: str, vcpus: int | None) -> Profile:
-    known = world.profiles.get(instance_type, transfer.region_pair)
-    return known or figures.published(
+    limits = figures.published(
         instance_type,
         between_regions=transfer.between_regions,
         internet=world.env.inter_region_path == "internet",
         vcpus=vcpus,
+    )
+    profile = world.profiles.get(instance_type, transfer.region_pair)
+    if profile is None:
+        return limits
+    outward, inside, spawn = (profile.known(metric) for metric in ("interRegion", "intraRegion", "spawn"))
+    origins = [known.origin if known else limits.origin for known in (outward, inside, spawn)]
+    return Profile(
+        inter_region=outward.value if outward else limits.inter_region,
+        intra_region=inside.value if inside else limits.intra_region,
+        spawn_seconds=spawn.value if spawn else limits.spawn_seconds,
+        origin=max(origins, key=["measured", "configured", "assumed"].index),
     )
 
 

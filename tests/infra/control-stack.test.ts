@@ -12,7 +12,7 @@ describe('tables', () => {
     ['cpt-transfers', ['transferId', 'record'], undefined],
     ['cpt-chunks', ['rangeKey', 'itemKey'], undefined],
     ['cpt-nodes', ['transferId', 'nodeId'], undefined],
-    ['cpt-profiles', ['instanceType', 'regionPair'], undefined],
+    ['cpt-profiles', ['subject', 'regionPair'], undefined],
     ['cpt-control-tokens', ['transferId', 'task'], undefined],
     ['cpt-idempotency', ['id'], 'expiration'],
   ];

@@ -40,6 +40,7 @@ PORTS: dict[str, list[str]] = {
     "nodes.by_instance": ["nodes/by-instance:Query", "nodes:GetItem"],
     "nodes.move": ["nodes:UpdateItem"],
     "profiles.get": ["profiles:GetItem"],
+    "profiles.integrate": ["profiles:GetItem", "profiles:UpdateItem"],
     "tokens.get": ["control-tokens:GetItem"],
     "tokens.put": ["control-tokens:UpdateItem"],
     "tokens.seen": ["control-tokens:UpdateItem"],

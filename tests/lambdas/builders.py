@@ -5,6 +5,7 @@ from typing import Any
 from lambdas.core.chunk import RANGE_SIZE, Chunk, item_key, range_key
 from lambdas.core.estimate import Estimate, FiguresDocument, Row
 from lambdas.core.fleet import Node, NodeState, Role, node_id
+from lambdas.core.profile import Profile
 from lambdas.core.progress import LaneProgress, Progress
 from lambdas.core.request import TransferRequest
 from lambdas.core.transfer import (
@@ -179,6 +180,10 @@ def node(
         requested_at=1000.0,
     )
     return whole.model_copy(update=changes)
+
+
+def profile(inter_region: float, intra_region: float, spawn: float) -> Profile:
+    return Profile(configured={"interRegion": inter_region, "intraRegion": intra_region, "spawn": spawn})
 
 
 def progress(sequence: int = 1, *, sent: int = 0, rate: float = 20.0, failed: int = 0, epoch: int = 1) -> Progress:

@@ -29,7 +29,7 @@ const DEFINITIONS: Readonly<Record<TableName, TableDefinition>> = {
     sort: 'nodeId',
     index: { name: 'by-instance', partition: 'instanceId' },
   },
-  profiles: { partition: 'instanceType', sort: 'regionPair', keep: true },
+  profiles: { partition: 'subject', sort: 'regionPair', keep: true },
   'control-tokens': { partition: 'transferId', sort: 'task' },
   idempotency: { partition: 'id', expiry: 'expiration' },
 };

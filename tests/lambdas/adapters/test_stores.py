@@ -11,7 +11,6 @@ from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_agents import DynamoAgentRecords
 from lambdas.adapters.dynamodb_chunks import DynamoChunkStore
 from lambdas.adapters.dynamodb_nodes import DynamoNodeStore
-from lambdas.adapters.dynamodb_profiles import DynamoProfileStore
 from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
 from lambdas.adapters.dynamodb_transfers import DynamoPathLocks, DynamoTransferStore
 from lambdas.adapters.memory import (
@@ -19,7 +18,6 @@ from lambdas.adapters.memory import (
     MemoryChunkStore,
     MemoryNodeStore,
     MemoryPathLocks,
-    MemoryProfileStore,
     MemoryTokenStore,
     MemoryTransferStore,
 )
@@ -33,7 +31,6 @@ TABLES: dict[str, tuple[str, str, dict[str, tuple[str, str | None]]]] = {
     "chunks": ("rangeKey", "itemKey", {}),
     "nodes": ("transferId", "nodeId", {"by-instance": ("instanceId", None)}),
     "tokens": ("transferId", "task", {}),
-    "profiles": ("instanceType", "regionPair", {}),
 }
 
 
@@ -285,23 +282,6 @@ def test_approvals_have_a_token_of_their_own(tokens: TokenStore) -> None:
     assert (found and found.token, tokens.approval("first")) == ("token-a", "approval-b")
     tokens.delete("first")
     assert (tokens.get("first"), tokens.approval("first")) == (None, None)
-
-
-def test_profile_of_an_unknown_type_is_none(tables: dict[str, Table]) -> None:
-    tables["profiles"].put(
-        {
-            "instanceType": "t3.small",
-            "regionPair": "us-west-2>eu-west-1",
-            "interRegionMBps": 20,
-            "intraRegionMBps": 160.5,
-            "spawnSeconds": 5,
-            "origin": "configured",
-        }
-    )
-    found = DynamoProfileStore(tables["profiles"]).get("t3.small", "us-west-2>eu-west-1")
-    assert found is not None
-    assert (found.inter_region, found.intra_region, found.spawn_seconds) == (20.0, 160.5, 5.0)
-    assert MemoryProfileStore().get("t3.small", "x") is None
 
 
 def test_records_of_the_ends_are_read_as_the_daemon_writes_them(tables: dict[str, Table]) -> None:

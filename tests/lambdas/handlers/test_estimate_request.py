@@ -3,11 +3,10 @@ from typing import Any
 import pytest
 
 from lambdas.core.errors import BudgetTooSmall, InvalidRequest
-from lambdas.core.figures import Profile
 from lambdas.handlers.estimate_request import EstimateRequest, estimate_request
 from lambdas.handlers.estimate_transfer import EstimateInput, estimate_transfer
 from lambdas.handlers.validate_request import ValidateInput, validate_request
-from tests.lambdas.builders import ARN, SOURCE_ID, WEST, request, survey
+from tests.lambdas.builders import ARN, SOURCE_ID, WEST, profile, request, survey
 from tests.lambdas.cloud import Cloud
 
 PAIR = "us-west-2>eu-west-1"
@@ -21,7 +20,7 @@ def ask(cloud: Cloud, document: Any, **more: Any) -> Any:
 def known() -> Cloud:
     cloud = Cloud()
     for kind in ("m5.large", "t3.small"):
-        cloud.profiles.profiles[kind, PAIR] = Profile(20, 160, 5, "configured")
+        cloud.profiles.profiles[kind, PAIR] = profile(20, 160, 5)
     return cloud
 
 

@@ -1,6 +1,5 @@
-from lambdas.core.figures import Profile
 from lambdas.handlers.estimate_transfer import EstimateInput, estimate_transfer
-from tests.lambdas.builders import survey, transfer
+from tests.lambdas.builders import profile, survey, transfer
 from tests.lambdas.cloud import Cloud
 
 PAIR = "us-west-2>eu-west-1"
@@ -11,7 +10,7 @@ def test_profiles_are_preferred_and_the_record_keeps_the_estimate() -> None:
     accepted = transfer(relays={"pairs": 2})
     cloud.transfers.create(accepted)
     for kind in ("m5.large", "t3.small"):
-        cloud.profiles.profiles[kind, PAIR] = Profile(20, 160, 5, "configured")
+        cloud.profiles.profiles[kind, PAIR] = profile(20, 160, 5)
     found = estimate_transfer(EstimateInput(transfer=accepted, survey=survey(size=2 * 10**9)), cloud.world)
     assert (found.chosen_pairs, found.instance_type, found.figures.origin) == (2, "t3.small", "configured")
     assert (found.figures.direct, found.figures.source, found.figures.spawn_seconds) == (20, 160, 5)

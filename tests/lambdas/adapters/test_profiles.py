@@ -1,0 +1,111 @@
+"""One suite for the profiles in memory and in DynamoDB."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from lambdas.adapters.dynamodb import Table
+from lambdas.adapters.dynamodb_profiles import DynamoProfileStore
+from lambdas.adapters.memory import MemoryProfileStore
+from lambdas.adapters.ports import ProfileStore
+from lambdas.core.errors import WriteConflict
+from lambdas.core.history import integrate
+from lambdas.core.profile import Known, Metric
+
+TYPE, PAIR = "t3.small", "us-west-2>eu-west-1"
+KEYS = ("subject", "regionPair")
+
+
+@pytest.fixture
+def table() -> Iterator[Table]:
+    with mock_aws():
+        client: Any = boto3.client("dynamodb", region_name="us-west-2")
+        client.create_table(
+            TableName="profiles",
+            KeySchema=[{"AttributeName": KEYS[0], "KeyType": "HASH"}, {"AttributeName": KEYS[1], "KeyType": "RANGE"}],
+            AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for key in KEYS],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        yield Table(client, "profiles")
+
+
+@pytest.fixture(params=["memory", "dynamodb"])
+def profiles(request: pytest.FixtureRequest, table: Table) -> ProfileStore:
+    return MemoryProfileStore() if request.param == "memory" else DynamoProfileStore(table)
+
+
+def known(profiles: ProfileStore, metric: Metric) -> Known | None:
+    found = profiles.get(TYPE, PAIR)
+    assert found is not None
+    return found.known(metric)
+
+
+def test_what_nobody_has_met_has_no_profile(profiles: ProfileStore) -> None:
+    profiles.integrate(TYPE, PAIR, "interRegion", 20.0, 1000.0)
+    assert profiles.get(TYPE, "eu-west-1>us-west-2") is None
+    assert profiles.get("t3.large", PAIR) is None
+
+
+def test_samples_are_integrated_one_after_the_other(profiles: ProfileStore) -> None:
+    history = None
+    for at_seconds, sample in ((1000.0, 20.0), (5000.5, 22.5), (9000.25, 1e-7)):
+        profiles.integrate(TYPE, PAIR, "interRegion", sample, at_seconds)
+        history = integrate(history, sample, at_seconds)
+    assert history is not None
+    assert known(profiles, "interRegion") == Known(history.mean, history.sigma, 3, 9000.25, "measured")
+
+
+def test_metrics_and_subjects_are_kept_apart(profiles: ProfileStore) -> None:
+    profiles.integrate(TYPE, PAIR, "interRegion", 20.0, 1000.0)
+    profiles.integrate(TYPE, PAIR, "spawn", 35.0, 1000.0)
+    profiles.integrate("i-1>i-2", PAIR, "direct", 18.0, 1000.0)
+    assert known(profiles, "interRegion") == Known(20.0, 0.0, 1, 1000.0, "measured")
+    assert known(profiles, "spawn") == Known(35.0, 0.0, 1, 1000.0, "measured")
+    assert known(profiles, "direct") is None
+
+
+def test_sample_that_is_no_rate_is_refused_and_leaves_no_trace(profiles: ProfileStore) -> None:
+    with pytest.raises(ValueError, match=r"sample: -1\.0"):
+        profiles.integrate(TYPE, PAIR, "interRegion", -1.0, 1000.0)
+    assert profiles.get(TYPE, PAIR) is None
+
+
+def test_configured_figures_stay_beside_what_is_measured(table: Table) -> None:
+    profiles = DynamoProfileStore(table)
+    table.put({"subject": TYPE, "regionPair": PAIR, "configured": {"interRegion": 20, "spawn": 5.5}})
+    assert known(profiles, "spawn") == Known(5.5, 0.0, 0, None, "configured")
+    profiles.integrate(TYPE, PAIR, "interRegion", 18.0, 1000.0)
+    assert known(profiles, "interRegion") == Known(18.0, 0.0, 1, 1000.0, "measured")
+    assert known(profiles, "spawn") == Known(5.5, 0.0, 0, None, "configured")
+
+
+class ContestedTable(Table):
+    """Another transfer writes between each of the first `times` reads and the write that follows."""
+
+    def __init__(self, table: Table, times: int) -> None:
+        super().__init__(table._client, table.name)
+        self._other, self._times = DynamoProfileStore(table), times
+
+    def get(self, **key: str) -> dict[str, Any] | None:
+        found = super().get(**key)
+        if self._times:
+            self._times -= 1
+            self._other.integrate(TYPE, PAIR, "interRegion", 10.0, 1000.0)
+        return found
+
+
+def test_no_sample_of_concurrent_transfers_is_lost(table: Table) -> None:
+    DynamoProfileStore(ContestedTable(table, times=3)).integrate(TYPE, PAIR, "interRegion", 20.0, 1000.0)
+    found = known(DynamoProfileStore(table), "interRegion")
+    assert found is not None
+    assert found.samples == 4
+    assert found.value == pytest.approx(12.5)
+
+
+def test_a_writer_that_is_always_second_gives_up_with_a_conflict(table: Table) -> None:
+    profiles = DynamoProfileStore(ContestedTable(table, times=100))
+    with pytest.raises(WriteConflict, match=r"the profile of t3\.small"):
+        profiles.integrate(TYPE, PAIR, "interRegion", 20.0, 1000.0)
