@@ -55,12 +55,30 @@ def estimate_table(estimate: dict[str, Any]) -> RenderableType:
             row["limit"],
             style="bold" if chosen else "",
         )
-    figures = estimate["figures"]
-    note = (
-        f"p = {estimate['chosenPairs']}: {estimate['reason']}. "
-        f"Figures: {figures['origin']}; relays: {estimate['instanceType']}."
-    )
-    return Group(table, Text(note, style="dim"))
+    note = f"p = {estimate['chosenPairs']}: {estimate['reason']}. Relays: {estimate['instanceType']}."
+    return Group(table, Text(note, style="dim"), _figures_table(estimate["figures"]))
+
+
+_FIGURES = {
+    "sourceMBps": "source sends in all, MB/s",
+    "destinationMBps": "destination receives in all, MB/s",
+    "directMBps": "direct path, MB/s",
+    "pairMBps": "a pair of relays, MB/s",
+    "spawnSeconds": "until a relay carries data, s",
+    "relayHourUsd": "a relay's hour, $",
+    "egressUsdPerGB": "out of the region, $/GB",
+}
+
+
+def _figures_table(figures: dict[str, Any]) -> RenderableType:
+    """What the estimate was computed from, and who says so."""
+    table = Table(box=None, style="dim", show_header=False, pad_edge=False)
+    for _ in range(3):
+        table.add_column()
+    for name, what in _FIGURES.items():
+        figure = figures[name]
+        table.add_row(what, f"{figure['value']:.4g}", f"{figure['origin']}: {figure['note']}")
+    return table
 
 
 def approval_line(state: TransferState) -> str:

@@ -7,9 +7,10 @@ from pydantic import Field, ValidationError
 
 from lambdas.core.documents import Count, Document, TransferId
 from lambdas.core.errors import InvalidApproval
-from lambdas.core.estimate import Estimate, Row
+from lambdas.core.estimate import Estimate
 from lambdas.core.problems import describe
 from lambdas.core.request import TransferRequest
+from lambdas.core.rows import Row
 from lambdas.core.transfer import AcceptedTransfer
 
 

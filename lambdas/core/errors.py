@@ -74,6 +74,10 @@ class ApprovalTimedOut(AskPerson):
     """Nobody answered within `approvalTimeoutSeconds`."""
 
 
+class NoSuitableType(AskPerson):
+    """Relays were asked for, and no allowed instance type can be one."""
+
+
 class MissingPermission(AskPerson):
     """An IAM permission is missing; the message names it."""
 

@@ -1,86 +1,59 @@
-"""What an instance type may send: the profile if there is one, else AWS's published limits."""
+"""What an estimate is computed from: every number with where it comes from."""
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-Origin = Literal["measured", "configured", "assumed"]
+from pydantic import Field
 
-MB_PER_GBIT = 125.0
-INTERNET_GATEWAY_GBPS = 5.0
-MANY_VCPUS = 32
-SPAWN_SECONDS = 90.0
-UNKNOWN_GBPS = 0.75
+from lambdas.core.documents import Document
 
-# Baseline Gbps per size; burst credits last 5 to 60 minutes and are not counted on.
-BASELINE_GBPS = {
-    "m5": {"large": 0.75, "xlarge": 1.25, "2xlarge": 2.5, "4xlarge": 5, "8xlarge": 10},
-    "m6i": {"large": 0.781, "xlarge": 1.562, "2xlarge": 3.125, "4xlarge": 6.25, "8xlarge": 12.5},
-    "m6in": {"large": 3.125, "xlarge": 6.25, "2xlarge": 12.5, "4xlarge": 25, "8xlarge": 50},
-    "c6in": {"large": 3.125, "xlarge": 6.25, "2xlarge": 12.5, "4xlarge": 25, "8xlarge": 50},
-    "m7g": {"medium": 0.52, "large": 0.937, "xlarge": 1.876, "2xlarge": 3.75, "4xlarge": 7.5, "8xlarge": 15},
-    "c6gn": {"medium": 1.6, "large": 3, "xlarge": 6.3, "2xlarge": 12.5, "4xlarge": 25, "8xlarge": 50},
-    "c7gn": {"medium": 3.125, "large": 6.25, "xlarge": 12.5, "2xlarge": 25, "4xlarge": 50, "8xlarge": 100},
-    "t3": {"micro": 0.064, "small": 0.128, "medium": 0.256},
-    "t4g": {"micro": 0.064, "small": 0.128, "medium": 0.256},
-}
-_VCPUS = {"medium": 1, "large": 2, "xlarge": 4, "2xlarge": 8, "4xlarge": 16, "8xlarge": 32}
+Origin = Literal["measured", "configured", "published", "assumed"]
+_BEST_FIRST: tuple[Origin, ...] = ("measured", "configured", "published", "assumed")
 
 
-@dataclass(frozen=True)
-class Profile:
-    """Rates of one instance type on one region pair, MB/s; `spawn_seconds` is T_v."""
+class Figure(Document):
+    """A number, who says so, and in words what it is of."""
 
-    inter_region: float
-    intra_region: float
-    spawn_seconds: float
+    value: Annotated[float, Field(ge=0)]
     origin: Origin
+    note: str
 
 
-def published(instance_type: str, *, between_regions: bool, internet: bool, vcpus: int | None = None) -> Profile:
-    """AWS's published limits, marked assumed; an unknown type counts like m5.large, the least of the fixed ones."""
-    family, _, size = instance_type.partition(".")
-    baseline = BASELINE_GBPS.get(family, {}).get(size, UNKNOWN_GBPS)
-    outward = baseline
-    if between_regions and internet:
-        many = (vcpus or _VCPUS.get(size, 0)) >= MANY_VCPUS
-        outward = min(baseline, max(INTERNET_GATEWAY_GBPS, baseline / 2) if many else INTERNET_GATEWAY_GBPS)
-    return Profile(outward * MB_PER_GBIT, baseline * MB_PER_GBIT, SPAWN_SECONDS, "assumed")
+class EndFigures(Document):
+    """What is known of the two end machines: MB/s, dollars."""
+
+    source: Figure = Field(alias="sourceMBps")
+    """V_src: what the source machine sends in all."""
+    destination: Figure = Field(alias="destinationMBps")
+    """V_dst."""
+    direct: Figure = Field(alias="directMBps")
+    """v_e of the ends: the direct path."""
+    egress: Figure = Field(alias="egressUsdPerGB")
+    """Per GB (10^9 bytes) that leaves the source's region."""
+
+    @property
+    def ends(self) -> float:
+        """min(V_src, V_dst), MB/s."""
+        return min(self.source.value, self.destination.value)
 
 
-@dataclass(frozen=True)
-class Figures:
-    """What an estimate is computed from: MB/s, seconds, dollars."""
+class Figures(EndFigures):
+    """Contract `estimate`, `figures`: MB/s, seconds, dollars."""
 
-    source: float
-    destination: float
-    direct: float
-    pair: float
-    spawn_seconds: float
-    relay_hour_usd: float
-    egress_usd_per_gb: float
-    origin: Origin
+    pair: Figure = Field(alias="pairMBps")
+    """What one pair of relays carries."""
+    pair_spread: Figure
+    """How much pairs differ: standard deviation over mean."""
+    spawn: Figure = Field(alias="spawnSeconds")
+    """T_v: from asking for a relay until it carries data."""
+    relay_hour: Figure = Field(alias="relayHourUsd")
+    """One relay with its address and disk; mean of both regions."""
 
 
-def combine(
-    source: Profile,
-    destination: Profile,
-    relay: Profile,
-    *,
-    relay_hour_usd: float,
-    egress_usd_per_gb: float,
-    limit_mbps: int | None = None,
-) -> Figures:
-    """V_src, V_dst, v_e(ends), v_e(pair), with the weakest figure's origin; `limit_mbps`: the request's, Mbit/s."""
-    order: list[Origin] = ["measured", "configured", "assumed"]
-    origin = max((source.origin, destination.origin, relay.origin), key=order.index)
-    cap = limit_mbps / 8 if limit_mbps else float("inf")
-    return Figures(
-        source=min(source.intra_region, cap),
-        destination=destination.intra_region,
-        direct=min(source.inter_region, destination.inter_region, cap),
-        pair=min(relay.inter_region, relay.intra_region),
-        spawn_seconds=relay.spawn_seconds,
-        relay_hour_usd=relay_hour_usd,
-        egress_usd_per_gb=egress_usd_per_gb,
-        origin=origin,
-    )
+def least(*figures: Figure) -> Figure:
+    """The one that limits; of equal ones the better known."""
+    return min(figures, key=lambda figure: (figure.value, _BEST_FIRST.index(figure.origin)))
+
+
+def most(*figures: Figure) -> Figure:
+    """The largest: what was seen to pass is possible, whatever is published."""
+    return max(figures, key=lambda figure: (figure.value, -_BEST_FIRST.index(figure.origin)))

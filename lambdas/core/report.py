@@ -96,16 +96,17 @@ class Report(Document):
         return whole if size <= MAX_OUTPUT_BYTES else {**whole, "timeline": []}
 
 
-def relay_dollars(nodes: Iterable[Node], now: float, prices: PriceBook, estimated_hour: float) -> float:
-    """Each relay from its request to its end, Linux on demand, 60 s at least, with its public address.
+def relay_dollars(nodes: Iterable[Node], now: float, estimate: Estimate | None) -> float:
+    """Each relay from its request to its end, 60 s at least, at the price that the estimate had for its type.
 
-    A type without a price counts like `estimated_hour`, dollars.
+    Another type, launched where the first had no capacity, counts by the embedded table, or as the first.
     """
+    estimated_hour = estimate.figures.relay_hour.value if estimate else 0.0
     total = 0.0
     for node in nodes:
-        price = prices.find_instance_hour(node.instance_type, node.region)
-        hour = price.usd if price else estimated_hour
-        hour += prices.unit("public-address-hour", node.region).usd if node.public_address else 0.0
+        price = PriceBook().find_instance_hour(node.instance_type, node.region)
+        other = estimate is None or node.instance_type != estimate.instance_type
+        hour = price.usd if price and other else estimated_hour
         total += cost.relays(1, (node.ended_at or now) - node.requested_at, hour)
     return total
 
@@ -130,13 +131,12 @@ def build(
     estimate: Estimate | None,
     sent_bytes: int,
     stages: list[StageTime],
-    prices: PriceBook,
     now: float,
 ) -> Report:
     """The report of an accepted transfer; `sent_bytes` includes what was sent again."""
-    relays = relay_dollars(nodes, now, prices, estimate.figures.relay_hour_usd if estimate else 0.0)
-    per_gb = prices.egress_gb(transfer.source.region, transfer.destination.region).usd
-    egress = cost.egress(max(sent_bytes, tally.bytes), per_gb)
+    relays = relay_dollars(nodes, now, estimate)
+    # Nothing moves before there is an estimate.
+    egress = cost.egress(max(sent_bytes, tally.bytes), estimate.figures.egress.value if estimate else 0.0)
     chosen = estimate.row(estimate.chosen_pairs) if estimate else None
     started = transfer.execution_started_at
     return Report(

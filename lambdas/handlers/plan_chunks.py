@@ -28,7 +28,7 @@ def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
     """The plan, also in S3 and in the transfer's record."""
     transfer_id, source = event.transfer.transfer_id, event.survey.source
     figures = event.estimate.figures
-    lanes = plan.lanes_per_path(max(figures.direct, figures.pair), source.bytes, source.files)
+    lanes = plan.lanes_per_path(max(figures.direct.value, figures.pair.value), source.bytes, source.files)
     paths = 1 + event.estimate.chosen_pairs
     part_bytes = plan.chunk_size(source.bytes, lanes * paths, event.transfer.request.chunk_size_mib)
     entries = _entries(world, [part.key for part in source.parts])

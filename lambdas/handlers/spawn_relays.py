@@ -26,7 +26,9 @@ def spawn_relays(event: SpawnInput, world: World) -> dict[str, Any]:
     record = world.transfers.get(transfer.transfer_id)
     if wanted == 0 or record is None or not record.running:
         return {"wanted": wanted, "spawned": 0, "preTest": False}
-    types = transfer.request.relays.instance_types or list(world.env.instance_types)
+    # The selected one first; where it has no capacity, the others in the request's order.
+    allowed = transfer.request.relays.instance_types or world.env.instance_types
+    types = list(dict.fromkeys([estimate.instance_type, *allowed]))
     nodes = launch_pairs(world, record, event.paths, wanted, types)
     return {"wanted": wanted, "spawned": len(nodes) // 2, "preTest": estimate.pre_test}
 

@@ -1,67 +1,66 @@
-"""The estimate of an accepted transfer: its figures gathered from what is known, its rows computed."""
+"""The estimate of an accepted transfer: figures gathered from what is known, offers of relay types, rows computed."""
 
 from lambdas.adapters.world import World
-from lambdas.core import figures
+from lambdas.core import offers
 from lambdas.core.estimate import Estimate, estimate
-from lambdas.core.figures import Profile
-from lambdas.core.prices import PriceBook
+from lambdas.core.offers import Side
+from lambdas.core.prices import needed
+from lambdas.core.profile import hosts
 from lambdas.core.transfer import AcceptedTransfer
-from lambdas.operations.market import market_of
+from lambdas.operations.market import RegionMarket, TransferMarket, market_of
 
 
 def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World) -> Estimate:
     """Estimate of `size_bytes` between the ends of `transfer`; writes nothing.
 
-    Raises BudgetTooSmall, DeadlineUnreachable or MissingPrice.
+    Raises BudgetTooSmall, DeadlineUnreachable or NoSuitableType.
     """
     request = transfer.request
-    relay_type = (request.relays.instance_types or list(world.env.instance_types))[0]
-    prices = market_of(transfer, [relay_type], world).prices
+    types = list(dict.fromkeys(request.relays.instance_types or world.env.instance_types))
+    market = market_of(transfer, types, world)
+    route = offers.Route(
+        source=_side(transfer.source.region, transfer.source.availability_zone, market.source, world),
+        destination=_side(
+            transfer.destination.region, transfer.destination.availability_zone, market.destination, world
+        ),
+        internet=world.env.inter_region_path == "internet",
+        prices=market.prices,
+        market=request.relays.market,
+        now=world.clock.now(),
+    )
+    ends = [end.instance_type for end in (transfer.source, transfer.destination)]
+    profiles = {kind: world.profiles.get(kind, transfer.region_pair) for kind in {*types, *ends}}
+    machines = world.profiles.get(
+        hosts(transfer.source.instance_id, transfer.destination.instance_id), transfer.region_pair
+    )
     return estimate(
         size_bytes,
-        figures.combine(
-            _profile(world, transfer, transfer.source.instance_type, transfer.source.vcpus),
-            _profile(world, transfer, transfer.destination.instance_type, transfer.destination.vcpus),
-            _profile(world, transfer, relay_type, None),
-            relay_hour_usd=_relay_hour(relay_type, transfer, world.env.inter_region_path == "internet", prices),
-            egress_usd_per_gb=prices.egress_gb(transfer.source.region, transfer.destination.region).usd,
-            limit_mbps=request.bandwidth_limit_mbps,
-        ),
+        offers.end_figures(route, (ends[0], ends[1]), machines, profiles, types, request.bandwidth_limit_mbps),
+        [offers.offer(route, kind, profiles[kind]) for kind in types],
         requested=request.relays.pairs,
         pre_test=request.pre_test,
         objective=request.objective,
         most_pairs=world.env.max_pairs,
         # Both hops of a path are measured one after the other.
         pre_test_seconds=2 * world.env.pre_test_seconds,
-        instance_type=relay_type,
+        notes=_notes(transfer, types, market, route.now),
     )
 
 
-def _profile(world: World, transfer: AcceptedTransfer, instance_type: str, vcpus: int | None) -> Profile:
-    limits = figures.published(
-        instance_type,
-        between_regions=transfer.between_regions,
-        internet=world.env.inter_region_path == "internet",
-        vcpus=vcpus,
-    )
-    profile = world.profiles.get(instance_type, transfer.region_pair)
-    if profile is None:
-        return limits
-    outward, inside, spawn = (profile.known(metric) for metric in ("interRegion", "intraRegion", "spawn"))
-    origins = [known.origin if known else limits.origin for known in (outward, inside, spawn)]
-    return Profile(
-        inter_region=outward.value if outward else limits.inter_region,
-        intra_region=inside.value if inside else limits.intra_region,
-        spawn_seconds=spawn.value if spawn else limits.spawn_seconds,
-        origin=max(origins, key=["measured", "configured", "assumed"].index),
-    )
+def _side(region: str, zone: str, market: RegionMarket, world: World) -> Side:
+    deployed = frozenset(world.env.daemon_assets.get(region, {}))
+    return Side(region, zone, market.facts, market.free_vcpus, deployed)
 
 
-def _relay_hour(instance_type: str, transfer: AcceptedTransfer, internet: bool, prices: PriceBook) -> float:
-    """Mean of the two regions, as the dissertation prices a pair; with the public address where there is one."""
-    regions = (transfer.source.region, transfer.destination.region)
-    market = transfer.request.relays.market
-    dollars = [prices.instance_hour(instance_type, region, market).usd for region in regions]
-    if internet and transfer.between_regions:
-        dollars += [prices.unit("public-address-hour", region).usd for region in regions]
-    return sum(dollars) / len(regions)
+def _notes(transfer: AcceptedTransfer, types: list[str], market: TransferMarket, now: float) -> list[str]:
+    """What a reader should know about where prices and limits come from."""
+    items = needed(types, transfer.source.region, transfer.destination.region)
+    fallback = market.prices.from_fallback(items)
+    ages = [price.age_days(now) for item in items if (price := market.prices.found.get(item))]
+    notes = [f"prices are AWS's, {max(ages):.1f} days old at most"] if ages else []
+    if fallback:
+        notes.append(f"prices of the embedded table: {', '.join(map(str, fallback))}")
+    for end, side in ((transfer.source, market.source), (transfer.destination, market.destination)):
+        if side.free_vcpus is None:
+            notes.append(f"{end.region}: the quota of vCPUs is not known")
+    return notes

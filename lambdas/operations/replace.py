@@ -2,8 +2,8 @@
 
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
-from lambdas.core.figures import SPAWN_SECONDS
 from lambdas.core.fleet import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node, node_id, path_id
+from lambdas.core.limits import SPAWN_SECONDS
 from lambdas.core.policy import worth_replacing
 from lambdas.operations import relays
 from lambdas.operations.launch import launch_side
@@ -42,7 +42,7 @@ def _spawn_seconds(record: TransferRecord, node: Node) -> float:
     """What the lost relay itself needed is the best forecast for its successor."""
     if node.ready_at is not None:
         return node.ready_at - node.requested_at
-    return record.estimate.figures.spawn_seconds if record.estimate else SPAWN_SECONDS
+    return record.estimate.figures.spawn.value if record.estimate else SPAWN_SECONDS
 
 
 def _bring_successor(world: World, record: TransferRecord, node: Node) -> bool:

@@ -6,7 +6,6 @@ from typing import Any
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import report
-from lambdas.core.prices import PriceBook
 from lambdas.core.report import Report
 from lambdas.core.tally import Tally
 from lambdas.core.transfer import Failure
@@ -30,7 +29,6 @@ def write(world: World, record: TransferRecord, failure: Failure | None, *, veri
         estimate=record.estimate,
         sent_bytes=_sent(record.outcome),
         stages=report.stage_times(record.stages),
-        prices=PriceBook(),
         now=world.clock.now(),
     )
     key = world.key(transfer_id, "report.json")

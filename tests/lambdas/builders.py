@@ -3,11 +3,14 @@
 from typing import Any
 
 from lambdas.core.chunk import RANGE_SIZE, Chunk, item_key, range_key
-from lambdas.core.estimate import Estimate, FiguresDocument, Row
+from lambdas.core.estimate import Estimate
+from lambdas.core.figures import Figure, Figures, Origin
 from lambdas.core.fleet import Node, NodeState, Role, node_id
 from lambdas.core.profile import Profile
 from lambdas.core.progress import LaneProgress, Progress
 from lambdas.core.request import TransferRequest
+from lambdas.core.rows import Row
+from lambdas.core.selection import Candidate
 from lambdas.core.transfer import (
     AcceptedTransfer,
     DestinationSurvey,
@@ -74,17 +77,27 @@ def paths() -> ResolvedPaths:
     )
 
 
+def figure(value: float, origin: Origin = "configured") -> Figure:
+    return Figure(value=value, origin=origin, note="test")
+
+
+def figures(**changes: float) -> Figures:
+    """160 MB/s machines with 20 MB/s paths, relays after 5 s; `changes` by name."""
+    values = {
+        "source": 160.0,
+        "destination": 160.0,
+        "direct": 20.0,
+        "egress": 0.02,
+        "pair": 20.0,
+        "pair_spread": 0.15,
+        "spawn": 5.0,
+        "relay_hour": 0.1,
+        **changes,
+    }
+    return Figures(**{name: figure(value) for name, value in values.items()})
+
+
 def estimate(pairs: int = 1, *, pre_test: bool = False, size: int = 10**9) -> Estimate:
-    figures = FiguresDocument(
-        source=160.0,
-        destination=160.0,
-        direct=20.0,
-        pair=20.0,
-        spawn_seconds=5.0,
-        relay_hour_usd=0.1,
-        egress_usd_per_gb=0.02,
-        origin="configured",
-    )
     rows = [
         Row(pairs=p, seconds=50.0 / (p + 1), speedup=float(p + 1), cost_usd=0.02 + p / 100, limit="x")
         for p in range(max(pairs, 1) + 1)
@@ -95,8 +108,10 @@ def estimate(pairs: int = 1, *, pre_test: bool = False, size: int = 10**9) -> Es
         chosen_pairs=pairs,
         pre_test=pre_test,
         reason="asked for",
-        figures=figures,
+        figures=figures(),
         instance_type="t3.small",
+        candidates=[Candidate(instance_type="t3.small", pair_mbps=20.0, hour_usd=0.1, suitable=True, reason="x")],
+        notes=[],
     )
 
 

@@ -1,0 +1,95 @@
+"""The choice of p among the rows of an estimate, and the reason in words."""
+
+from typing import Literal, NoReturn
+
+from lambdas.core.errors import BudgetTooSmall, DeadlineUnreachable
+from lambdas.core.request import Objective
+from lambdas.core.rows import Row
+
+# Less than this is lost in the spread between two runs of the same transfer.
+LEAST_GAIN = 0.05
+
+
+def choose(rows: list[Row], requested: int | Literal["auto"], objective: Objective) -> tuple[int, str]:
+    """p and the reason; raises BudgetTooSmall or DeadlineUnreachable."""
+    if requested != "auto":
+        return _explicit(rows, requested, objective)
+    allowed = _within_budget(rows, objective.max_cost_usd)
+    budget = "" if len(allowed) == len(rows) else f", within {objective.max_cost_usd} dollars"
+    if objective.deadline_seconds is not None:
+        return _by_deadline(allowed, objective.deadline_seconds, budget)
+    direct, fastest = rows[0], min(allowed, key=lambda row: (row.seconds, row.pairs))
+    if direct.seconds - fastest.seconds < LEAST_GAIN * direct.seconds or fastest.pairs == 0:
+        return (
+            0,
+            f"relays do not help{budget}: {rows[-1].limit}; best with relays {fastest.seconds:.0f} s, "
+            f"direct {direct.seconds:.0f} s",
+        )
+    if objective.minimise == "time":
+        return fastest.pairs, f"{fastest.pairs} pairs take the least time, {fastest.seconds:.0f} s{budget}"
+    if objective.max_cost_usd is not None and objective.minimise == "balanced":
+        return (
+            fastest.pairs,
+            f"{fastest.pairs} pairs are the fastest{budget or ', and within budget'}: {fastest.seconds:.0f} s",
+        )
+    if objective.minimise == "cost":
+        cheapest = min(allowed, key=lambda row: (row.cost_usd, row.seconds))
+        return cheapest.pairs, f"{cheapest.pairs} pairs cost the least, {cheapest.cost_usd:.4f} dollars"
+    knee = _knee(allowed)
+    return knee.pairs, (
+        f"{knee.pairs} pairs are the knee: {knee.seconds:.0f} s against {direct.seconds:.0f} s direct "
+        f"for {knee.cost_usd - direct.cost_usd:.4f} dollars more{budget}"
+    )
+
+
+def _explicit(rows: list[Row], requested: int, objective: Objective) -> tuple[int, str]:
+    allowed = _within_budget([row for row in rows if row.pairs <= requested], objective.max_cost_usd)
+    row = allowed[-1]
+    if objective.deadline_seconds is not None and row.seconds > objective.deadline_seconds:
+        _refuse_deadline(allowed, objective.deadline_seconds)
+    if row.pairs < requested:
+        return row.pairs, f"{requested} pairs were asked for; {row.pairs} fit into {objective.max_cost_usd} dollars"
+    return requested, f"{requested} pairs were asked for"
+
+
+def _within_budget(rows: list[Row], most_usd: float | None) -> list[Row]:
+    if most_usd is None:
+        return rows
+    allowed = [row for row in rows if row.cost_usd <= most_usd]
+    if not allowed:
+        cheapest = min(rows, key=lambda row: row.cost_usd)
+        raise BudgetTooSmall(
+            f"$.objective.maxCostUsd: {most_usd} is less than the cheapest choice, {cheapest.cost_usd:.4f} dollars "
+            f"with {cheapest.pairs} pairs; raise it to at least that"
+        )
+    return allowed
+
+
+def _by_deadline(rows: list[Row], deadline: int, budget: str) -> tuple[int, str]:
+    meeting = [row for row in rows if row.seconds <= deadline]
+    if not meeting:
+        _refuse_deadline(rows, deadline)
+    best = min(meeting, key=lambda row: (row.cost_usd, row.seconds))
+    return best.pairs, f"{best.pairs} pairs are the cheapest that meet {deadline} s: {best.seconds:.0f} s{budget}"
+
+
+def _refuse_deadline(rows: list[Row], deadline: int) -> NoReturn:
+    best = min(rows, key=lambda row: row.seconds)
+    raise DeadlineUnreachable(
+        f"$.objective.deadlineSeconds: {deadline} cannot be met; the best is {best.seconds:.0f} s "
+        f"with {best.pairs} pairs ({best.limit}); give at least that, or more pairs or money"
+    )
+
+
+def _knee(rows: list[Row]) -> Row:
+    """The row farthest above the straight line from the direct row to the fastest, in shares of time and money."""
+    direct, fastest = rows[0], min(rows, key=lambda row: (row.seconds, row.pairs))
+    saved = direct.seconds - fastest.seconds
+    spent = max(row.cost_usd for row in rows if row.pairs <= fastest.pairs) - direct.cost_usd
+
+    def gain(row: Row) -> float:
+        money = (row.cost_usd - direct.cost_usd) / spent if spent > 0 else 0.0
+        return (direct.seconds - row.seconds) / saved - money
+
+    # On a tie (time falls straight with money) more pairs: the user who wants fewer says cost.
+    return max((row for row in rows if row.pairs <= fastest.pairs), key=lambda row: (round(gain(row), 9), row.pairs))

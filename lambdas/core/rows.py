@@ -1,0 +1,67 @@
+"""The rows of an estimate: what each number of pairs would take and cost, and what limits it."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from lambdas.core import cost, models
+from lambdas.core.documents import Count, Document
+from lambdas.core.figures import Figures
+
+NonNegative = Annotated[float, Field(ge=0)]
+
+
+class Row(Document):
+    """One choice of p: seconds of data time, dollars."""
+
+    pairs: Count
+    seconds: NonNegative
+    speedup: NonNegative
+    cost_usd: NonNegative
+    limit: str
+
+
+def seconds_for(size_bytes: int, pairs: int, figures: Figures, wait_seconds: float = 0.0, gain: float = 0.0) -> float:
+    """Zero-wait data time; `wait_seconds`: the pre-test, after which the pairs join; `gain`: by how much more than the
+    mean pair they then carry.
+    """
+    joins = figures.spawn.value + wait_seconds
+    pair = models.Serving(figures.pair.value * (1 + gain), joins)
+    paths = [models.Serving(figures.direct.value), *(pair for _ in range(pairs))]
+    return models.zero_wait(size_bytes / 1e6, paths, figures.source.value, figures.destination.value)
+
+
+def build_rows(size_bytes: int, most_pairs: int, figures: Figures, pre_test_seconds: float = 0.0) -> list[Row]:
+    """p = 0..`most_pairs`; with `pre_test_seconds` > 0 the rows pay for a pre-test in time and money."""
+    direct = seconds_for(size_bytes, 0, figures)
+    rows = []
+    for pairs in range(most_pairs + 1):
+        wait = pre_test_seconds if pairs else 0.0
+        seconds = seconds_for(size_bytes, pairs, figures, wait)
+        dollars = cost.transfer(size_bytes, pairs, seconds, figures.relay_hour.value, figures.egress.value)
+        if wait:
+            dollars += cost.pre_test(pairs, min(figures.spawn.value + wait, seconds), figures.relay_hour.value)
+        rows.append(
+            Row(
+                pairs=pairs,
+                seconds=round(seconds, 3),
+                speedup=round(direct / seconds, 3) if seconds else 1.0,
+                cost_usd=round(dollars, 6),
+                limit=_limit(seconds, pairs, figures, wait),
+            )
+        )
+    return rows
+
+
+def _limit(seconds: float, pairs: int, figures: Figures, wait: float) -> str:
+    paths = figures.direct.value + pairs * figures.pair.value
+    joins = figures.spawn.value + wait
+    source, destination = figures.source.value, figures.destination.value
+    if pairs and seconds <= joins:
+        return f"done before relays serve ({joins:.0f} s)"
+    if paths < min(source, destination):
+        relayed = f" and {pairs} pair{'s' if pairs > 1 else ''} carry" if pairs else " carries"
+        return f"the direct path{relayed} {paths:.1f} MB/s"
+    if source <= destination:
+        return f"the source machine sends at most {source:.1f} MB/s"
+    return f"the destination machine receives at most {destination:.1f} MB/s"
