@@ -7,11 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from cli import approving, local_commands
+from cli import approving, estimating, local_commands
 from cli.aws import Aws, home
 from cli.exit_codes import ExitCode, exit_code
 from cli.options import AsJson, Local
 from cli.render import make_console, report_view
+from cli.request_file import read_request
 from cli.transfer_state import describe, execution_arn
 from cli.watching import watch_execution
 
@@ -19,6 +20,7 @@ app = typer.Typer(
     no_args_is_help=True, add_completion=True, help="Cloud Parallel Transfer.", pretty_exceptions_enable=False
 )
 app.add_typer(local_commands.app, name="local")
+app.command(epilog=estimating.EXAMPLES)(estimating.estimate)
 app.command()(approving.approve)
 app.command()(approving.reject)
 
@@ -35,7 +37,7 @@ def start(
 ) -> None:
     """Start a transfer."""
     aws = home(local=local)
-    document = _read_request(request)
+    document = read_request(request)
     name = str(document.get("name") or f"transfer-{uuid.uuid4().hex[:12]}")
     machine = execution_arn(aws, name).rsplit(":", 1)[0].replace(":execution:", ":stateMachine:")
     started = aws.client("stepfunctions").start_execution(
@@ -65,18 +67,6 @@ def report(name: Name, *, local: Local = False, as_json: AsJson = False) -> None
         typer.echo(f"cpt: {name} is still running; watch it with: cpt watch {name}", err=True)
         raise typer.Exit(ExitCode.USAGE)
     _finish(aws, execution, as_json=as_json)
-
-
-def _read_request(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(path.read_text())
-    except ValueError as error:
-        typer.echo(f"cpt: {path} is not JSON: {error}", err=True)
-        raise typer.Exit(ExitCode.USAGE) from error
-    if not isinstance(document, dict):
-        typer.echo(f"cpt: {path} holds {type(document).__name__}; a transfer request is a JSON object", err=True)
-        raise typer.Exit(ExitCode.USAGE)
-    return document
 
 
 def _finish(aws: Aws, execution: dict[str, Any], *, as_json: bool) -> None:

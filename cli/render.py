@@ -81,6 +81,29 @@ def _figures_table(figures: dict[str, Any]) -> RenderableType:
     return table
 
 
+def comparison_table(comparison: dict[str, Any]) -> RenderableType:
+    """Every model at every p, the fastest marked."""
+    table = Table(title=f"Models for {megabytes(comparison['bytes'])}", title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("model")
+    for name in ("pairs", "time", "speedup", "cost"):
+        table.add_column(name, justify="right")
+    table.add_column("limited by", overflow="fold")
+    fastest = min(row["seconds"] for row in comparison["rows"])
+    for row in comparison["rows"]:
+        first = row["seconds"] == fastest
+        table.add_row(
+            f"{'▶ ' if first else '  '}{row['model']}",
+            str(row["pairs"]),
+            duration(row["seconds"]),
+            f"{row['speedup']:.2f} ×",
+            f"${row['costUsd']:.4f}",
+            row["limit"],
+            style="bold" if first else "",
+        )
+    note = "▶ the fastest. Speedup is against sequential, one stream on the direct path. Figures: as given."
+    return Group(table, Text(note, style="dim"))
+
+
 def approval_line(state: TransferState) -> str:
     """What a person has to do."""
     return f"{state.transfer_id} waits for approval: cpt approve {state.transfer_id} [--pairs N], or cpt reject"

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from lambdas.core.approval import Approval, ApprovalDecision
 from lambdas.core.chunk import Chunk
+from lambdas.core.comparison import Comparison
 from lambdas.core.documents import Document
 from lambdas.core.estimate import Estimate
 from lambdas.core.events import ChunkFailed, RelayLost, TransferDelivered, TransferFailed
@@ -24,6 +25,7 @@ MODELS: dict[str, list[type[Document]]] = {
     "approval": [Approval],
     "approval-decision": [ApprovalDecision],
     "chunk": [Chunk],
+    "comparison": [Comparison],
     "estimate": [Estimate],
     "membership": [Membership],
     "node": [Node],

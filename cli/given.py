@@ -1,0 +1,114 @@
+"""The figures and choices that a person gives to `cpt estimate`, by option; what is wrong is named by option."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal, cast, get_args
+
+from cli.quantities import OptionError, above_zero, deadline_seconds, not_negative, pair_range
+from lambdas.core.comparison import WITHOUT_RELAYS, GivenFigures
+from lambdas.core.models import ModelName
+from lambdas.core.request import Objective
+
+ALL_MODELS: tuple[ModelName, ...] = get_args(ModelName)
+GOALS = ("time", "cost", "balanced")
+RATES = ("--vi", "--ve", "--ve-pair", "--v-src", "--v-dst", "--vs")
+SECONDS = ("--tv", "--pre-test", "--export", "--import")
+DOLLARS = ("--price-hour", "--egress")
+FIELDS = {"$.objective.maxCostUsd": "--max-cost", "$.objective.deadlineSeconds": "--deadline"}
+NEEDED = ("--vi", "--ve", "--tv")
+
+
+class Given:
+    """Options that were given, by name, as typed; each method raises OptionError."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._options = options
+
+    @property
+    def priced(self) -> bool:
+        """Whether a cost can be told."""
+        return any(name in self._options for name in DOLLARS)
+
+    @staticmethod
+    def in_options(message: str) -> str:
+        """A message about a request's fields, as one about options."""
+        for field, option in FIELDS.items():
+            message = message.replace(field, option)
+        return message
+
+    def refuse_beside(self, request: str) -> None:
+        """A request file says all but the size."""
+        for name, value in self._options.items():
+            raise OptionError(name, value, f"cannot stand beside {request}: change the request, or leave the file out")
+
+    def refuse_choice_beside_models(self) -> None:
+        """A comparison of models chooses nothing."""
+        for name in ("--minimise", "--max-cost", "--deadline"):
+            if name in self._options:
+                raise OptionError(
+                    name, self._options[name], "--model compares and chooses nothing; leave one of them out"
+                )
+
+    def figures(self) -> GivenFigures:
+        """What the models take, with the defaults filled in."""
+        options = self._options
+        for name in NEEDED:
+            if name not in options:
+                raise OptionError(name, "(missing)", "give it, or a request file; cpt estimate --help shows examples")
+        above_zero({name: options.get(name) for name in RATES}, "MB/s")
+        not_negative({name: options.get(name) for name in SECONDS}, "seconds")
+        not_negative({name: options.get(name) for name in DOLLARS}, "dollars")
+        return GivenFigures(
+            intra=options["--vi"],
+            inter=options["--ve"],
+            pair_inter=options.get("--ve-pair", options["--ve"]),
+            source=options.get("--v-src", options["--vi"]),
+            destination=options.get("--v-dst", options["--vi"]),
+            split=options.get("--vs"),
+            spawn_seconds=options["--tv"],
+            pre_test_seconds=options.get("--pre-test", 60.0),
+            export_seconds=options.get("--export", 0.0),
+            import_seconds=options.get("--import", 0.0),
+            relay_hour_usd=options.get("--price-hour", 0.0),
+            egress_usd_per_gb=options.get("--egress", 0.0),
+        )
+
+    def models(self) -> Sequence[ModelName]:
+        """Those to compare; none where a recommendation is wanted."""
+        name = self._options.get("--model")
+        if name is None:
+            return ()
+        if name == "all":
+            return ALL_MODELS
+        if name not in ALL_MODELS:
+            raise OptionError("--model", name, f"write all, or one of {', '.join(ALL_MODELS)}")
+        return (cast(ModelName, name),)
+
+    def pairs(self, for_models: Sequence[ModelName] = WITHOUT_RELAYS) -> range:
+        """The rows."""
+        text = self._options.get("--pairs", "0..8")
+        wanted = pair_range(text)
+        if wanted[-1] == 0 and not set(for_models) & set(WITHOUT_RELAYS):
+            raise OptionError("--pairs", text, f"the model {for_models[0]} is one of relays; write 1 or more")
+        return wanted
+
+    def objective(self) -> Objective:
+        """What to choose by."""
+        options = self._options
+        minimise = options.get("--minimise", "balanced")
+        if minimise not in GOALS:
+            raise OptionError("--minimise", minimise, f"write one of {', '.join(GOALS)}")
+        above_zero({"--max-cost": options.get("--max-cost")}, "dollars")
+        if not self.priced and (minimise == "cost" or "--max-cost" in options):
+            raise OptionError(
+                "--price-hour", "(missing)", "give it, and --egress: without prices no cost can be chosen by"
+            )
+        if minimise == "time" and "--deadline" in options:
+            remedy = "with a deadline the cheapest row that meets it is chosen, not the fastest; leave one of them out"
+            raise OptionError("--minimise", minimise, remedy)
+        deadline = options.get("--deadline")
+        return Objective(
+            minimise=cast(Literal["time", "cost", "balanced"], minimise),
+            max_cost_usd=options.get("--max-cost"),
+            deadline_seconds=None if deadline is None else deadline_seconds(deadline, datetime.now(UTC)),
+        )

@@ -1,0 +1,73 @@
+"""What people write for sizes, ranges and times; whatever is wrong names the option, the value and what is right."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from math import isfinite
+
+from pydantic import ByteSize, TypeAdapter, ValidationError
+
+from lambdas.core.request import MAX_REQUEST_PAIRS
+
+_BYTES: TypeAdapter[ByteSize] = TypeAdapter(ByteSize)
+
+
+class OptionError(Exception):
+    """An option that cannot be used."""
+
+    def __init__(self, option: str, value: object, remedy: str) -> None:
+        super().__init__(f"{option} {value}: {remedy}")
+
+
+def size_bytes(text: str) -> int:
+    """`8GB`, `1.5 TiB`, `300000`: bytes, at least 1."""
+    remedy = "write a size above 0 with its unit, e.g. 8GB, 500MB, 1.5TiB (B, kB, MB, GB, TB, PB, KiB, MiB, GiB, …)"
+    try:
+        size = int(_BYTES.validate_python(text))
+    except ValidationError:
+        raise OptionError("--size", text, remedy) from None
+    if size < 1:
+        raise OptionError("--size", text, remedy)
+    return size
+
+
+def pair_range(text: str) -> range:
+    """`0..8` or `3`."""
+    remedy = f"write a number of pairs or a range, 0 to {MAX_REQUEST_PAIRS}, the smaller first, e.g. 0..8"
+    first, dots, last = text.partition("..")
+    if not first.isdecimal() or not (last.isdecimal() if dots else True):
+        raise OptionError("--pairs", text, remedy)
+    low, high = int(first), int(last or first)
+    if low > high or high > MAX_REQUEST_PAIRS:
+        raise OptionError("--pairs", text, remedy)
+    return range(low, high + 1)
+
+
+def deadline_seconds(text: str, now: datetime) -> int:
+    """Seconds from the start (`3600`), or the time itself with its zone (`2026-11-22T06:00Z`), later than `now`."""
+    remedy = "write whole seconds above 0, e.g. 3600, or a time to come with its zone, e.g. 2026-11-22T06:00Z"
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise OptionError("--deadline", text, remedy) from None
+    if moment.tzinfo is None:
+        raise OptionError("--deadline", text, f"its zone is missing; {remedy}")
+    left = int((moment - now).total_seconds())
+    if left < 1:
+        raise OptionError("--deadline", text, f"it is past, now is {now.astimezone(UTC):%Y-%m-%dT%H:%MZ}; {remedy}")
+    return left
+
+
+def above_zero(options: Mapping[str, float | None], unit: str) -> None:
+    """Refuse the first that is given and not a finite number above 0."""
+    for option, value in options.items():
+        if value is not None and not (isfinite(value) and value > 0):
+            raise OptionError(option, value, f"write {unit} above 0")
+
+
+def not_negative(options: Mapping[str, float | None], unit: str) -> None:
+    """Refuse the first that is given and not a finite number of 0 or more."""
+    for option, value in options.items():
+        if value is not None and not (isfinite(value) and value >= 0):
+            raise OptionError(option, value, f"write {unit}, 0 or more")

@@ -1,0 +1,19 @@
+import pytest
+
+from cli.exit_codes import ExitCode, exit_code
+
+
+@pytest.mark.parametrize(
+    ("report", "code"),
+    [
+        ({"status": "SUCCEEDED"}, 0),
+        ({"status": "FAILED", "error": "InvalidRequest"}, 3),
+        ({"status": "FAILED", "error": "InvalidApproval"}, 3),
+        ({"status": "FAILED", "error": "ChunksFailed"}, 4),
+        ({"status": "ABORTED"}, 5),
+        ({"status": "FAILED", "error": "ApprovalRejected"}, 6),
+        ({"status": "FAILED", "error": "ApprovalTimedOut"}, 7),
+    ],
+)
+def test_each_end_has_the_code_of_its_class(report: dict[str, str], code: int) -> None:
+    assert exit_code(report) == ExitCode(code)
