@@ -132,7 +132,7 @@ def _of(profile: Profile | None, metric: Metric, what: str) -> Figure | None:
 
 def _note(what: str, known: Known) -> str:
     if known.origin == "configured":
-        return f"{what}: configured"
+        return what
     times = f"{known.samples} sample{'s' if known.samples > 1 else ''}"
     return f"{what}: {times}, standard deviation {known.sigma:.3g}"
 
