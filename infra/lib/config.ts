@@ -1,7 +1,9 @@
 /** The deployment's settings: what cdk.json (or `-c cpt=…`) says under `cpt`, checked and typed. */
 
-import { UserError } from './errors';
+import { asObject, ConfigurationError, Json, matching, oneOf, refuseUnknown, textList, wholeNumber } from './config-values';
 import { Architecture } from './names';
+
+export { ConfigurationError } from './config-values';
 
 /** A VPC that the region stack makes: public subnets only, two availability zones. */
 export interface NewNetwork {
@@ -45,14 +47,6 @@ export interface Settings {
   readonly approvalMail: readonly string[];
 }
 
-/** A setting that cannot be used; the message names the key, the value and what would be right. */
-export class ConfigurationError extends UserError {
-  public constructor(key: string, value: unknown, remedy: string) {
-    super(`context key "${key}" is ${value === undefined ? 'missing' : JSON.stringify(value)}: ${remedy}`);
-    this.name = 'ConfigurationError';
-  }
-}
-
 const REGION = /^[a-z]{2}(-[a-z]+)+-[0-9]$/;
 const CIDR = /^10\.(25[0-5]|2[0-4]\d|1?\d?\d)\.0\.0\/16$/;
 // An Arm family has a `g` after its generation (c7gn, t4g); g4dn has it before. a1 is the exception.
@@ -61,8 +55,6 @@ const MAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 const INSTANCE_TYPE = /^[a-z0-9-]+\.[a-z0-9-]+$/;
 // So many keep every policy and each function's environment within their limits; a test has them all.
 const MAX_REGIONS = 10;
-
-type Json = Readonly<Record<string, unknown>>;
 
 const DEFAULTS = {
   name: 'cpt',
@@ -210,52 +202,6 @@ function parseText(context: unknown): unknown {
   }
 }
 
-function asObject(key: string, value: unknown): Json {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ConfigurationError(key, value, 'write an object; cdk.json has an example under "context"');
-  }
-  return value as Json;
-}
-
-function refuseUnknown(
-  key: string,
-  raw: Json,
-  known: readonly string[],
-  why = `the keys are ${known.join(', ')}`,
-): void {
-  const unknown = Object.keys(raw).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new ConfigurationError(`${key}.${unknown}`, raw[unknown], `no such key; ${why}`);
-}
-
-function matching(key: string, value: unknown, pattern: RegExp, remedy: string): string {
-  if (typeof value !== 'string' || !pattern.test(value)) throw new ConfigurationError(key, value, remedy);
-  return value;
-}
-
 function regionName(key: string, value: unknown): string {
   return matching(key, value, REGION, 'write the name of an AWS region, e.g. "us-west-2"');
-}
-
-function textList(key: string, value: unknown, pattern: RegExp, example: string): string[] {
-  const items: readonly unknown[] = Array.isArray(value) ? value : [];
-  const texts = items.filter((item): item is string => typeof item === 'string' && pattern.test(item));
-  if (texts.length === 0 || texts.length !== items.length) {
-    const wrong = items.find((item) => typeof item !== 'string' || !pattern.test(item));
-    throw new ConfigurationError(key, wrong ?? value, `write a list such as ${example}`);
-  }
-  return texts;
-}
-
-function wholeNumber(key: string, value: unknown, least: number, most: number): number {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
-    throw new ConfigurationError(key, value, `write a whole number from ${least} to ${most}`);
-  }
-  return value;
-}
-
-function oneOf<const T extends readonly string[]>(key: string, value: unknown, choices: T): T[number] {
-  if (typeof value !== 'string' || !choices.includes(value)) {
-    throw new ConfigurationError(key, value, `write one of ${choices.map((choice) => `"${choice}"`).join(', ')}`);
-  }
-  return value;
 }

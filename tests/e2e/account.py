@@ -151,9 +151,10 @@ class Account:
         """Units of CPT that are active on an instance."""
         return self.shell(instance_id, region, "systemctl list-units --no-legend 'cpt-*' || true").strip()
 
-    def invoke(self, function: str) -> None:
+    def invoke(self, function: str, document: dict[str, Any] | None = None) -> None:
         """Invoke a Lambda by hand."""
-        answer = self.aws.client("lambda").invoke(FunctionName=function, Payload=b"{}")
+        payload = json.dumps(document or {}).encode()
+        answer = self.aws.client("lambda").invoke(FunctionName=function, Payload=payload)
         assert "FunctionError" not in answer, answer["Payload"].read()
 
     def configure(self, function: str, **variables: str) -> None:

@@ -29,11 +29,14 @@ PLACES = (
     "file cpt/run/searched/relay.json",
     "lambda log cpt-start-transfer",
     "lambda log cpt-spawn-relays",
+    "lambda log cpt-await-approval",
+    "lambda log cpt-decide-approval",
     "ssm parameters us-west-2 cpt-send",
     "ssm parameters us-west-2 cpt-relay",
     "ssm parameters eu-west-1 cpt-receive",
     "ssm output us-west-2 cpt-scan",
     "ssm output eu-west-1 cpt-receive",
+    "event us-west-2 Approval Required",
     "event us-west-2 Transfer Delivered",
     "event eu-west-1 EC2 Instance State-change Notification",
     "table us-west-2 cpt-transfers key#sender",
@@ -184,12 +187,19 @@ class Watch:
 
 @pytest.fixture(scope="module")
 def watched(make_account: Callable[..., Account], tmp_path_factory: pytest.TempPathFactory) -> Watch:
-    """A transfer through one pair of relays, with everything that it left anywhere."""
+    """A transfer that a person approved, through one pair of relays, with everything that it left anywhere."""
     account, work = make_account(), tmp_path_factory.mktemp("searched")
     # 250 MB: 12 s on the direct path (20 MB/s), so that the pair joins (boot 1 s) in time.
     source = make_files(work / "set", large_bytes=250_000_000)
     watch = Watch(account)
-    arn = account.start(account.request(source, work / "out", relays={"pairs": 1}), NAME)
+    arn = account.start(account.request(source, work / "out", relays={"pairs": 1}, approval="required"), NAME)
+
+    def asked() -> bool:
+        watch.look()
+        return "a task token" in {secret.name for secret in watch.secrets.values()}
+
+    account.cloud.wait_for(asked, 60)
+    account.invoke("cpt-decide-approval", {"transferId": NAME, "decision": "approve"})
 
     def ended() -> bool:
         watch.look()
@@ -206,8 +216,8 @@ def test_everything_was_searched_for_every_kind_of_secret(watched: Watch) -> Non
     missing = [place for place in PLACES if not any(found.startswith(place) for found in watched.evidence)]
     assert not missing, sorted(watched.evidence)
     kinds = sorted(secret.name for secret in watched.secrets.values())
-    # two ends and two relays
-    assert kinds == ["a task token", *4 * ["an instance's secret key"], *4 * ["an instance's session token"]]
+    # the approval's token and the transfer's; two ends and two relays
+    assert kinds == [*2 * ["a task token"], *4 * ["an instance's secret key"], *4 * ["an instance's session token"]]
 
 
 def test_no_secret_lies_where_it_does_not_belong(watched: Watch) -> None:
