@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from lambdas.core.arrivals import DIRECT, Arrivals
 from lambdas.core.chunk import Chunk
 from lambdas.core.documents import Count, Document
 
@@ -28,7 +29,7 @@ class Bin(Document):
 
 @dataclass
 class Tally:
-    """What the chunk items say, gathered one by one: memory is one counter per second and path."""
+    """What the chunk items say, gathered one by one: memory is two counters per second and path."""
 
     bytes: int = 0
     files: int = 0
@@ -38,6 +39,7 @@ class Tally:
     first: float | None = None
     last: float | None = None
     per_second: Counter[tuple[int, str]] = field(default_factory=Counter)
+    arrivals: Arrivals = field(default_factory=Arrivals)
 
     @classmethod
     def of(cls, chunks: Iterable[Chunk]) -> "Tally":
@@ -45,6 +47,7 @@ class Tally:
         tally = cls()
         for chunk in chunks:
             tally.add(chunk)
+        tally.arrivals.settle()
         return tally
 
     def add(self, chunk: Chunk) -> None:
@@ -57,11 +60,12 @@ class Tally:
         self.bytes += chunk.bytes
         self.files += chunk.files
         self.chunks += 1
+        self.arrivals.add(chunk)
         if chunk.delivered_at is not None:
             started = chunk.delivered_at if chunk.started_at is None else chunk.started_at
             self.first = started if self.first is None else min(self.first, started)
             self.last = chunk.delivered_at if self.last is None else max(self.last, chunk.delivered_at)
-            self.per_second[int(chunk.delivered_at), chunk.path_id or "direct"] += chunk.bytes
+            self.per_second[int(chunk.delivered_at), chunk.path_id or DIRECT] += chunk.bytes
 
     @property
     def seconds(self) -> float:

@@ -1,4 +1,4 @@
-"""The report of a transfer: gathered, written, announced; afterwards the transfer is no longer active."""
+"""The report of a transfer: gathered, written, announced; then the transfer is no longer active, and profiles learn."""
 
 import json
 from typing import Any
@@ -7,25 +7,28 @@ from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import report
 from lambdas.core.report import Report
+from lambdas.core.samples import samples_of
 from lambdas.core.tally import Tally
 from lambdas.core.transfer import Failure
+from lambdas.operations.learning import learn
 
 
 def write(world: World, record: TransferRecord, failure: Failure | None, *, verified: bool) -> Report:
-    """Write `report.json`, close the transfer, put `Transfer Finished`.
+    """Write `report.json`, close the transfer, put `Transfer Finished`, refine the profiles.
 
     A transfer whose teardown is not complete stays active, so that the reconciler takes it down again.
     """
     transfer = record.transfer
     transfer_id = transfer.transfer_id
     record = world.transfers.get(transfer_id) or record
-    chunks = world.chunks.read(transfer_id, record.plan.chunks) if record.plan else iter(())
+    tally = Tally.of(world.chunks.read(transfer_id, record.plan.chunks) if record.plan else iter(()))
+    nodes = world.nodes.of(transfer_id)
     document = report.build(
         transfer,
         failure=failure,
         verified=verified,
-        tally=Tally.of(chunks),
-        nodes=world.nodes.of(transfer_id),
+        tally=tally,
+        nodes=nodes,
         estimate=record.estimate,
         sent_bytes=_sent(record.outcome),
         stages=report.stage_times(record.stages),
@@ -36,6 +39,8 @@ def write(world: World, record: TransferRecord, failure: Failure | None, *, veri
     if record.teardown is not None:
         world.transfers.close(transfer_id, document.status)
     world.events.put("Transfer Finished", {"transferId": transfer_id, "status": document.status, "reportKey": key})
+    if record.teardown is not None and record.status in ("ACTIVE", "DONE"):  # a report that is written again is no news
+        learn(world, transfer.region_pair, samples_of(transfer, tally.arrivals, nodes))
     return document
 
 

@@ -233,6 +233,7 @@ function report(settings: Settings): Access[] {
   return [
     data.table(settings, 'chunks', 'Query'),
     data.table(settings, 'nodes', 'Query'),
+    data.table(settings, 'profiles', 'GetItem', 'UpdateItem'),
     data.transferObjects(settings, 'PutObject'),
     data.putEvents(settings),
   ];

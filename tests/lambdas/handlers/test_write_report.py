@@ -1,13 +1,19 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
 from jsonschema import Draft202012Validator
 
+from lambdas.adapters.memory import MemoryProfileStore
+from lambdas.core.errors import Throttled, WriteConflict
+from lambdas.core.profile import Known
 from lambdas.handlers.write_report import ReportInput, write_report
 from tests.lambdas.builders import ARN, chunk, estimate, node, plan, transfer
 from tests.lambdas.cloud import Cloud
+from tests.lambdas.traffic import Traffic
 
 SCHEMA = Draft202012Validator(json.loads((Path(__file__).parents[3] / "contracts" / "report.schema.json").read_text()))
 
@@ -92,6 +98,75 @@ def test_failure_is_told_in_its_own_words(failure: dict[str, str]) -> None:
     found = run(finished(), failure=failure)
     SCHEMA.validate(found)
     assert (found["status"], found["error"], found["cause"]) == ("FAILED", "SurveyProblem", "no such path")
+
+
+def spawns(cloud: Cloud) -> Known | None:
+    found = cloud.profiles.get("t3.small", "us-west-2>eu-west-1")
+    return found.known("spawn") if found else None
+
+
+def test_profiles_learn_what_the_transfer_measured() -> None:
+    cloud = finished()
+    traffic = Traffic({"direct": 20.0, "pair-1": 30.0}, {"direct": 0.0, "pair-1": 8.0}, size_mb=800)
+    chunks = traffic.chunks()
+    cloud.transfers.note("first", plan=plan(chunks=len(chunks)).to_document())
+    cloud.chunks.put_all(chunks)
+    run(cloud)
+    assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
+    relay = cloud.profiles.profiles["t3.small", "us-west-2>eu-west-1"].known("interRegion")
+    hosts = cloud.profiles.profiles["i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1"].known("direct")
+    assert relay is not None
+    assert hosts is not None
+    assert relay.value == pytest.approx(30.0, rel=0.05)
+    assert hosts.value == pytest.approx(20.0, rel=0.05)
+
+
+def test_failed_transfer_still_tells_how_long_its_relays_took_to_start() -> None:
+    cloud = finished()
+    run(cloud, failure={"Error": "VerificationFailed", "Cause": "a chunk is not delivered"})
+    assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
+
+
+def test_report_that_is_written_again_is_not_learnt_again() -> None:
+    cloud = finished()
+    run(cloud)
+    run(cloud)
+    assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
+
+
+def test_transfer_that_is_not_torn_down_is_learnt_with_its_last_report() -> None:
+    cloud = Cloud()
+    cloud.transfers.create(transfer())
+    cloud.nodes.put(node(state="TERMINATED", joined_at=1005.0))
+    run(cloud, failure={"Error": "TeardownIncomplete", "Cause": "still alive"})
+    assert spawns(cloud) is None
+    cloud.transfers.note("first", teardown={"terminated": 1})
+    run(cloud, failure={"Error": "TeardownIncomplete", "Cause": "still alive"})
+    assert spawns(cloud) == Known(5.0, 0.0, 1, 1000.0, "measured")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Throttled("too many writes"),
+        WriteConflict("the profile changed"),
+        ClientError({"Error": {"Code": "ResourceNotFoundException", "Message": "no table"}}, "UpdateItem"),
+        EndpointConnectionError(endpoint_url="https://dynamodb"),
+    ],
+)
+def test_report_goes_out_though_profiles_cannot_be_written(error: Exception) -> None:
+    class DeafProfiles(MemoryProfileStore):
+        def integrate(self, *_: object) -> None:
+            raise error
+
+    cloud = finished()
+    found = write_report(
+        ReportInput.from_document({"executionArn": ARN, "transfer": transfer().to_document()}),
+        replace(cloud.world, profiles=DeafProfiles()),
+    )
+    assert found["status"] == "SUCCEEDED"
+    assert cloud.events.put_events[-1][0] == "Transfer Finished"
+    assert cloud.transfers.active() == []
 
 
 def test_refused_request_has_a_report_too() -> None:
