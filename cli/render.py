@@ -61,7 +61,9 @@ def estimate_table(estimate: dict[str, Any]) -> RenderableType:
 
 _FIGURES = {
     "sourceMBps": "source sends in all, MB/s",
+    "sourceDiskMBps": "source's disk reads, MB/s",
     "destinationMBps": "destination receives in all, MB/s",
+    "destinationDiskMBps": "destination's disk writes, MB/s",
     "directMBps": "direct path, MB/s",
     "pairMBps": "a pair of relays, MB/s",
     "spawnSeconds": "until a relay carries data, s",
@@ -76,8 +78,8 @@ def _figures_table(figures: dict[str, Any]) -> RenderableType:
     for _ in range(3):
         table.add_column()
     for name, what in _FIGURES.items():
-        figure = figures[name]
-        table.add_row(what, f"{figure['value']:.4g}", f"{figure['origin']}: {figure['note']}")
+        if figure := figures.get(name):
+            table.add_row(what, f"{figure['value']:.4g}", f"{figure['origin']}: {figure['note']}")
     return table
 
 

@@ -30,10 +30,25 @@ class EndFigures(Document):
     egress: Figure = Field(alias="egressUsdPerGB")
     """Per GB (10^9 bytes) that leaves the source's region."""
 
+    source_disk: Figure | None = Field(default=None, alias="sourceDiskMBps")
+    """What the source's disk reads; absent where nothing is known of it."""
+    destination_disk: Figure | None = Field(default=None, alias="destinationDiskMBps")
+    """What the destination's disk writes."""
+
+    @property
+    def send(self) -> float:
+        """What leaves the source in all, MB/s: by its network and its disk."""
+        return least(self.source, *filter(None, [self.source_disk])).value
+
+    @property
+    def receive(self) -> float:
+        """What the destination takes in all, MB/s: by its network and its disk."""
+        return least(self.destination, *filter(None, [self.destination_disk])).value
+
     @property
     def ends(self) -> float:
-        """min(V_src, V_dst), MB/s."""
-        return min(self.source.value, self.destination.value)
+        """What the two machines can move, whatever the paths between them, MB/s."""
+        return min(self.send, self.receive)
 
 
 class Figures(EndFigures):

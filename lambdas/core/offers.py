@@ -99,6 +99,17 @@ def end_figures(
     )
 
 
+def with_disks(ends: EndFigures, read_mbps: float | None, write_mbps: float | None) -> EndFigures:
+    """`ends` with what the survey saw of the disks, MB/s."""
+
+    def of(rate: float | None, what: str) -> Figure | None:
+        return Figure(value=rate, origin="measured", note=f"{what}, 0.3 s in the survey") if rate else None
+
+    return ends.model_copy(
+        update={"source_disk": of(read_mbps, "largest file"), "destination_disk": of(write_mbps, "unnamed file")}
+    )
+
+
 def offer(route: Route, instance_type: str, profile: Profile | None) -> Offer:
     """What relays of the type would carry and cost."""
     pair = least(

@@ -28,7 +28,7 @@ def seconds_for(size_bytes: int, pairs: int, figures: Figures, wait_seconds: flo
     joins = figures.spawn.value + wait_seconds
     pair = models.Serving(figures.pair.value * (1 + gain), joins)
     paths = [models.Serving(figures.direct.value), *(pair for _ in range(pairs))]
-    return models.zero_wait(size_bytes / 1e6, paths, figures.source.value, figures.destination.value)
+    return models.zero_wait(size_bytes / 1e6, paths, figures.send, figures.receive)
 
 
 def build_rows(size_bytes: int, most_pairs: int, figures: Figures, pre_test_seconds: float = 0.0) -> list[Row]:
@@ -56,12 +56,21 @@ def build_rows(size_bytes: int, most_pairs: int, figures: Figures, pre_test_seco
 def _limit(seconds: float, pairs: int, figures: Figures, wait: float) -> str:
     paths = figures.direct.value + pairs * figures.pair.value
     joins = figures.spawn.value + wait
-    source, destination = figures.source.value, figures.destination.value
     if pairs and seconds <= joins:
         return f"done before relays serve ({joins:.0f} s)"
-    if paths < min(source, destination):
+    if paths < figures.ends:
         relayed = f" and {pairs} pair{'s' if pairs > 1 else ''} carry" if pairs else " carries"
         return f"the direct path{relayed} {paths:.1f} MB/s"
-    if source <= destination:
-        return f"the source machine sends at most {source:.1f} MB/s"
-    return f"the destination machine receives at most {destination:.1f} MB/s"
+    if figures.send <= figures.receive:
+        reads = figures.send < figures.source.value
+        return (
+            f"the source's disk reads at most {figures.send:.1f} MB/s"
+            if reads
+            else (f"the source machine sends at most {figures.send:.1f} MB/s")
+        )
+    writes = figures.receive < figures.destination.value
+    return (
+        f"the destination's disk writes at most {figures.receive:.1f} MB/s"
+        if writes
+        else (f"the destination machine receives at most {figures.receive:.1f} MB/s")
+    )

@@ -26,7 +26,9 @@ class Offer:
         """`ends` with relays of this type."""
         return Figures(
             source=ends.source,
+            source_disk=ends.source_disk,
             destination=ends.destination,
+            destination_disk=ends.destination_disk,
             direct=ends.direct,
             egress=ends.egress,
             pair=self.pair,

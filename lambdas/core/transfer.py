@@ -95,6 +95,7 @@ class SourceSurvey(Document):
     skipped: Count
     bytes: Count
     largest_file_bytes: Count
+    read_mbps: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="readMBps")
     parts: list[SurveyPart]
     problems: list[SurveyProblemEntry]
     problem_count: Count
@@ -113,6 +114,7 @@ class DestinationSurvey(Document):
     daemon_version: str
     free_bytes: Count
     free_inodes: Count
+    write_mbps: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="writeMBps")
     problems: list[SurveyProblemEntry]
     problem_count: Count
 

@@ -6,12 +6,12 @@ from lambdas.core.estimate import Estimate, estimate
 from lambdas.core.offers import Side
 from lambdas.core.prices import needed
 from lambdas.core.profile import hosts
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer import AcceptedTransfer, Survey
 from lambdas.operations.market import RegionMarket, TransferMarket, market_of
 
 
-def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World) -> Estimate:
-    """Estimate of `size_bytes` between the ends of `transfer`; writes nothing.
+def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, survey: Survey | None = None) -> Estimate:
+    """Estimate of `size_bytes` between the ends of `transfer`; writes nothing. `survey`: where the ends were looked at.
 
     Raises BudgetTooSmall, DeadlineUnreachable or NoSuitableType.
     """
@@ -35,7 +35,11 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World) -> E
     )
     return estimate(
         size_bytes,
-        offers.end_figures(route, (ends[0], ends[1]), machines, profiles, types, request.bandwidth_limit_mbps),
+        offers.with_disks(
+            offers.end_figures(route, (ends[0], ends[1]), machines, profiles, types, request.bandwidth_limit_mbps),
+            survey.source.read_mbps if survey else None,
+            survey.destination.write_mbps if survey else None,
+        ),
         [offers.offer(route, kind, profiles[kind]) for kind in types],
         requested=request.relays.pairs,
         pre_test=request.pre_test,

@@ -58,6 +58,14 @@ pub const READBACK_BATCH: usize = 128;
 pub const READBACK_THREADS: usize = 4;
 /// Reads so much at a time: a multiple of any disk's sector, large enough for a disk's own rate.
 pub const READBACK_BYTES: usize = 1 << 20;
+/// A scan tries the disks for so long: at 125 MB/s, EBS' least, 40 MB show the rate, and the first byte is not delayed noticeably.
+pub const DISK_TIME: Duration = Duration::from_millis(300);
+/// The trial moves at most so much for each of its threads; a smaller file cannot tell.
+pub const DISK_BYTES: u64 = 64 << 20;
+/// Written between two syncs: 16 MiB hide what a sync itself costs (about 1 ms) up to several GB/s.
+pub const DISK_SYNC_BYTES: usize = 16 << 20;
+/// A disk with less room is not written to for a trial.
+pub const DISK_LEAST_FREE: u64 = 1 << 30;
 /// Concurrent writes to the table: at 150 ms across regions 32 give 210 chunks/s.
 pub const TABLE_CONCURRENCY: usize = 32;
 

@@ -9,6 +9,7 @@ pub mod control;
 pub mod deadline;
 pub mod defaults;
 pub mod digest;
+pub mod disk;
 pub mod documents;
 pub mod door;
 #[cfg(feature = "fuzzing")]

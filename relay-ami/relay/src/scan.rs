@@ -12,6 +12,7 @@ use rustix::fs::{Access, AtFlags, CWD, accessat, statvfs};
 use crate::VERSION;
 use crate::control::{Control, ControlError};
 use crate::defaults::{PART_LINES, PROBLEMS_NAMED};
+use crate::disk;
 use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
 use crate::documents::survey::{Part, Problem, Survey};
@@ -26,6 +27,7 @@ pub fn source(paths: &[PathBuf], control: &dyn Control, prefix: &str) -> Result<
     }
     listing.flush()?;
     let Totals { files, directories, symlinks, skipped, bytes, largest, problems, problem_count } = listing.totals;
+    let (largest_file_bytes, largest) = largest;
     Ok(Survey::Source {
         schema_version: SchemaVersion1,
         daemon_version: VERSION,
@@ -34,7 +36,8 @@ pub fn source(paths: &[PathBuf], control: &dyn Control, prefix: &str) -> Result<
         symlinks,
         skipped,
         bytes,
-        largest_file_bytes: largest,
+        largest_file_bytes,
+        read_mbps: disk::read_rate(&largest, largest_file_bytes),
         parts: listing.parts,
         problems,
         problem_count,
@@ -48,7 +51,7 @@ struct Totals {
     symlinks: u64,
     skipped: u64,
     bytes: u64,
-    largest: u64,
+    largest: (u64, PathBuf),
     problems: Vec<Problem>,
     problem_count: u64,
 }
@@ -142,7 +145,9 @@ impl Listing<'_> {
             }
             self.totals.files += 1;
             self.totals.bytes += metadata.size();
-            self.totals.largest = self.totals.largest.max(metadata.size());
+            if metadata.size() > self.totals.largest.0 {
+                self.totals.largest = (metadata.size(), path.to_owned());
+            }
             (Kind::File, None)
         } else if kind.is_dir() {
             self.totals.directories += 1;
@@ -217,6 +222,15 @@ pub fn destination(path: &Path) -> Survey {
         }
         Err(error) => problem(existing, error.to_string()),
     }
+    let write_mbps = if problems.is_empty() { disk::write_rate(existing, free_bytes) } else { None };
     let problem_count = problems.len() as u64;
-    Survey::Destination { schema_version: SchemaVersion1, daemon_version: VERSION, free_bytes, free_inodes, problems, problem_count }
+    Survey::Destination {
+        schema_version: SchemaVersion1,
+        daemon_version: VERSION,
+        free_bytes,
+        free_inodes,
+        write_mbps,
+        problems,
+        problem_count,
+    }
 }

@@ -128,3 +128,11 @@ def test_the_spread_of_pairs_is_measured_from_three_samples_on() -> None:
     assert offers.offer(route(), "m5.large", None).spread.value == offers.SPREAD
     varied = Profile({"interRegion": History(20.0, 404.0, 5, 0.0)})
     assert offers.offer(route(), "m5.large", varied).spread.value == pytest.approx(0.1)
+
+
+def test_disks_are_what_the_survey_saw() -> None:
+    ends = offers.end_figures(route(), ("m5.large", "m5.large"), None, {"m5.large": None}, [], None)
+    assert (ends.send, ends.receive) == (93.75, 93.75)
+    seen = offers.with_disks(ends, 50.0, None)
+    assert (seen.send, seen.receive, seen.ends) == (50.0, 93.75, 50.0)
+    assert seen.destination_disk is None

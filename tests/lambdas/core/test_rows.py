@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lambdas.core.rows import build_rows, seconds_for
-from tests.lambdas.builders import figures
+from tests.lambdas.builders import figure, figures
 
 GB = 10**9
 rates = st.floats(0.5, 2000)
@@ -33,6 +33,15 @@ def test_each_row_says_what_limits_it() -> None:
     assert limits[8] == "the destination machine receives at most 100.0 MB/s"
     assert "source machine" in build_rows(2 * GB, 8, figures())[8].limit
     assert build_rows(GB // 20, 1, figures())[1].limit == "done before relays serve (5 s)"
+
+
+def test_a_slow_disk_limits_as_a_network_does() -> None:
+    slow = figures().model_copy(update={"source_disk": figure(50.0, "measured")})
+    assert build_rows(2 * GB, 8, slow)[8].limit == "the source's disk reads at most 50.0 MB/s"
+    slow = figures().model_copy(update={"destination_disk": figure(15.0, "measured")})
+    rows = build_rows(2 * GB, 1, slow)
+    assert rows[0].seconds == rows[1].seconds == pytest.approx(2000 / 15, abs=0.001)
+    assert rows[0].limit == "the destination's disk writes at most 15.0 MB/s"
 
 
 @given(st.integers(0, 10**14), rates, rates, rates, rates, st.floats(0, 300), st.integers(0, 8), st.floats(0, 60))

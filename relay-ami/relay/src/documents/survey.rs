@@ -19,7 +19,7 @@ pub struct Problem {
     pub reason: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "side", rename_all = "lowercase", rename_all_fields = "camelCase")]
 pub enum Survey {
     Source {
@@ -32,6 +32,9 @@ pub enum Survey {
         skipped: u64,
         bytes: u64,
         largest_file_bytes: u64,
+        /// Of the disk, by a short trial with the largest file.
+        #[serde(rename = "readMBps", skip_serializing_if = "Option::is_none")]
+        read_mbps: Option<f64>,
         parts: Vec<Part>,
         problems: Vec<Problem>,
         problem_count: u64,
@@ -41,6 +44,9 @@ pub enum Survey {
         daemon_version: &'static str,
         free_bytes: u64,
         free_inodes: u64,
+        /// Of the disk, by a short trial.
+        #[serde(rename = "writeMBps", skip_serializing_if = "Option::is_none")]
+        write_mbps: Option<f64>,
         problems: Vec<Problem>,
         problem_count: u64,
     },

@@ -13,13 +13,11 @@ use rustix::io::Errno;
 
 use super::commit::{Landed, Refusal};
 use super::tree::Tree;
-use crate::defaults::{READBACK_BYTES, READBACK_THREADS, STACK_BYTES};
+use crate::defaults::{READBACK_THREADS, STACK_BYTES};
 use crate::digest::{Digest, part_digest, part_hasher};
+use crate::disk::Buffer;
 use crate::documents::event::FailureReason;
 use crate::thread::lock;
-
-/// Memory and offsets of direct reads: a page, which no disk's sector exceeds.
-const ALIGNMENT: usize = 4096;
 
 /// Reads what all chunks brought, which must be synced. Those whose bytes are not what came, by their index.
 pub fn check(tree: &Tree, chunks: &[&[Landed]]) -> HashMap<usize, Refusal> {
@@ -107,31 +105,13 @@ fn buffered(file: &File) -> io::Result<()> {
     Ok(fcntl_setfl(file, OFlags::empty())?)
 }
 
-/// Memory for direct reads.
-struct Buffer {
-    bytes: Vec<u8>,
-    start: usize,
-}
-
-impl Buffer {
-    fn new() -> Self {
-        let bytes = vec![0; READBACK_BYTES + ALIGNMENT];
-        // Not asked of a pointer that cannot tell: then reads are not direct, as EINVAL shows.
-        let start = bytes.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-        Self { bytes, start }
-    }
-
-    fn aligned(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.start..self.start + READBACK_BYTES]
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
 
     use super::super::large::Files;
     use super::*;
+    use crate::defaults::READBACK_BYTES;
     use crate::documents::entry::Kind;
     use crate::documents::text::TransferId;
     use crate::wire::frame::SegmentHeader;
