@@ -1,25 +1,20 @@
 """What a finished transfer tells about its machines: samples for their profiles."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import ceil, inf
+from math import inf
 from statistics import median
 
 from lambdas.core.arrivals import DIRECT, Arrivals
 from lambdas.core.fleet import Node, path_id
-from lambdas.core.profile import Metric, hosts
+from lambdas.core.path_rates import LEAST_SECONDS, NOISE, Expected, Rates, judge, windows
+from lambdas.core.profile import Metric, Profile, hosts
 from lambdas.core.transfer import AcceptedTransfer
 
-BYTES_PER_MB = 1e6
 MBIT_PER_MB = 8
-WARM_UP_SECONDS = 1.0
-"""A path's first second tells little: TCP opens its window, and a cap lets a burst pass."""
 DIRECT_SECONDS = 2
-PAIR_SECONDS = 3
-NOISE = 0.07
-"""Two measurements of the same thing differ by less; a sum that lacks more than this share was held back."""
-
-Rates = dict[str, float]
+LEAST_SPREAD = 0.15
+"""Relays of one type differ by this share of their mean at least, in the thesis' measurements (Figures 6.3, 6.4)."""
 
 
 @dataclass(frozen=True)
@@ -31,26 +26,39 @@ class Sample:
     value: float
 
 
-def samples_of(transfer: AcceptedTransfer, arrivals: Arrivals, nodes: Iterable[Node]) -> list[Sample]:
-    """All samples of a transfer, succeeded or not."""
+def subjects(transfer: AcceptedTransfer, nodes: Iterable[Node]) -> list[str]:
+    """Whom a transfer may tell about: its pair of hosts and the types of its relays."""
+    return [
+        hosts(transfer.source.instance_id, transfer.destination.instance_id),
+        *sorted({node.instance_type for node in nodes}),
+    ]
+
+
+def samples_of(
+    transfer: AcceptedTransfer, arrivals: Arrivals, nodes: Iterable[Node], profiles: Mapping[str, Profile]
+) -> list[Sample]:
+    """All samples of a transfer, succeeded or not; `profiles`: what was known of its `subjects`."""
     ends = hosts(transfer.source.instance_id, transfer.destination.instance_id)
     limit = transfer.request.bandwidth_limit_mbps
     relays = _Relays(list(nodes))
-    windows = _windows(arrivals, limit / MBIT_PER_MB if limit else inf)
-    alone = [rates[DIRECT] for rates in windows.pop(frozenset({DIRECT}), [])]
+    found = windows(arrivals, limit / MBIT_PER_MB if limit else inf)
+    alone = [rates[DIRECT] for rates in found.pop(frozenset({DIRECT}), [])]
     own = relays.tested()
     if len(alone) >= DIRECT_SECONDS:
         own[DIRECT] = median(alone)
-    free, held = _judged(windows, own)
+    known = profiles.get(ends, Profile()).known("ends")
+    judgement = judge(found, Expected(own, relays.likely(profiles), known.value if known else None))
     samples = relays.samples()
     if DIRECT in own:
         samples.append(Sample(ends, "direct", own[DIRECT]))
     for path, kind in sorted(relays.types.items()):
-        rates = [second[path] for second in free if path in second]
-        if len(rates) >= PAIR_SECONDS:
+        rates = [second[path] for second in judgement.free if path in second]
+        if len(rates) >= LEAST_SECONDS:
             samples.append(Sample(kind, "interRegion", median(rates)))
-    if held:
-        samples.append(Sample(ends, "ends", median(sum(second.values()) for second in held)))
+    if judgement.held:
+        samples.append(Sample(ends, "ends", median(sum(second.values()) for second in judgement.held)))
+    elif known and judgement.most > (1 + NOISE) * known.value:
+        samples.append(Sample(ends, "ends", judgement.most))  # more passed than was thought possible
     return [sample for sample in samples if sample.value > 0]
 
 
@@ -74,6 +82,14 @@ class _Relays:
             if both[0].measured_inter_region and not any(node.generation for node in both)
         }
 
+    def likely(self, profiles: Mapping[str, Profile]) -> Rates:
+        """MB/s that each pair should reach at least, by what others of its type did."""
+        return {
+            path: max(known.value - max(known.sigma, LEAST_SPREAD * known.value), 0.0)
+            for path, kind in self.types.items()
+            if kind in profiles and (known := profiles[kind].known("interRegion"))
+        }
+
     def samples(self) -> list[Sample]:
         """Start-up times of those that joined, and what the pre-test found, also of those that it rejected."""
         return [*self._spawns(), *self._pre_tests()]
@@ -94,46 +110,3 @@ class _Relays:
                 # No machine sends less inside than outside: then it was the source that had no more to give.
                 if between and inside and inside >= between:
                     yield Sample(kind, "intraRegion", inside)
-
-
-def _windows(arrivals: Arrivals, limit: float) -> dict[frozenset[str], list[Rates]]:
-    """Rates in MB/s of whole seconds in which no path began and none ran dry, by the set of paths in use.
-
-    Seconds in which the paths reached `limit`, MB/s in all, tell only what the request allowed.
-    """
-    windows: dict[frozenset[str], list[Rates]] = {}
-    if not arrivals.begun or arrivals.drained is None:
-        return windows
-    for second in range(ceil(min(arrivals.begun.values()) + WARM_UP_SECONDS), int(arrivals.drained)):
-        if any(second - WARM_UP_SECONDS < at < second + 1 for at in arrivals.begun.values()):
-            continue
-        found = {path: arrivals.per_second.get((second, path), 0.0) / BYTES_PER_MB for path in arrivals.begun}
-        rates = {path: rate for path, rate in found.items() if rate > 0}
-        if rates and sum(rates.values()) < limit * (1 - NOISE):
-            windows.setdefault(frozenset(rates), []).append(rates)
-    return windows
-
-
-def _judged(windows: dict[frozenset[str], list[Rates]], own: Rates) -> tuple[list[Rates], list[Rates]]:
-    """Seconds in which every path had its own rate, and seconds in which the ends held all of them back.
-
-    `own` is what paths do unhindered, MB/s. Fewer paths first: what they do tells when more of them are held back.
-    """
-    free: list[Rates] = []
-    held: list[Rates] = []
-    own, most = dict(own), own.get(DIRECT, 0.0)
-    for paths, seconds in sorted(windows.items(), key=lambda item: (len(item[0]), sorted(item[0]))):
-        if len(seconds) < PAIR_SECONDS:
-            continue
-        known = paths & own.keys()
-        total = median(sum(rates.values()) for rates in seconds)
-        together = median(sum(rates[path] for path in known) for rates in seconds)
-        if together < (1 - NOISE) * sum(own[path] for path in known):
-            # Ends that carried more before are not what holds back now.
-            held += seconds if total > (1 - NOISE) * most else []
-            continue
-        free += seconds
-        most = max(most, total)
-        for path in paths - known:
-            own[path] = median(rates[path] for rates in seconds)
-    return free, held

@@ -7,7 +7,6 @@ from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import report
 from lambdas.core.report import Report
-from lambdas.core.samples import samples_of
 from lambdas.core.tally import Tally
 from lambdas.core.transfer import Failure
 from lambdas.operations.learning import learn
@@ -40,7 +39,7 @@ def write(world: World, record: TransferRecord, failure: Failure | None, *, veri
         world.transfers.close(transfer_id, document.status)
     world.events.put("Transfer Finished", {"transferId": transfer_id, "status": document.status, "reportKey": key})
     if record.teardown is not None and record.status in ("ACTIVE", "DONE"):  # a report that is written again is no news
-        learn(world, transfer.region_pair, samples_of(transfer, tally.arrivals, nodes))
+        learn(world, transfer, tally.arrivals, nodes)
     return document
 
 

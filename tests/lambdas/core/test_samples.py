@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lambdas.core.arrivals import Arrivals
 from lambdas.core.fleet import Node, path_id
-from lambdas.core.profile import hosts
+from lambdas.core.profile import Profile, hosts
 from lambdas.core.samples import Sample, samples_of
 from tests.lambdas.builders import DESTINATION_ID, SOURCE_ID, node, transfer
 from tests.lambdas.traffic import Traffic
@@ -32,8 +32,10 @@ def values(samples: list[Sample], subject: str, metric: str) -> list[float]:
     return [sample.value for sample in samples if (sample.subject, sample.metric) == (subject, metric)]
 
 
-def learnt(traffic: Traffic, nodes: list[Node], **request: Any) -> list[Sample]:
-    return samples_of(transfer(**request), traffic.arrivals(), nodes)
+def learnt(
+    traffic: Traffic, nodes: list[Node], profiles: dict[str, Profile] | None = None, **request: Any
+) -> list[Sample]:
+    return samples_of(transfer(**request), traffic.arrivals(), nodes, profiles or {})
 
 
 def test_direct_path_alone() -> None:
@@ -49,7 +51,7 @@ def test_first_second_and_two_more_are_needed_for_the_direct_path() -> None:
 def test_burst_of_the_first_second_does_not_count() -> None:
     arrivals = Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=200).arrivals()
     arrivals.per_second[min(second for second, _ in arrivals.per_second), "direct"] *= 10
-    assert values(samples_of(transfer(), arrivals, []), HOSTS, "direct") == [pytest.approx(20.0, rel=0.01)]
+    assert values(samples_of(transfer(), arrivals, [], {}), HOSTS, "direct") == [pytest.approx(20.0, rel=0.01)]
 
 
 @st.composite
@@ -111,13 +113,47 @@ def test_pairs_that_join_together_are_seen_to_be_held_back_by_what_the_direct_pa
     assert values(samples, TYPE, "interRegion") == []
 
 
+def unfair(direct: float, pair: float) -> tuple[Traffic, list[Node]]:
+    """The ends hold the pairs back, but the direct path takes all that it can: by itself it tells nothing."""
+    rates = {"direct": direct, **{path_id(slot): pair for slot in (1, 2, 3)}}
+    return Traffic(rates, dict.fromkeys(rates, 6.0) | {"direct": 0.0}, size_mb=1000), relays(3)
+
+
+def test_pairs_are_seen_to_be_held_back_by_what_their_type_did_before() -> None:
+    known = Profile().refined("interRegion", 20.0, 1000.0)
+    samples = learnt(*unfair(20.0, 6.5), {TYPE: known})
+    assert values(samples, HOSTS, "ends") == [pytest.approx(39.5, rel=ACCURACY)]
+    assert values(samples, TYPE, "interRegion") == []
+
+
+def test_pairs_somewhat_slower_than_their_type_is_are_not_taken_for_held_back() -> None:
+    known = Profile().refined("interRegion", 20.0, 1000.0)
+    samples = learnt(*unfair(20.0, 17.0), {TYPE: known})
+    assert values(samples, HOSTS, "ends") == []
+    assert values(samples, TYPE, "interRegion") == [pytest.approx(17.0, rel=ACCURACY)] * 3
+
+
+def test_ends_that_are_known_are_met_again() -> None:
+    known = Profile().refined("ends", 40.0, 1000.0)
+    samples = learnt(*unfair(20.0, 6.5), {HOSTS: known})
+    assert values(samples, HOSTS, "ends") == [pytest.approx(39.5, rel=ACCURACY)]
+    assert values(samples, TYPE, "interRegion") == []
+
+
+def test_ends_that_carry_more_than_was_known_are_told_so() -> None:
+    known = Profile().refined("ends", 40.0, 1000.0)
+    samples = learnt(*unfair(20.0, 20.0), {HOSTS: known})
+    assert values(samples, HOSTS, "ends") == [pytest.approx(80.0, rel=ACCURACY)]
+    assert values(samples, TYPE, "interRegion") == [pytest.approx(20.0, rel=ACCURACY)] * 3
+
+
 def test_network_that_grows_slower_than_it_was_is_not_taken_for_the_ends() -> None:
     paths = {"direct": 40.0, "pair-1": 40.0}
     arrivals = Traffic(paths, {"direct": 0.0, "pair-1": 8.0}, size_mb=900).arrivals()
     for second, path in list(arrivals.per_second):
         if second > 1_000_010:
             arrivals.per_second[second, path] *= 0.3
-    samples = samples_of(transfer(), arrivals, relays(1))
+    samples = samples_of(transfer(), arrivals, relays(1), {})
     assert (values(samples, HOSTS, "ends"), values(samples, TYPE, "interRegion")) == ([], [])
 
 
@@ -138,7 +174,7 @@ def test_pairs_without_a_direct_path() -> None:
 def test_pre_test_tells_of_all_relays_also_of_the_rejected() -> None:
     kept = pair(1, measured_inter_region=39.5, measured_intra_region=300.0)
     rejected = pair(2, joined_at=None, measured_inter_region=8.0, measured_intra_region=64.0)
-    samples = samples_of(transfer(), Arrivals(), [*kept, *rejected])
+    samples = samples_of(transfer(), Arrivals(), [*kept, *rejected], {})
     assert values(samples, TYPE, "interRegion") == [39.5, 8.0]
     assert values(samples, TYPE, "intraRegion") == [300.0, 64.0]
 
@@ -146,7 +182,7 @@ def test_pre_test_tells_of_all_relays_also_of_the_rejected() -> None:
 def test_pre_test_that_failed_or_met_the_limit_of_the_source_says_nothing_about_the_inside() -> None:
     failed = pair(1, measured_inter_region=0.0, measured_intra_region=0.0)
     starved = pair(2, measured_inter_region=40.0, measured_intra_region=20.0)
-    samples = samples_of(transfer(), Arrivals(), [*failed, *starved])
+    samples = samples_of(transfer(), Arrivals(), [*failed, *starved], {})
     assert values(samples, TYPE, "interRegion") == [40.0]
     assert values(samples, TYPE, "intraRegion") == []
 
@@ -154,7 +190,7 @@ def test_pre_test_that_failed_or_met_the_limit_of_the_source_says_nothing_about_
 def test_pair_of_two_types_tells_nothing_about_either() -> None:
     both = [node("source", joined_at=1040.0), node("destination", joined_at=1040.0, instance_type="t3.medium")]
     tested = [one.model_copy(update={"measured_inter_region": 40.0, "ready_at": 1030.0}) for one in both]
-    samples = samples_of(transfer(), Arrivals(), tested)
+    samples = samples_of(transfer(), Arrivals(), tested, {})
     assert [sample.metric for sample in samples] == ["spawn", "spawn"]
 
 
@@ -162,12 +198,12 @@ def test_start_up_lasts_until_joined_but_for_the_pre_test() -> None:
     plain = pair(1, ready_at=1030.0, joined_at=1032.0)
     tested = pair(2, ready_at=1034.0, joined_at=1060.0, measured_inter_region=40.0)
     never = pair(3, ready_at=1050.0, joined_at=None)
-    samples = samples_of(transfer(), Arrivals(), [*plain, *tested, *never])
+    samples = samples_of(transfer(), Arrivals(), [*plain, *tested, *never], {})
     assert values(samples, TYPE, "spawn") == [32.0, 32.0, 34.0, 34.0]
 
 
 def test_nothing_moved_nothing_learnt() -> None:
-    assert samples_of(transfer(), Arrivals(), [node("source"), node("destination")]) == []
+    assert samples_of(transfer(), Arrivals(), [node("source"), node("destination")], {}) == []
 
 
 def test_samples_are_finite_and_positive() -> None:
