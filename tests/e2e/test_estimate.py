@@ -29,7 +29,8 @@ def test_a_request_is_estimated_from_what_the_deployment_knows(account: Account,
     request = account.request("/not/scanned", tmp_path / "out", name="only-estimated")
     found = json.loads(estimate(request, tmp_path, "--json").stdout)
     assert found["bytes"] == 600_000_000
-    assert found["rows"][0]["seconds"] == pytest.approx(30.0)  # 20 MB/s between the regions
+    # 20 MB/s between the regions, as configured or as earlier transfers of this account measured
+    assert found["rows"][0]["seconds"] == pytest.approx(30.0, rel=0.05)
     assert found["rows"][3]["seconds"] < 20
     assert "▶" in estimate(request, tmp_path).stdout
     assert account.record("only-estimated", "transfer") is None
