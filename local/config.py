@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, DirectoryPath, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 
@@ -99,6 +99,9 @@ class LocalConfig(_Section):
     iam: bool = Field(default=True, description="Enforce the IAM policies of the templates.")
     peering: bool = Field(default=False, description="Private addresses reach other regions (VPC peering).")
     caps: CapsSection = Field(default_factory=CapsSection)
+    image: Annotated[DirectoryPath, AfterValidator(Path.absolute)] | None = Field(
+        default=None, description="Files that every instance starts with, as in a baked image."
+    )
     launch_seconds: float = Field(default=0.05, ge=0, description="RunInstances until `running`.")
     boot_seconds: float = Field(default=0.2, ge=0, description="`running` until the operating system is up.")
     ssm_registration_seconds: float = Field(default=0.1, ge=0, description="System up until SSM shows it online.")

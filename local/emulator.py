@@ -77,8 +77,8 @@ def make_backend(config: LocalConfig, state: StateDir, plan: AddressPlan, port: 
     from local.patches.credentials import instance_credentials
 
     if config.instances == "netns":
-        return NamespaceBackend(plan, state, port, instance_credentials, peering=config.peering)
-    return ProcessBackend(plan, state, f"http://127.0.0.1:{port}", instance_credentials)
+        return NamespaceBackend(plan, state, port, instance_credentials, peering=config.peering, image=config.image)
+    return ProcessBackend(plan, state, f"http://127.0.0.1:{port}", instance_credentials, config.image)
 
 
 async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, fleet: Fleet) -> None:

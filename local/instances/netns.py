@@ -41,7 +41,14 @@ class NamespaceBackend:
     """Backend of the namespaces mode."""
 
     def __init__(
-        self, plan: AddressPlan, state: StateDir, port: int, credentials: Credentials, *, peering: bool
+        self,
+        plan: AddressPlan,
+        state: StateDir,
+        port: int,
+        credentials: Credentials,
+        *,
+        peering: bool,
+        image: Path | None,
     ) -> None:
         missing = [tool for tool in ("ip", "tc", "nft", "nsenter") if shutil.which(tool) is None]
         if missing:
@@ -51,6 +58,7 @@ class NamespaceBackend:
         self._port = port
         self._credentials = credentials
         self._peering = peering
+        self._image = image
         self._hub = f"{state.network_prefix}-hub"
         self._forwarder = Forwarder(("127.0.0.1", port))
         self._metadata: dict[str, MetadataServer] = {}
@@ -74,7 +82,7 @@ class NamespaceBackend:
         environment = tree.base_environment(
             instance, self._state, f"http://127.0.0.1:{self._port}", f"http://{METADATA_ADDRESS}"
         )
-        tree.make_tree(instance, environment)
+        tree.make_tree(instance, environment, self._image)
         self._environments[instance.instance_id] = environment
 
     def run(self, instance: Instance, script: str, env: dict[str, str], timeout: float) -> CommandResult:

@@ -20,11 +20,14 @@ from local.state import StateDir, kill_all
 class ProcessBackend:
     """Backend of the process mode."""
 
-    def __init__(self, plan: AddressPlan, state: StateDir, endpoint: str, credentials: Credentials) -> None:
+    def __init__(
+        self, plan: AddressPlan, state: StateDir, endpoint: str, credentials: Credentials, image: Path | None
+    ) -> None:
         self._plan = plan
         self._state = state
         self._endpoint = endpoint
         self._credentials = credentials
+        self._image = image
         self._metadata: dict[str, MetadataServer] = {}
         self._environments: dict[str, dict[str, str]] = {}
 
@@ -39,7 +42,7 @@ class ProcessBackend:
         limits = rate_limits(instance, self._plan)
         if limits:
             environment["CPT_RATE_LIMITS"] = str(instance.home / "rate-limits.json")
-        tree.make_tree(instance, environment)
+        tree.make_tree(instance, environment, self._image)
         if limits:
             (instance.home / "rate-limits.json").write_text(json.dumps(limits))
         self._environments[instance.instance_id] = environment

@@ -52,9 +52,14 @@ def base_environment(instance: Instance, state: StateDir, endpoint: str, metadat
     }
 
 
-def make_tree(instance: Instance, environment: Mapping[str, str]) -> None:
-    """Create the instance's directories, stand-ins, and `env`, the environment that its units start with."""
+def make_tree(instance: Instance, environment: Mapping[str, str], image: Path | None) -> None:
+    """Create the instance's directories, stand-ins, and `env`, the environment that its units start with.
+
+    `image`: a directory whose files are there from the start; relative to `image` as they are to the instance's home.
+    """
     home = instance.home
+    if image is not None:
+        shutil.copytree(image, home, dirs_exist_ok=True)
     for name in ("bin", "root", "tmp", "cpt/bin", "cpt/run", "units"):
         (home / name).mkdir(parents=True, exist_ok=True)
     for source in STAND_INS.iterdir():

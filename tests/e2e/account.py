@@ -29,16 +29,16 @@ class Run:
 class Account:
     """What a user has: a source VM, a destination VM, and the AWS API."""
 
-    def __init__(self, cloud: LocalCloud, work: Path) -> None:
+    def __init__(self, cloud: LocalCloud, work: Path, ends: tuple[str, str] = (END_TYPE, END_TYPE)) -> None:
         self.cloud, self.work = cloud, work
         self.aws = Aws(HOME, configuration()["name"], cloud.endpoint)
         caps = cloud.config.caps.model_dump(by_alias=True)
         if caps["interRegionMBps"]:
             spawn = cloud.config.boot_seconds + 2  # and the daemon's start
-            types = [END_TYPE, *configuration()["instanceTypes"]]
+            types = [*ends, *configuration()["instanceTypes"]]
             tell_figures(self.aws, f"{HOME}>{OTHER}", types, caps, spawn)
-        self.source = cloud.launch_vm(HOME, "source", END_TYPE)
-        self.destination = cloud.launch_vm(OTHER, "destination", END_TYPE)
+        self.source = cloud.launch_vm(HOME, "source", ends[0])
+        self.destination = cloud.launch_vm(OTHER, "destination", ends[1])
         self.machine = next(
             item["stateMachineArn"]
             for item in self.aws.client("stepfunctions").list_state_machines()["stateMachines"]

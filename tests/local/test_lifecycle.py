@@ -20,8 +20,8 @@ needs_namespaces = pytest.param(
 QUICK = {"port": 0, "bootSeconds": 0.05, "ssmRegistrationSeconds": 0}
 
 
-def start(state: Path, mode: str = "process") -> LocalCloud:
-    cloud = LocalCloud(LocalConfig.model_validate({**QUICK, "instances": mode}), state, None)
+def start(state: Path, mode: str = "process", **settings: object) -> LocalCloud:
+    cloud = LocalCloud(LocalConfig.model_validate({**QUICK, "instances": mode, **settings}), state, None)
     cloud.start()
     return cloud
 
@@ -57,6 +57,20 @@ def test_down_cleans_up_after_the_emulator_was_killed(tmp_path: Path, mode: str)
     assert marked(vm)
     down(tmp_path)
     assert leftovers(cloud) == []
+
+
+@pytest.mark.parametrize("mode", ["process", needs_namespaces])
+def test_instances_start_with_the_files_of_their_image(tmp_path: Path, mode: str) -> None:
+    tool = tmp_path / "image" / "cpt" / "bin" / "tool"
+    tool.parent.mkdir(parents=True)
+    tool.write_text("baked in")
+    cloud = start(tmp_path / "state", mode, image=tmp_path / "image")
+    try:
+        home = cloud.state.instances / cloud.launch_vm(HOME, "a")
+        assert (home / "cpt" / "bin" / "tool").read_text() == "baked in"
+    finally:
+        cloud.stop()
+    assert tool.exists()
 
 
 def test_second_start_in_the_same_directory_is_refused(tmp_path: Path) -> None:
@@ -120,6 +134,7 @@ def test_two_clouds_on_one_machine_use_different_addresses(tmp_path: Path, cloud
         ('instances = "docker"', "instances = 'docker'.*'process' or 'netns'"),
         ("[caps]\ninterRegionMBps = -1", "caps.interRegionMBps = -1.*greater than 0"),
         ("[[capacityErrors]]\nlaunch = 1", "capacityErrors.0.region"),
+        ('image = "/nowhere"', "image = '/nowhere'.*not point to a directory"),
         ("port =", "not TOML"),
     ],
 )

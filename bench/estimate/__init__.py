@@ -1,0 +1,1 @@
+"""The estimator against the emulated network."""

@@ -1,0 +1,205 @@
+"""`make bench-estimate`: what the estimator says of transfers on an emulated network, and what they then take."""
+
+import argparse
+import os
+import secrets
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import median
+
+from bench.estimate.arithmetic import bill, percentile, regret, relative_error
+from bench.estimate.scenarios import NAMED, Scenario, generated
+from bench.estimate.site import DAEMON, RELAY_TYPE, ScenarioError, Site, site
+from bench.results import Result, publish
+from local.cloud import LocalCloudError, namespaces_available
+from local.patches.list_prices import EGRESS_GB, PUBLIC_ADDRESS_HOUR, REGIONS, instance_hour
+
+GENERATED = 8
+TIME_BAR, COST_BAR, REGRET_BAR = 0.10, 0.05, 0.10
+QUICK = ("direct-100-mb", "two-pairs")
+MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory, so that no disk is the limit
+
+
+@dataclass
+class Outcome:
+    """What came of a scenario: seconds of data time, dollars."""
+
+    scenario: Scenario
+    first: float
+    estimated: float
+    estimated_usd: float
+    measured: float
+    billed_usd: float
+    recommended: int | None = None
+    explored: dict[int, list[float]] = field(default_factory=dict)
+
+    @property
+    def time_error(self) -> float:
+        """Of the estimate made after the earlier transfer."""
+        return relative_error(self.estimated, self.measured)
+
+    @property
+    def cost_error(self) -> float:
+        """Of the same estimate."""
+        return relative_error(self.estimated_usd, self.billed_usd)
+
+    @property
+    def closer(self) -> bool:
+        """Whether it is closer than the one made before anything was measured."""
+        return abs(self.time_error) < abs(relative_error(self.first, self.measured))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the scenarios one after the other, publish."""
+    options = parse(arguments)
+    problems = unmet()
+    for problem in problems:
+        say(f"bench-estimate: {problem}")
+    if problems:
+        return 2
+    say(f"seed {options.seed}: repeat with --seed {options.seed}")
+    outcomes, failures = [], []
+    for scenario in chosen(options):
+        try:
+            outcomes.append(run(scenario, options.runs))
+        except (ScenarioError, LocalCloudError, TimeoutError) as error:
+            say(f"  failed: {error}")
+            failures.append(Result(scenario.name, 0, "measured", 1, "higher", f"failed: {error}"))
+    command = f"python -m bench.estimate --seed {options.seed}"
+    return publish("estimate", [*map(row, outcomes), *summary(outcomes), *failures], command)
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(prog="python -m bench.estimate", description=__doc__)
+    parser.add_argument("--scenarios", type=lambda text: text.split(","), help="by name; all by default")
+    parser.add_argument(
+        "--seed", type=int, default=secrets.randbelow(1_000_000), help=f"of the {GENERATED} generated ones"
+    )
+    parser.add_argument("--runs", type=int, default=3, help="with each number of pairs, where all are run")
+    parser.add_argument("--quick", action="store_true", help="two scenarios and no more: tries the harness")
+    options = parser.parse_args(arguments)
+    known = [scenario.name for scenario in (*NAMED, *generated(options.seed, GENERATED))]
+    if unknown := [name for name in options.scenarios or () if name not in known]:
+        parser.error(f"{', '.join(unknown)}: no such scenario; there are: {', '.join(known)}")
+    return options
+
+
+def chosen(options: argparse.Namespace) -> list[Scenario]:
+    """The scenarios that the options name."""
+    if options.quick:
+        return [replace(scenario, explored=None) for scenario in NAMED if scenario.name in QUICK]
+    scenarios = [*NAMED, *generated(options.seed, GENERATED)]
+    return [one for one in scenarios if options.scenarios is None or one.name in options.scenarios]
+
+
+def unmet() -> list[str]:
+    """Why it cannot run here."""
+    found = []
+    if os.geteuid() != 0:
+        found.append("network namespaces need root; run it with sudo")
+    elif not namespaces_available():
+        found.append("no network namespaces here: apt-get install iproute2 nftables util-linux")
+    return found if DAEMON.exists() else [*found, f"{DAEMON} is missing: make daemon"]
+
+
+def run(scenario: Scenario, runs: int) -> Outcome:
+    """Estimate, measure with a smaller transfer, estimate again, run."""
+    expected = scenario.seconds(scenario.pairs)
+    say(f"{scenario.name}: {scenario.size} MB, p = {scenario.pairs}; by the caps {expected:.1f} s")
+    folder = MEMORY if MEMORY.is_dir() else None
+    with (
+        tempfile.TemporaryDirectory(prefix="cpt-estimate-", dir=folder) as work,
+        site(scenario, Path(work)) as place,
+    ):
+        first = place.estimate(scenario.pairs)["rows"][scenario.pairs]["seconds"]
+        place.measure()
+        recommended = None
+        if scenario.explored is not None:
+            recommended = place.estimate("auto", scenario.explored)["chosenPairs"]
+        report = place.move("run", scenario.pairs)
+        estimated = report["estimate"]["rows"][scenario.pairs]
+        outcome = Outcome(
+            scenario,
+            first=first,
+            estimated=estimated["seconds"],
+            estimated_usd=estimated["costUsd"],
+            measured=report["seconds"]["transfer"],
+            billed_usd=bill(report, hourly(), EGRESS_GB),
+            recommended=recommended,
+        )
+        say(f"  {note(outcome)}")
+        if scenario.explored is not None:
+            outcome.explored = explore(place, scenario.explored, runs)
+        return outcome
+
+
+def explore(place: Site, most: int, runs: int) -> dict[int, list[float]]:
+    """Seconds with every number of pairs, in turn, so that whatever slows the machine meets all of them."""
+    seconds: dict[int, list[float]] = {pairs: [] for pairs in range(most + 1)}
+    for number in range(runs):
+        for pairs, found in seconds.items():
+            found.append(place.move(f"explore-{pairs}-{number}", pairs)["seconds"]["transfer"])
+            say(f"  p = {pairs}: {found[-1]:.1f} s")
+    return seconds
+
+
+def hourly() -> dict[str, float]:
+    """Of one relay with its public address, dollars by region, as the emulated AWS lists them."""
+    return {region: (instance_hour(RELAY_TYPE, region) or 0.0) + PUBLIC_ADDRESS_HOUR for region in REGIONS}
+
+
+def note(outcome: Outcome) -> str:
+    """The figures behind a row."""
+    one = outcome.scenario
+    return (
+        f"{one.size} MB in {one.files} file{'s' if one.files > 1 else ''}, p = {one.pairs}: estimated "
+        f"{outcome.estimated:.1f} s, measured {outcome.measured:.1f} s (before any history {outcome.first:.1f} s); "
+        f"${outcome.estimated_usd:.4f} of ${outcome.billed_usd:.4f}, {outcome.cost_error:+.1%}"
+    )
+
+
+def row(outcome: Outcome) -> Result:
+    """A scenario's own row; no bar, since that is on the 90th percentile."""
+    return Result(outcome.scenario.name, 100 * outcome.time_error, "% off", note=note(outcome))
+
+
+def summary(outcomes: list[Outcome]) -> list[Result]:
+    """The rows with bars."""
+    if not outcomes:
+        return []
+    errors = [abs(outcome.time_error) for outcome in outcomes]
+    costs = [abs(outcome.cost_error) for outcome in outcomes]
+    closer = sum(outcome.closer for outcome in outcomes) / len(outcomes)
+    regrets = [
+        Result(
+            f"regret, {one.scenario.name}",
+            100 * regret(one.recommended, one.explored),
+            "%",
+            100 * REGRET_BAR,
+            note=f"p = {one.recommended} of { ({p: round(median(s), 1) for p, s in one.explored.items()}) } s",
+        )
+        for one in outcomes
+        if one.recommended is not None
+    ]
+    return [
+        Result("p90 of the time's error", 100 * percentile(errors, 0.9), "%", 100 * TIME_BAR),
+        Result("largest error of the cost", 100 * max(costs), "%", 100 * COST_BAR),
+        Result("second estimate closer than the first", 100 * closer, "%", 100, "higher"),
+        *regrets,
+    ]
+
+
+def say(text: str) -> None:
+    """What is going on, for whoever waits."""
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,166 @@
+"""What is measured: transfers between emulated machines whose caps only the emulation knows."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import fsum, inf
+
+from lambdas.core.models import Serving, zero_wait
+
+# What two cores move through relays without being the limit themselves, MB/s.
+MACHINE_LIMIT = 240.0
+# From the request of an emulated VM to its place in the membership, beyond its boot, s.
+START_SECONDS = 1.2
+# Data time that a generated scenario should take by its caps, s.
+SHORTEST, LONGEST = 8.0, 18.0
+SMALL_FILE_MB = 0.02
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Caps in MB/s: out of the region (v_e), and in all (V of an end, v_i of a relay)."""
+
+    inter: float
+    intra: float
+
+
+@dataclass(frozen=True)
+class Slower:
+    """Every n-th relay of either side has its caps times `factor`."""
+
+    every: int
+    factor: float
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One transfer; `size` in MB. `measured_pairs`: those of the earlier transfer, from which the estimator learns."""
+
+    name: str
+    size: int
+    pairs: int
+    source: Machine
+    destination: Machine
+    relay: Machine
+    boot_seconds: float = 1.0
+    files: int = 1
+    slower: tuple[Slower, ...] = ()
+    measured_pairs: int = 2
+    explored: int | None = None
+    """Run with every number of pairs up to this, to see what the recommendation is worth."""
+
+    @property
+    def direct(self) -> float:
+        """What the direct path carries, MB/s."""
+        return min(self.source.inter, self.destination.inter, self.ends)
+
+    @property
+    def ends(self) -> float:
+        """What the two end machines can move, MB/s."""
+        return min(self.source.intra, self.destination.intra)
+
+    def rate(self, pairs: int) -> float:
+        """What the caps allow with so many pairs, MB/s; of unequal relays the mean counts."""
+        return min(self.ends, self.direct + pairs * self.pair)
+
+    @property
+    def pair(self) -> float:
+        """Mean of the pairs' rates, MB/s."""
+        cycle = 1
+        for one in self.slower:
+            cycle *= one.every
+        factors = []
+        for launch in range(1, cycle + 1):
+            factor = 1.0
+            for one in self.slower:
+                factor *= one.factor if launch % one.every == 0 else 1.0
+            factors.append(factor)
+        return min(self.relay.inter, self.relay.intra) * fsum(factors) / cycle
+
+    def seconds(self, pairs: int) -> float:
+        """Data time by the caps: what to expect, not what the estimator is held against."""
+        joins = self.boot_seconds + START_SECONDS
+        paths = [Serving(self.direct), *(Serving(self.pair, joins) for _ in range(pairs))]
+        return zero_wait(self.size, paths, self.ends, inf)
+
+    @property
+    def measured_size(self) -> int:
+        """MB of the earlier transfer: some seconds on the direct path, some with all of its pairs."""
+        alone = self.boot_seconds + START_SECONDS + PRE_TEST_SECONDS if self.measured_pairs else 0.0
+        return round(alone * self.direct + MEASURED_SECONDS * self.rate(self.measured_pairs))
+
+
+# A pre-test of 1 s each way, and what the control plane needs beside.
+PRE_TEST_SECONDS = 4.0
+MEASURED_SECONDS = 5.0
+
+NAMED = (
+    Scenario("direct-100-mb", 100, 0, Machine(10, 80), Machine(10, 80), Machine(10, 80), measured_pairs=0),
+    Scenario("direct-slow-destination", 400, 0, Machine(60, 200), Machine(30, 90), Machine(20, 160), measured_pairs=0),
+    Scenario("one-pair", 250, 1, Machine(15, 120), Machine(15, 120), Machine(15, 120), 1.5, measured_pairs=1),
+    Scenario("two-pairs", 600, 2, Machine(20, 160), Machine(20, 160), Machine(20, 160), 2.0),
+    Scenario("four-pairs", 1200, 4, Machine(20, 160), Machine(25, 200), Machine(20, 160), 2.0),
+    Scenario("eight-pairs-4-gb", 4000, 8, Machine(24, 300), Machine(24, 300), Machine(26, 200), 2.0),
+    Scenario("source-is-the-limit", 600, 4, Machine(20, 50), Machine(25, 200), Machine(20, 120), explored=3),
+    Scenario("destination-is-the-limit", 800, 3, Machine(30, 200), Machine(20, 60), Machine(25, 120)),
+    Scenario("fast-relays", 1000, 2, Machine(10, 200), Machine(12, 180), Machine(40, 200)),
+    Scenario("slow-relays", 900, 4, Machine(40, 200), Machine(40, 200), Machine(10, 100)),
+    Scenario("relays-slow-inside", 900, 3, Machine(20, 200), Machine(20, 200), Machine(60, 25)),
+    Scenario("late-relays", 1100, 4, Machine(25, 200), Machine(25, 200), Machine(25, 200), 5.0),
+    Scenario("relays-too-late", 240, 2, Machine(45, 200), Machine(45, 200), Machine(25, 200), 5.0, explored=3),
+    Scenario(
+        "unequal-relays",
+        900,
+        4,
+        Machine(20, 160),
+        Machine(20, 160),
+        Machine(20, 160),
+        slower=(Slower(2, 0.5),),
+        explored=3,
+    ),
+    Scenario(
+        "small-files", 200, 0, Machine(20, 120), Machine(20, 120), Machine(20, 120), files=10_000, measured_pairs=0
+    ),
+    Scenario("small-files-two-pairs", 400, 2, Machine(15, 120), Machine(15, 120), Machine(15, 120), files=20_000),
+)
+
+
+def generated(seed: int, count: int) -> list[Scenario]:
+    """Scenarios that nobody has seen: the same for the same seed."""
+    randomness = random.Random(seed)
+    return [_generate(randomness, f"generated-{number}") for number in range(1, count + 1)]
+
+
+def _generate(randomness: random.Random, name: str) -> Scenario:
+    return next(scenario for scenario in _draws(randomness, name) if 100 <= scenario.size <= 4000)
+
+
+def _draws(randomness: random.Random, name: str) -> Iterator[Scenario]:
+    while True:
+        pairs = randomness.randint(0, 8)
+        measured_pairs = min(pairs, randomness.randint(1, 3))
+        source, destination, relay = (round(randomness.uniform(10, 40), 1) for _ in range(3))
+        slower = (Slower(2, round(randomness.uniform(0.5, 0.9), 2)),) if randomness.random() < 0.3 else ()
+        direct, most = min(source, destination), min(MACHINE_LIMIT, min(source, destination) + pairs * relay)
+        # A limit of the ends lies where the earlier transfer meets it: of one that it does not, nothing could tell.
+        met = pairs > 0 and randomness.random() < 0.3
+        ends = (direct + measured_pairs * relay) * randomness.uniform(0.6, 0.85) if met else most * 1.3
+        ends = round(max(ends, direct * 1.2), 1)
+        other = round(ends * randomness.uniform(1.0, 1.5), 1)
+        inside = (ends, other) if randomness.random() < 0.5 else (other, ends)
+        shape = Scenario(
+            name,
+            size=1,
+            pairs=pairs,
+            source=Machine(source, inside[0]),
+            destination=Machine(destination, inside[1]),
+            relay=Machine(relay, round(relay * randomness.uniform(3, 6), 1)),
+            boot_seconds=round(randomness.uniform(1, 4), 1),
+            slower=slower,
+            measured_pairs=measured_pairs,
+        )
+        joined = max(randomness.uniform(SHORTEST, LONGEST) - shape.boot_seconds - START_SECONDS, 0.0)
+        size = round(shape.direct * (shape.boot_seconds + START_SECONDS) + shape.rate(pairs) * joined)
+        small = pairs <= 2 and randomness.random() < 0.3
+        if direct + pairs * relay <= MACHINE_LIMIT:
+            yield Scenario(**{**vars(shape), "size": size, "files": round(size / SMALL_FILE_MB) if small else 1})

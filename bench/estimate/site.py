@@ -1,0 +1,121 @@
+"""A local cloud with the machines and files of one scenario."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bench.estimate.scenarios import Machine, Scenario
+from local.cloud import LocalCloud
+from local.config import LocalConfig
+from tests.e2e.account import Account
+
+DAEMON = Path("relay-ami/dist/x86_64/cpt-relay")
+# Their published figures are far above all caps here: they tell nothing.
+SOURCE_TYPE, DESTINATION_TYPE, RELAY_TYPE = "c6in.4xlarge", "m6in.4xlarge", "c6in.large"
+PRE_TEST_SECONDS = 1
+ESTIMATING = ("cpt-estimate-transfer", "cpt-estimate-request", "cpt-pre-test-relays")
+MB = 1_000_000
+
+
+class ScenarioError(Exception):
+    """A scenario could not be measured; the message says why."""
+
+
+class Site:
+    """What a user has who knows nothing of the network: two machines, files, and CPT."""
+
+    def __init__(self, account: Account, scenario: Scenario, work: Path) -> None:
+        self._account = account
+        self._scenario = scenario
+        self._work = work
+        for function in ESTIMATING:
+            account.configure(function, PRE_TEST_SECONDS=str(PRE_TEST_SECONDS))
+
+    def estimate(self, pairs: int | str, most: int | None = None) -> dict[str, Any]:
+        """What Estimate Request says of the scenario's size; `most`: the deployment's limit of pairs."""
+        if most is not None:
+            self._account.configure("cpt-estimate-request", MAX_PAIRS=str(most))
+        request = self._request("never", relays={"pairs": pairs}, objective={"minimise": "time"})
+        body = json.dumps({"request": request, "sizeBytes": self._scenario.size * MB}).encode()
+        client = self._account.aws.client("lambda")
+        answer = client.invoke(FunctionName="cpt-estimate-request", Payload=body)
+        found: dict[str, Any] = json.loads(answer["Payload"].read())
+        if "FunctionError" in answer:
+            raise ScenarioError(f"Estimate Request: {found.get('errorType')}: {found.get('errorMessage')}")
+        return found
+
+    def measure(self) -> dict[str, Any]:
+        """Report of the earlier transfer, from which the estimator learns."""
+        pairs, size = self._scenario.measured_pairs, self._scenario.measured_size
+        return self._run("measuring", size, relays={"pairs": pairs}, preTest=pairs > 0)
+
+    def move(self, name: str, pairs: int) -> dict[str, Any]:
+        """Report of the scenario's own transfer."""
+        return self._run(name, self._scenario.size, relays={"pairs": pairs})
+
+    def _run(self, name: str, size: int, **more: Any) -> dict[str, Any]:
+        files = max(round(self._scenario.files * size / self._scenario.size), 1)
+        make_files(self._work / "set", size * MB, files)
+        run = self._account.run(self._request(name, **more), name)
+        shutil.rmtree(self._work / name, ignore_errors=True)
+        if run.status != "SUCCEEDED":
+            raise ScenarioError(f"{name}: {run.error}: {run.cause}")
+        return run.report
+
+    def _request(self, name: str, *, relays: dict[str, Any], **more: Any) -> dict[str, Any]:
+        relays = {"instanceTypes": [RELAY_TYPE], **relays}
+        return self._account.request(self._work / "set", self._work / name, relays=relays, **more)
+
+
+@contextmanager
+def site(scenario: Scenario, work: Path) -> Iterator[Site]:
+    """A cloud of its own, where nothing was ever measured; all of it is gone afterwards."""
+    config = LocalConfig.model_validate(settings(scenario, make_image(work / "image")))
+    with LocalCloud(config, work / "state") as cloud:
+        yield Site(Account(cloud, work, (SOURCE_TYPE, DESTINATION_TYPE)), scenario, work)
+
+
+def settings(scenario: Scenario, image: Path) -> dict[str, Any]:
+    """Of the local cloud: the scenario's caps by instance type. Nothing is put into the table of profiles."""
+    machines = {
+        SOURCE_TYPE: scenario.source,
+        DESTINATION_TYPE: scenario.destination,
+        RELAY_TYPE: scenario.relay,
+    }
+    launches = [
+        {"tag": "cpt:role", "value": role, "every": slower.every, "factor": slower.factor}
+        for slower in scenario.slower
+        for role in ("source", "destination")
+    ]
+    return {
+        "port": 0,
+        "instances": "netns",
+        "bootSeconds": scenario.boot_seconds,
+        "image": str(image),
+        "caps": {"byType": {name: _caps(machine) for name, machine in machines.items()}, "launches": launches},
+    }
+
+
+def _caps(machine: Machine) -> dict[str, float]:
+    return {"interRegionMBps": machine.inter, "intraRegionMBps": machine.intra}
+
+
+def make_image(root: Path) -> Path:
+    """An image that carries the daemon: otherwise all VMs of a launch fetch it at once, on two cores."""
+    folder = root / "cpt" / "bin"
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(DAEMON, folder / f"cpt-relay-{hashlib.sha256(DAEMON.read_bytes()).hexdigest()}")
+    return root
+
+
+def make_files(root: Path, size_bytes: int, files: int) -> None:
+    """`files` files of one size in place of what was there; a single one is all holes."""
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir(parents=True)
+    for number in range(files):
+        with (root / f"{number:06}").open("wb") as stream:
+            stream.truncate(size_bytes // files)

@@ -1,0 +1,44 @@
+"""The arithmetic behind the estimator's benchmark."""
+
+from typing import Any
+
+import pytest
+
+from bench.estimate.arithmetic import bill, percentile, regret, relative_error
+
+HOUR_USD = {"near": 0.36, "far": 0.72}
+
+
+def relay(region: str, seconds: float) -> dict[str, Any]:
+    return {"region": region, "requestedAt": 1000.25, "endedAt": 1000.25 + seconds}
+
+
+def test_an_estimate_that_is_too_long_has_a_positive_error() -> None:
+    assert relative_error(11, 10) == pytest.approx(0.1)
+    assert relative_error(8, 10) == pytest.approx(-0.2)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.9, 9.0), (0.91, 10.0), (1.0, 10.0), (0.0, 1.0)])
+def test_percentile_is_a_value_that_was_there(share: float, expected: float) -> None:
+    assert percentile([float(n) for n in (3, 1, 2, 10, 9, 8, 7, 6, 5, 4)], share) == expected
+
+
+def test_percentile_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        percentile([], 0.9)
+
+
+def test_a_relay_is_billed_for_a_minute_at_least() -> None:
+    report = {"bytes": 0, "nodes": [relay("near", 12.0), relay("far", 59.5)]}
+    assert bill(report, HOUR_USD, 0.02) == pytest.approx(60 * 0.0001 + 60 * 0.0002)
+
+
+def test_after_the_minute_begun_seconds_are_billed() -> None:
+    report = {"bytes": 2_500_000_000, "nodes": [relay("near", 90.5)]}
+    assert bill(report, HOUR_USD, 0.02) == pytest.approx(91 * 0.0001 + 0.05)
+
+
+def test_regret_compares_medians_with_the_best() -> None:
+    seconds = {0: [20.0, 30.0, 20.0], 1: [11.0, 50.0, 10.0], 2: [10.0, 9.0, 10.0]}
+    assert regret(1, seconds) == pytest.approx(0.1)
+    assert regret(2, seconds) == 0

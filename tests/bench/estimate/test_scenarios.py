@@ -1,0 +1,56 @@
+"""The scenarios of the estimator's benchmark."""
+
+import pytest
+
+from bench.estimate.scenarios import MACHINE_LIMIT, NAMED, Machine, Scenario, Slower, generated
+
+EVERY_SEED = [scenario for seed in range(25) for scenario in generated(seed, 8)]
+
+
+def test_the_same_seed_generates_the_same_scenarios() -> None:
+    assert generated(7, 8) == generated(7, 8)
+    assert generated(7, 8) != generated(8, 8)
+
+
+def test_names_tell_scenarios_apart() -> None:
+    names = [scenario.name for scenario in (*NAMED, *generated(1, 8))]
+    assert len(set(names)) == 24
+    assert not any("," in name or " " in name for name in names)
+
+
+@pytest.mark.parametrize("scenario", [*NAMED, *EVERY_SEED[:8]], ids=lambda scenario: scenario.name)
+def test_a_scenario_is_long_enough_to_measure_and_short_enough_to_wait_for(scenario: Scenario) -> None:
+    assert 5 <= scenario.seconds(scenario.pairs) <= 25
+    assert 100 <= scenario.size <= 4000
+    assert 0 <= scenario.measured_pairs <= max(scenario.pairs, 2)
+    assert scenario.rate(scenario.pairs) <= MACHINE_LIMIT
+
+
+def test_a_limit_of_the_ends_is_met_by_the_earlier_transfer_or_not_at_all() -> None:
+    """Nothing could tell the estimator of a limit that shows with more pairs only."""
+    for scenario in (*NAMED, *EVERY_SEED):
+        binds = scenario.direct + scenario.pairs * scenario.pair > scenario.ends
+        met = scenario.direct + scenario.measured_pairs * scenario.pair > scenario.ends
+        assert met or not binds, scenario
+
+
+def test_generated_scenarios_differ_in_all_that_matters() -> None:
+    assert {scenario.pairs for scenario in EVERY_SEED} == set(range(9))
+    assert any(scenario.files > 1 for scenario in EVERY_SEED)
+    assert any(scenario.slower for scenario in EVERY_SEED)
+    assert any(scenario.rate(scenario.pairs) == scenario.ends for scenario in EVERY_SEED)
+
+
+def test_of_unequal_relays_the_mean_counts() -> None:
+    machine = Machine(20, 160)
+    unequal = Scenario("a", 600, 4, machine, machine, machine, slower=(Slower(2, 0.5), Slower(3, 0.7)))
+    # of six launches: 20, 10, 14, 10, 20, 7
+    assert unequal.pair == pytest.approx(81 / 6)
+    assert unequal.rate(2) == pytest.approx(20 + 27)
+
+
+def test_pairs_carry_from_when_they_have_joined() -> None:
+    machine = Machine(20, 160)
+    scenario = Scenario("a", 600, 2, machine, machine, machine, boot_seconds=3.8)
+    assert scenario.seconds(0) == 30
+    assert scenario.seconds(2) == pytest.approx(5 + 500 / 60)
