@@ -30,7 +30,8 @@ def bill(report: Mapping[str, Any], hour_usd: Mapping[str, float], egress_usd_pe
     for node in report["nodes"]:
         seconds = max(ceil(node["endedAt"] - node["requestedAt"]), LEAST_BILLED_SECONDS)
         relays += seconds * hour_usd[node["region"]] / 3600
-    return relays + report["bytes"] / 1e9 * egress_usd_per_gb
+    moved: int = report["bytes"]
+    return relays + moved / 1e9 * egress_usd_per_gb
 
 
 def regret(chosen: int, seconds: Mapping[int, Sequence[float]]) -> float:

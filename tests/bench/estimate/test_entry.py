@@ -1,12 +1,13 @@
 """What the estimator's benchmark is asked, and what it says of outcomes."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from bench.estimate import __main__ as entry
 from bench.estimate.__main__ import Outcome
-from bench.estimate.scenarios import NAMED
+from bench.estimate.scenarios import NAMED, generated
 from bench.estimate.site import RELAY_TYPE, make_files, settings
 
 
@@ -25,7 +26,7 @@ def test_unknown_scenario_is_named_with_those_that_there_are(capsys: pytest.Capt
 def test_generated_scenarios_can_be_named_by_seed() -> None:
     options = entry.parse(["--seed", "5", "--scenarios", "generated-3"])
     [scenario] = entry.chosen(options)
-    assert scenario == entry.generated(5, 8)[2]
+    assert scenario == generated(5, 8)[2]
 
 
 def test_all_24_run_by_default() -> None:
@@ -33,7 +34,7 @@ def test_all_24_run_by_default() -> None:
 
 
 def test_without_root_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entry.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert any("need root" in problem for problem in entry.unmet())
 
 
