@@ -15,10 +15,11 @@ from bench.estimate.scenarios import NAMED, Scenario, generated
 from bench.estimate.site import DAEMON, RELAY_TYPE, ScenarioError, Site, site
 from bench.results import Result, publish
 from local.cloud import LocalCloudError, namespaces_available
-from local.patches.list_prices import EGRESS_GB, PUBLIC_ADDRESS_HOUR, REGIONS, instance_hour
+from local.patches.list_prices import DISK_GB_MONTH, EGRESS_GB, PUBLIC_ADDRESS_HOUR, REGIONS, instance_hour
 
 GENERATED = 8
 TIME_BAR, COST_BAR, REGRET_BAR = 0.10, 0.05, 0.10
+DISK_GB, HOURS_A_MONTH = 8, 730
 QUICK = ("direct-100-mb", "two-pairs")
 MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory, so that no disk is the limit
 
@@ -148,8 +149,9 @@ def explore(place: Site, most: int, runs: int) -> dict[int, list[float]]:
 
 
 def hourly() -> dict[str, float]:
-    """Of one relay with its public address, dollars by region, as the emulated AWS lists them."""
-    return {region: (instance_hour(RELAY_TYPE, region) or 0.0) + PUBLIC_ADDRESS_HOUR for region in REGIONS}
+    """Of one relay with its public address and its disk, dollars by region, as the emulated AWS lists them."""
+    beside = {region: PUBLIC_ADDRESS_HOUR + DISK_GB_MONTH[region] * DISK_GB / HOURS_A_MONTH for region in REGIONS}
+    return {region: (instance_hour(RELAY_TYPE, region) or 0.0) + dollars for region, dollars in beside.items()}
 
 
 def note(outcome: Outcome) -> str:

@@ -24,7 +24,7 @@ def percentile(values: Iterable[float], share: float) -> float:
 def bill(report: Mapping[str, Any], hour_usd: Mapping[str, float], egress_usd_per_gb: float) -> float:
     """Dollars for what a report says ran and moved: each relay by the second, a minute at least, and the traffic out.
 
-    `hour_usd`: of one relay by region, with its public address.
+    `hour_usd`: of one relay by region, with its public address and its disk.
     """
     relays = 0.0
     for node in report["nodes"]:
