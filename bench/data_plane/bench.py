@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from bench import memory
 from bench.data_plane.process import BenchError
 
 T = TypeVar("T")
 MIB = 1 << 20
-BLOCK = bytes(4 * MIB)
 # The large file, and a fifth for buffers.
 WARM_BYTES = 2500 * MIB
 
@@ -41,14 +41,8 @@ class Bench:
         return path
 
     def warm(self) -> None:
-        """Touch as much memory as a run writes. A virtual machine's host takes free pages back, and giving one again
-        costs several times the copy into it: that would be measured in place of the program.
-        """
-        path = self.work / "warm"
-        with path.open("wb") as file:
-            for _ in range(self.size(WARM_BYTES, 0) // len(BLOCK)):
-                file.write(BLOCK)
-        path.unlink()
+        """Make ready as much memory as a run writes."""
+        memory.warm(self.work, self.size(WARM_BYTES, 0))
 
     def alternate(self, sides: Mapping[str, Callable[[], T]]) -> dict[str, list[T]]:
         """Each side once, then each again: whatever slows the machine for a while meets all of them."""

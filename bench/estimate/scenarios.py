@@ -105,7 +105,7 @@ NAMED = (
     Scenario("destination-is-the-limit", 800, 3, Machine(30, 200), Machine(20, 60), Machine(25, 120)),
     Scenario("fast-relays", 1000, 2, Machine(10, 200), Machine(12, 180), Machine(40, 200)),
     Scenario("slow-relays", 900, 4, Machine(40, 200), Machine(40, 200), Machine(10, 100)),
-    Scenario("relays-slow-inside", 900, 3, Machine(20, 200), Machine(20, 200), Machine(60, 25)),
+    Scenario("relays-of-one-cap", 900, 3, Machine(20, 200), Machine(20, 200), Machine(25, 25)),
     Scenario("late-relays", 1100, 4, Machine(25, 200), Machine(25, 200), Machine(25, 200), 5.0),
     Scenario("relays-too-late", 240, 2, Machine(45, 200), Machine(45, 200), Machine(25, 200), 5.0, explored=3),
     Scenario(

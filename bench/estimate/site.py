@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from bench import memory
 from bench.estimate.scenarios import Machine, Scenario
 from local.cloud import LocalCloud
 from local.config import LocalConfig
@@ -60,6 +61,7 @@ class Site:
     def _run(self, name: str, size: int, **more: Any) -> dict[str, Any]:
         files = max(round(self._scenario.files * size / self._scenario.size), 1)
         make_files(self._work / "set", size * MB, files)
+        memory.warm(self._work, size * MB)
         run = self._account.run(self._request(name, **more), name)
         shutil.rmtree(self._work / name, ignore_errors=True)
         if run.status != "SUCCEEDED":
