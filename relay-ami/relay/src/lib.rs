@@ -1,7 +1,7 @@
 //! The data plane of Cloud Parallel Transfer. `wire` and `documents` are what crosses a border, `control` is the control
 //! plane behind one trait, `secure` is TLS; `send`, `relay` and `receive` are the three ends of a stream.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod cli;
@@ -14,6 +14,7 @@ pub mod documents;
 pub mod door;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
+mod low_water;
 pub mod memory;
 pub mod net;
 pub mod peer;

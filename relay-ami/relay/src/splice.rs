@@ -4,10 +4,12 @@ use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::io::Errno;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, ioctl_fionread};
 use rustix::pipe::{SpliceFlags, fcntl_setpipe_size, pipe, splice};
 
-use crate::defaults::PIPE_BYTES;
+use crate::defaults::{GATHER_BYTES, GATHER_TIME, PIPE_BYTES};
+use crate::low_water;
 use crate::net::Outlet;
 
 /// Moves bytes until `from` ends, then passes the end on. Counts them in `moved`. Back-pressure is the pipe's and the
@@ -33,7 +35,9 @@ fn run(from: &TcpStream, to: &Outlet, moved: &AtomicU64) -> io::Result<()> {
     // A smaller pipe (the user's quota of pipe pages is used up) works too.
     let _ = fcntl_setpipe_size(&writer, PIPE_BYTES);
     let socket = to.socket();
+    low_water::set(from, GATHER_BYTES)?;
     loop {
+        gather(from)?;
         let count = retry(|| splice(from, None, &writer, None, PIPE_BYTES, SpliceFlags::MOVE))?;
         if count == 0 {
             return Ok(());
@@ -45,6 +49,18 @@ fn run(from: &TcpStream, to: &Outlet, moved: &AtomicU64) -> io::Result<()> {
         }
         moved.fetch_add(count as u64, Ordering::Relaxed);
     }
+}
+
+/// Waits until much has come, or something has and `GATHER_TIME` is over, or the end has.
+fn gather(from: &TcpStream) -> io::Result<()> {
+    let ready = retry(|| poll(&mut [PollFd::new(from, PollFlags::IN | PollFlags::RDHUP)], Some(&GATHER_TIME)))?;
+    if ready == 0 && ioctl_fionread(from)? == 0 {
+        // An idle stream: no timer runs until something comes.
+        low_water::set(from, 1)?;
+        retry(|| poll(&mut [PollFd::new(from, PollFlags::IN | PollFlags::RDHUP)], None))?;
+        low_water::set(from, GATHER_BYTES)?;
+    }
+    Ok(())
 }
 
 fn retry(mut call: impl FnMut() -> rustix::io::Result<usize>) -> io::Result<usize> {
