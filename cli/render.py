@@ -159,8 +159,8 @@ def _summary(report: dict[str, Any]) -> list[str]:
         f"estimated {duration(seconds['estimate'])}; "
         f"the direct path alone would take {duration(direct)} ({times:.2f} × as long)",
         f"first byte after {duration(seconds['firstByte'])}, all done after {duration(seconds['total'])}",
-        f"on AWS: ${cost['total']:.4f} (relays ${cost['relays']:.4f}, egress ${cost['egress']:.4f}); "
-        f"estimated ${cost['estimate']:.4f}",
+        f"on AWS: ${cost['total']:.4f} (relays ${cost['relays']:.4f}, egress ${cost['egress']:.4f}, "
+        f"control plane ${cost['controlPlane']:.4f}); estimated ${cost['estimate']:.4f}",
     ]
 
 

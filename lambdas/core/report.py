@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from lambdas.core import cost
+from lambdas.core import control_plane, cost
 from lambdas.core.documents import Count, Document
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet import Node
@@ -56,6 +56,7 @@ class Dollars(Document):
 
     relays: float
     egress: float
+    control_plane: float
     total: float
     estimate: float
 
@@ -137,6 +138,8 @@ def build(
     relays = relay_dollars(nodes, now, estimate)
     # Nothing moves before there is an estimate.
     egress = cost.egress(max(sent_bytes, tally.bytes), estimate.figures.egress.value if estimate else 0.0)
+    spawn = estimate.figures.spawn.value if estimate else 0.0
+    control = control_plane.dollars(control_plane.calls(tally.chunks, joined_pairs(nodes), tally.seconds, spawn))
     chosen = estimate.row(estimate.chosen_pairs) if estimate else None
     started = transfer.execution_started_at
     return Report(
@@ -161,7 +164,13 @@ def build(
             estimate=chosen.seconds if chosen else 0.0,
         ),
         rate=tally.bytes / 1e6 / tally.seconds if tally.seconds > 0 else 0.0,
-        cost=Dollars(relays=relays, egress=egress, total=relays + egress, estimate=chosen.cost_usd if chosen else 0.0),
+        cost=Dollars(
+            relays=relays,
+            egress=egress,
+            control_plane=control,
+            total=relays + egress + control,
+            estimate=chosen.cost_usd if chosen else 0.0,
+        ),
         estimate=estimate.to_document() if estimate else None,
         nodes=[node.to_document() for node in nodes],
         timeline=tally.timeline(),
@@ -187,7 +196,7 @@ def of_refused(transfer_id: str, execution_arn: str, failure: Failure, total_sec
         pairs=0,
         seconds=nothing,
         rate=0.0,
-        cost=Dollars(relays=0.0, egress=0.0, total=0.0, estimate=0.0),
+        cost=Dollars(relays=0.0, egress=0.0, control_plane=0.0, total=0.0, estimate=0.0),
         estimate=None,
         nodes=[],
         timeline=[],

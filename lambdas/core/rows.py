@@ -1,10 +1,11 @@
 """The rows of an estimate: what each number of pairs would take and cost, and what limits it."""
 
+from math import ceil
 from typing import Annotated
 
 from pydantic import Field
 
-from lambdas.core import cost, models
+from lambdas.core import control_plane, cost, models, plan
 from lambdas.core.documents import Count, Document
 from lambdas.core.figures import Figures
 
@@ -38,7 +39,8 @@ def build_rows(size_bytes: int, most_pairs: int, figures: Figures, pre_test_seco
     for pairs in range(most_pairs + 1):
         wait = pre_test_seconds if pairs else 0.0
         seconds = seconds_for(size_bytes, pairs, figures, wait)
-        dollars = cost.transfer(size_bytes, pairs, seconds, figures.relay_hour.value, figures.egress.value)
+        dollars = _control_plane(size_bytes, pairs, seconds, figures)
+        dollars += cost.transfer(size_bytes, pairs, seconds, figures.relay_hour.value, figures.egress.value)
         if wait:
             dollars += cost.pre_test(pairs, min(figures.spawn.value + wait, seconds), figures.relay_hour.value)
         rows.append(
@@ -51,6 +53,13 @@ def build_rows(size_bytes: int, most_pairs: int, figures: Figures, pre_test_seco
             )
         )
     return rows
+
+
+def _control_plane(size_bytes: int, pairs: int, seconds: float, figures: Figures) -> float:
+    rate = max(figures.direct.value, figures.pair.value)
+    lanes = plan.lanes_per_path(rate, size_bytes, files=1) * (1 + pairs)
+    chunks = ceil(size_bytes / plan.chunk_size(size_bytes, lanes, None))
+    return control_plane.dollars(control_plane.calls(chunks, pairs, seconds, figures.spawn.value))
 
 
 def _limit(seconds: float, pairs: int, figures: Figures, wait: float) -> str:

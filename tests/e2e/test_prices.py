@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from lambdas.adapters.price_cache import KEY, S3PriceCache
+from lambdas.core.offers import DISK_GB, HOURS_A_MONTH
 from lambdas.core.prices import needed
 from tests.e2e.account import HOME, OTHER, Account
 
@@ -21,8 +22,9 @@ def test_prices_of_an_estimate_come_from_the_price_list_and_are_kept(account: Ac
     assert "FunctionError" not in answer, estimate
     kept = S3PriceCache(s3, bucket).read()
     assert set(kept) == set(needed(["m6in.large"], HOME, OTHER))
-    assert estimate["figures"]["egressUsdPerGB"] == 0.02
+    assert estimate["figures"]["egressUsdPerGB"]["value"] == 0.02
     on_demand = [price.usd for item, price in kept.items() if item.what == "instance-hour"]
     assert on_demand == pytest.approx([0.13923, 0.15561])
-    spot_hour = estimate["figures"]["relayHourUsd"] - 0.005
+    address, disk = 0.005, DISK_GB * (0.08 + 0.088) / 2 / HOURS_A_MONTH
+    spot_hour = estimate["figures"]["relayHourUsd"]["value"] - address - disk
     assert 0.3 <= spot_hour / (sum(on_demand) / 2) <= 0.5

@@ -16,8 +16,9 @@ def test_rows_follow_the_zero_wait_model() -> None:
     assert rows[3].seconds == pytest.approx(5 + (2000 - 100) / 80)
     assert rows[8].seconds == pytest.approx(5 + (2000 - 100) / 160)
     assert rows[3].speedup == pytest.approx(100 / 28.75, abs=0.001)
-    assert rows[0].cost_usd == pytest.approx(0.04)
-    assert rows[3].cost_usd == pytest.approx(0.04 + 6 * 60 * 0.1 / 3600)
+    # Some two hundred requests of the control plane are a tenth of a cent.
+    assert rows[0].cost_usd == pytest.approx(0.04, abs=0.002)
+    assert rows[3].cost_usd == pytest.approx(0.04 + 6 * 60 * 0.1 / 3600, abs=0.002)
 
 
 def test_a_pre_test_costs_time_and_money() -> None:
@@ -45,13 +46,13 @@ def test_a_slow_disk_limits_as_a_network_does() -> None:
 
 
 @given(st.integers(0, 10**14), rates, rates, rates, rates, st.floats(0, 300), st.integers(0, 8), st.floats(0, 60))
-def test_no_row_is_slower_or_cheaper_than_the_direct_one(
+def test_no_row_is_slower_than_the_direct_one_or_cheaper_than_what_leaves_the_region(
     size: int, source: float, destination: float, direct: float, pair: float, spawn: float, most: int, test: float
 ) -> None:
     used = figures(source=source, destination=destination, direct=direct, pair=pair, spawn=spawn)
     rows = build_rows(size, most, used, test)
     assert all(row.seconds <= rows[0].seconds + 1e-3 for row in rows)
-    assert all(row.cost_usd >= rows[0].cost_usd for row in rows)
+    assert all(row.cost_usd >= size / 1e9 * 0.02 - 1e-6 for row in rows)
 
 
 def test_better_pairs_after_a_pre_test_are_faster() -> None:

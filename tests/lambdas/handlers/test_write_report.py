@@ -71,7 +71,7 @@ def test_cost_counts_relays_at_the_estimates_price_and_what_was_sent() -> None:
     found = run(finished())["cost"]
     assert found["relays"] == pytest.approx(2 * 90 * 0.1 / 3600)
     assert found["egress"] == pytest.approx(2 * 0.02)
-    assert found["total"] == pytest.approx(found["relays"] + found["egress"])
+    assert found["total"] == pytest.approx(found["relays"] + found["egress"] + found["controlPlane"])
 
 
 def test_report_is_written_announced_and_the_transfer_closed() -> None:

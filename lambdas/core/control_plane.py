@@ -1,0 +1,66 @@
+"""What a transfer asks of the control plane, counted from the state machine and the daemons, and what that costs."""
+
+from dataclasses import dataclass
+from math import ceil
+
+from lambdas.core.prices import PriceBook, What
+
+# States on the way of a transfer that succeeds: 17 without relays, 5 more with them; one for a retry or two.
+STATES, STATES_WITH_RELAYS = 18, 23
+TASKS, TASKS_WITH_RELAYS = 11, 14
+LAMBDA_GB = 0.5
+# Of all tasks but Await Relays, which lasts until the relays are there.
+TASK_SECONDS = 1.0
+# One request for pending, delivered and, by range, its lease; a read each by Verify Transfer and Write Report.
+WRITES_PER_CHUNK, READS_PER_CHUNK = 3, 2
+# Record, plan, membership, tokens, stages; then progress of both ends every two seconds.
+WRITES, WRITES_PER_SECOND = 60, 1
+# Both ends look at membership and fence twice a second.
+READS_PER_SECOND = 4
+# Listing, manifests, plan, digests of both ends, report.
+PUTS, GETS = 8, 20
+EVENTS = 10
+HEARTBEAT_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Numbers of requests; `lambda_gb_seconds` of compute."""
+
+    transitions: int
+    requests: int
+    lambda_gb_seconds: float
+    writes: int
+    reads: int
+    events: int = EVENTS
+    puts: int = PUTS
+    gets: int = GETS
+
+
+def calls(chunks: int, pairs: int, seconds: float, spawn_seconds: float) -> Calls:
+    """Of a transfer of `chunks` chunks through `pairs` pairs that takes `seconds`."""
+    tasks = TASKS_WITH_RELAYS if pairs else TASKS
+    beats = ceil(seconds / HEARTBEAT_SECONDS)
+    waits = min(spawn_seconds, seconds) if pairs else 0.0
+    return Calls(
+        transitions=STATES_WITH_RELAYS if pairs else STATES,
+        requests=tasks + beats,
+        lambda_gb_seconds=LAMBDA_GB * (TASK_SECONDS * (tasks + beats) + waits),
+        writes=WRITES + WRITES_PER_CHUNK * chunks + WRITES_PER_SECOND * ceil(seconds),
+        reads=READS_PER_CHUNK * chunks + READS_PER_SECOND * ceil(seconds),
+    )
+
+
+def dollars(made: Calls) -> float:
+    """What they cost by the embedded table, which is all that is ever asked for these prices."""
+    units: dict[What, float] = {
+        "state-transition": made.transitions,
+        "lambda-request": made.requests,
+        "lambda-gb-second": made.lambda_gb_seconds,
+        "table-write": made.writes,
+        "table-read": made.reads,
+        "event": made.events,
+        "object-put": made.puts,
+        "object-get": made.gets,
+    }
+    return sum(count * PriceBook().unit(what, "").usd for what, count in units.items())
