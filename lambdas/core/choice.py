@@ -26,18 +26,18 @@ def choose(rows: list[Row], requested: int | Literal["auto"], objective: Objecti
             f"direct {direct.seconds:.0f} s",
         )
     if objective.minimise == "time":
-        return fastest.pairs, f"{fastest.pairs} pairs take the least time, {fastest.seconds:.0f} s{budget}"
+        return fastest.pairs, f"{_are(fastest.pairs, 'takes', 'take')} the least time, {fastest.seconds:.0f} s{budget}"
     if objective.max_cost_usd is not None and objective.minimise == "balanced":
         return (
             fastest.pairs,
-            f"{fastest.pairs} pairs are the fastest{budget or ', and within budget'}: {fastest.seconds:.0f} s",
+            f"{_are(fastest.pairs)} the fastest{budget or ', and within budget'}: {fastest.seconds:.0f} s",
         )
     if objective.minimise == "cost":
         cheapest = min(allowed, key=lambda row: (row.cost_usd, row.seconds))
-        return cheapest.pairs, f"{cheapest.pairs} pairs cost the least, {cheapest.cost_usd:.4f} dollars"
+        return cheapest.pairs, f"{_are(cheapest.pairs, 'costs', 'cost')} the least, {cheapest.cost_usd:.4f} dollars"
     knee = _knee(allowed)
     return knee.pairs, (
-        f"{knee.pairs} pairs are the knee: {knee.seconds:.0f} s against {direct.seconds:.0f} s direct "
+        f"{_are(knee.pairs)} the knee: {knee.seconds:.0f} s against {direct.seconds:.0f} s direct "
         f"for {knee.cost_usd - direct.cost_usd:.4f} dollars more{budget}"
     )
 
@@ -48,8 +48,11 @@ def _explicit(rows: list[Row], requested: int, objective: Objective) -> tuple[in
     if objective.deadline_seconds is not None and row.seconds > objective.deadline_seconds:
         _refuse_deadline(allowed, objective.deadline_seconds)
     if row.pairs < requested:
-        return row.pairs, f"{requested} pairs were asked for; {row.pairs} fit into {objective.max_cost_usd} dollars"
-    return requested, f"{requested} pairs were asked for"
+        return (
+            row.pairs,
+            f"{_are(requested, 'was', 'were')} asked for; {row.pairs} fit into {objective.max_cost_usd} dollars",
+        )
+    return requested, f"{_are(requested, 'was', 'were')} asked for"
 
 
 def _within_budget(rows: list[Row], most_usd: float | None) -> list[Row]:
@@ -70,7 +73,7 @@ def _by_deadline(rows: list[Row], deadline: int, budget: str) -> tuple[int, str]
     if not meeting:
         _refuse_deadline(rows, deadline)
     best = min(meeting, key=lambda row: (row.cost_usd, row.seconds))
-    return best.pairs, f"{best.pairs} pairs are the cheapest that meet {deadline} s: {best.seconds:.0f} s{budget}"
+    return best.pairs, f"{_are(best.pairs)} the cheapest choice within {deadline} s: {best.seconds:.0f} s{budget}"
 
 
 def _refuse_deadline(rows: list[Row], deadline: int) -> NoReturn:
@@ -93,3 +96,7 @@ def _knee(rows: list[Row]) -> Row:
 
     # On a tie (time falls straight with money) more pairs: the user who wants fewer says cost.
     return max((row for row in rows if row.pairs <= fastest.pairs), key=lambda row: (round(gain(row), 9), row.pairs))
+
+
+def _are(pairs: int, one: str = "is", more: str = "are") -> str:
+    return f"{pairs} pair {one}" if pairs == 1 else f"{pairs} pairs {more}"
