@@ -1,8 +1,9 @@
 //! Pre-tests: how fast is each relay pair, along the very path that data will take?
 //!
-//! Inter-region probes of all pairs run at the same time, since each pair has its own way out and in. Intra-region probes
-//! would share this machine's network, so they run one after another, each for a quarter of the time. Data keeps flowing on
-//! other paths meanwhile.
+//! Inter-region probes of all pairs run at the same time, since each pair has its own way out and in. Whatever begins at this
+//! machine would share its network, so that runs one after another: first probes of one hop (from here to a relay in the other
+//! region, before pairs take from what that relay receives), at the end the intra-region probes, each for a quarter of the time.
+//! Data keeps flowing on other paths meanwhile.
 
 use std::sync::Arc;
 
@@ -18,48 +19,49 @@ use crate::thread::lock;
 /// Runs one batch; batches go one after another.
 pub fn run(shared: &Arc<Shared>, probes: &[Probe]) {
     let _one_batch = lock(&shared.pretests);
-    let handles: Vec<_> = probes
+    let mut pairs = Vec::new();
+    for probe in probes {
+        match probe.path.hops.as_slice() {
+            [first, second] => pairs.push((probe, first, second)),
+            [only] => note(shared, probe, to_relay(shared, only, probe.seconds), None),
+            _ => note(shared, probe, Err("a path without relays cannot be pre-tested; it needs one or two".to_owned()), None),
+        }
+    }
+    let handles: Vec<_> = pairs
         .iter()
-        .map(|probe| {
-            let (shared, probe) = (Arc::clone(shared), probe.clone());
-            crate::thread::spawn("pretest", move || between(&shared, &probe))
+        .map(|&(probe, first, second)| {
+            let (shared, first, second, time) = (Arc::clone(shared), first.clone(), second.clone(), milliseconds(probe.seconds));
+            crate::thread::spawn("pretest", move || {
+                shared.router.measure_between(&first, &second, time).map(round).map_err(|error| error.to_string())
+            })
         })
         .collect();
-    for (probe, handle) in probes.iter().zip(handles) {
+    for ((probe, first, _), handle) in pairs.iter().zip(handles) {
         let inter = handle
             .map_err(|error| error.to_string())
             .and_then(|handle| handle.join().unwrap_or_else(|_| Err("the probe panicked".to_owned())));
-        let intra = if inter.is_ok() { to_first(shared, probe) } else { Err(String::new()) };
-        let result = ProbeResult {
-            generation: probe.path.generation,
-            error: inter.as_ref().err().or(intra.as_ref().err()).cloned(),
-            inter_region_mbps: inter.ok(),
-            intra_region_mbps: intra.ok(),
-        };
-        tracing::info!(path = %probe.path.path_id, ?result, "pre-test");
-        if let Err(error) = shared.control.write_probe(&probe.path.path_id, &result) {
-            tracing::warn!(path = %probe.path.path_id, %error, "probe result");
-        }
+        let intra = inter.is_ok().then(|| to_relay(shared, first, probe.seconds * INTRA_PROBE_SHARE));
+        note(shared, probe, inter, intra);
     }
 }
 
-fn hops(probe: &Probe) -> Result<(&Hop, &Hop), String> {
-    match probe.path.hops.as_slice() {
-        [first, second] => Ok((first, second)),
-        other => Err(format!("a pre-test needs a pair of relays; the path has {}", other.len())),
+fn note(shared: &Shared, probe: &Probe, inter: Result<f64, String>, intra: Option<Result<f64, String>>) {
+    let result = ProbeResult {
+        generation: probe.path.generation,
+        error: inter.as_ref().err().or(intra.as_ref().and_then(|intra| intra.as_ref().err())).cloned(),
+        inter_region_mbps: inter.ok(),
+        intra_region_mbps: intra.and_then(Result::ok),
+    };
+    tracing::info!(path = %probe.path.path_id, ?result, "pre-test");
+    if let Err(error) = shared.control.write_probe(&probe.path.path_id, &result) {
+        tracing::warn!(path = %probe.path.path_id, %error, "probe result");
     }
 }
 
-fn between(shared: &Shared, probe: &Probe) -> Result<f64, String> {
-    let (first, second) = hops(probe)?;
-    shared.router.measure_between(first, second, milliseconds(probe.seconds)).map(round).map_err(|error| error.to_string())
-}
-
-fn to_first(shared: &Shared, probe: &Probe) -> Result<f64, String> {
-    let (first, _) = hops(probe)?;
-    let time = milliseconds(probe.seconds * INTRA_PROBE_SHARE);
+fn to_relay(shared: &Shared, hop: &Hop, seconds: f64) -> Result<f64, String> {
+    let time = milliseconds(seconds);
     let send = |socket| send_filler(&mut Outlet::new(socket, &shared.rules, shared.limit.as_ref()), time);
-    shared.router.measure_to(first, time, send).map(round).map_err(|error| error.to_string())
+    shared.router.measure_to(hop, time, send).map(round).map_err(|error| error.to_string())
 }
 
 /// At least 100 ms, so that a rate means something.

@@ -72,6 +72,41 @@ fn a_pre_test_writes_both_rates_for_its_generation_while_data_flows() {
 }
 
 #[test]
+fn a_probe_of_one_hop_measures_from_here_to_that_relay_and_needs_no_receiver() {
+    let mut transfer = Transfer::plan(CHUNK, None, two_megabytes);
+    let (near, far) = (transfer.relay(), transfer.relay());
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string().parse().unwrap();
+    let [direct, nowhere, pair] = [("direct", vec![far.address]), ("pair-9", vec![]), ("pair-1", vec![near.address, far.address])]
+        .map(|(name, hops)| Probe { path: path(name, &hops, nobody), seconds: 0.2 });
+    transfer.members_with_probes(vec![], vec![pair, direct, nowhere]);
+    let sender = transfer.send(None);
+    wait_for("the last result", || transfer.record("probe-pair-1"));
+    let result = transfer.record("probe-direct").unwrap();
+    assert!(result["interRegionMBps"].as_f64().unwrap() > 1.0, "{result}");
+    assert_eq!((result.get("intraRegionMBps"), result.get("error")), (None, None), "{result}");
+    let result = transfer.record("probe-pair-9").unwrap();
+    assert!(result["error"].as_str().unwrap().contains("without relays"), "{result}");
+    sender.stop.request();
+    sender.join();
+    for relay in [near, far] {
+        relay.stop.request();
+        relay.join();
+    }
+}
+
+#[test]
+fn a_sender_without_a_path_advances_though_it_sends_nothing() {
+    let mut transfer = Transfer::plan(CHUNK, None, |_| {});
+    transfer.members(vec![]);
+    let sender = transfer.send(None);
+    let sequence = || transfer.record("progress-sender").and_then(|record| record["sequence"].as_u64());
+    let first = wait_for("progress", sequence);
+    wait_for("more progress", || sequence().filter(|now| *now > first));
+    sender.stop.request();
+    assert_eq!(sender.join(), send::Outcome::Stopped);
+}
+
+#[test]
 fn a_pre_test_of_a_dead_relay_writes_why() {
     let mut transfer = Transfer::plan(CHUNK, None, two_megabytes);
     let receiver = transfer.receive();
