@@ -111,10 +111,17 @@ def approval_line(state: TransferState) -> str:
     return f"{state.transfer_id} waits for approval: cpt approve {state.transfer_id} [--pairs N], or cpt reject"
 
 
+def measuring_line(state: TransferState) -> str:
+    """What a profiling execution does: it has no bytes and no time left to show."""
+    return f"measuring, nothing is moved: {state.stage or state.status}"
+
+
 def live_view(state: TransferState) -> RenderableType:
     """Bytes, rate, time left, and a bar for each path's rate; while it waits for a person, what they have to do."""
     if state.awaits_approval:
         return Text(approval_line(state), style="bold yellow")
+    if state.measures:
+        return Text.assemble((f"{state.transfer_id}  ", "bold"), measuring_line(state))
     total = state.total_bytes or 0
     head = Text.assemble(
         (f"{state.transfer_id}  ", "bold"),
@@ -141,7 +148,9 @@ def report_view(report: dict[str, Any]) -> RenderableType:
     lines = [Text(f"{report['status']}: {report['transferId']}", style="bold green" if succeeded else "bold red")]
     if report.get("error"):
         lines.append(Text(f"{report['error']}: {report.get('cause', '')}", style="red"))
-    if report["bytes"]:
+    if report.get("measured"):
+        lines += [Text(sentence) for sentence in _measured(report)]
+    elif report["bytes"]:
         lines += [Text(sentence) for sentence in _summary(report)]
     return Group(*lines, Text("Wall time per stage", style="bold"), _stage_bars(report["stages"]))
 
@@ -159,8 +168,29 @@ def _summary(report: dict[str, Any]) -> list[str]:
         f"estimated {duration(seconds['estimate'])}; "
         f"the direct path alone would take {duration(direct)} ({times:.2f} × as long)",
         f"first byte after {duration(seconds['firstByte'])}, all done after {duration(seconds['total'])}",
+        _dollars(cost),
+    ]
+
+
+def _dollars(cost: dict[str, Any]) -> str:
+    return (
         f"on AWS: ${cost['total']:.4f} (relays ${cost['relays']:.4f}, egress ${cost['egress']:.4f}, "
-        f"control plane ${cost['controlPlane']:.4f}); estimated ${cost['estimate']:.4f}",
+        f"control plane ${cost['controlPlane']:.4f}); estimated ${cost['estimate']:.4f}"
+    )
+
+
+def _measured(report: dict[str, Any]) -> list[str]:
+    measured = report["measured"]
+    pairs = [
+        f"{pair['pathId']}: {pair['interRegionMBps']:,.1f} MB/s between the regions, "
+        f"{pair['intraRegionMBps']:,.1f} MB/s from the source to it, ready after {duration(pair['spawnSeconds'])}"
+        for pair in measured["pairs"]
+    ]
+    return [
+        f"measured, nothing moved; direct path: {measured['directMBps']:,.1f} MB/s",
+        *pairs,
+        f"{megabytes(measured['sentBytes'])} of probes, all done after {duration(report['seconds']['total'])}",
+        _dollars(report["cost"]),
     ]
 
 

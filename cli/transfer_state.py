@@ -29,6 +29,7 @@ class TransferState:
     status: str = "UNKNOWN"
     stage: str = ""
     awaits_approval: bool = False
+    measures: bool = False
     estimate: dict[str, Any] | None = None
     total_bytes: int | None = None
     delivered_bytes: int = 0
@@ -75,6 +76,7 @@ def read_state(aws: Aws, transfer_id: str) -> TransferState:
         status=str(transfer.get("status", "UNKNOWN")),
         stage=", ".join(running),
         awaits_approval="Await Approval" in stages and stages.keys().isdisjoint(AFTER_APPROVAL),
+        measures=(_document(transfer.get("request")) or {}).get("profile") == "measure",
         estimate=_document(transfer.get("estimate")),
         total_bytes=int(plan["bytes"]) if plan else None,
         delivered_bytes=int(sender.get("bytes", 0)),

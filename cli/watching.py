@@ -9,7 +9,15 @@ from rich.console import Console
 from rich.live import Live
 
 from cli.aws import Aws
-from cli.render import approval_line, duration, estimate_table, live_view, make_console, megabytes
+from cli.render import (
+    approval_line,
+    duration,
+    estimate_table,
+    live_view,
+    make_console,
+    measuring_line,
+    megabytes,
+)
 from cli.transfer_state import TransferState, describe, read_state
 
 LOOK_SECONDS = 0.5  # the ends report every two seconds; a look is one query
@@ -56,6 +64,7 @@ class PlainLines:
         self._paths: tuple[str, ...] = ()
         self._last = 0.0
         self._asked = False
+        self._measuring = ""
 
     def __call__(self, state: TransferState) -> None:
         """Print what is new."""
@@ -63,6 +72,9 @@ class PlainLines:
         if state.awaits_approval and not self._asked:
             self._console.print(approval_line(state))
         self._asked = state.awaits_approval
+        if state.measures and state.stage and measuring_line(state) != self._measuring:
+            self._measuring = measuring_line(state)
+            self._console.print(f"  {self._measuring}")
         joined = state.paths != self._paths
         if state.delivered_bytes and (joined or time.monotonic() - self._last >= PLAIN_LINE_SECONDS):
             total = megabytes(state.total_bytes or 0)

@@ -94,6 +94,10 @@ class EndNotStarted(FailTransfer):
     """Sender or receiver did not come up."""
 
 
+class MeasuringFailed(FailTransfer):
+    """A profiling execution could not measure a pair of relays or the direct path."""
+
+
 class VerificationFailed(FailTransfer):
     """A chunk is not delivered or a file's digests differ."""
 

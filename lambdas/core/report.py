@@ -10,6 +10,7 @@ from lambdas.core.documents import Count, Document
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet import Node
 from lambdas.core.prices import PriceBook
+from lambdas.core.profiling import Measured
 from lambdas.core.tally import Bin, FailedChunk, Tally
 from lambdas.core.transfer import AcceptedTransfer, Failure
 
@@ -83,6 +84,7 @@ class Report(Document):
     cost: Dollars
     estimate: dict[str, Any] | None
     nodes: list[dict[str, Any]]
+    measured: Measured | None = None
     timeline: list[Bin]
     stages: list[StageTime]
 
@@ -131,16 +133,18 @@ def build(
     nodes: list[Node],
     estimate: Estimate | None,
     sent_bytes: int,
+    measured: Measured | None,
     stages: list[StageTime],
     now: float,
 ) -> Report:
-    """The report of an accepted transfer; `sent_bytes` includes what was sent again."""
+    """The report of an accepted transfer; `sent_bytes` includes what was sent again, but no probes."""
     relays = relay_dollars(nodes, now, estimate)
     # Nothing moves before there is an estimate.
-    egress = cost.egress(max(sent_bytes, tally.bytes), estimate.figures.egress.value if estimate else 0.0)
-    spawn = estimate.figures.spawn.value if estimate else 0.0
-    control = control_plane.dollars(control_plane.calls(tally.chunks, joined_pairs(nodes), tally.seconds, spawn))
+    left_region = max(sent_bytes, tally.bytes) + (measured.sent_bytes if measured else 0)
+    egress = cost.egress(left_region, estimate.figures.egress.value if estimate else 0.0)
+    control = _control_plane(transfer, tally, nodes, estimate, measured, now)
     chosen = estimate.row(estimate.chosen_pairs) if estimate else None
+    rows = estimate.rows if estimate else []
     started = transfer.execution_started_at
     return Report(
         transfer_id=transfer.transfer_id,
@@ -160,7 +164,7 @@ def build(
             total=max(now - started, 0.0),
             transfer=tally.seconds,
             first_byte=max(tally.first - started, 0.0) if tally.first else 0.0,
-            direct_estimate=estimate.rows[0].seconds if estimate else 0.0,
+            direct_estimate=next((row.seconds for row in rows if row.pairs == 0), 0.0),
             estimate=chosen.seconds if chosen else 0.0,
         ),
         rate=tally.bytes / 1e6 / tally.seconds if tally.seconds > 0 else 0.0,
@@ -173,9 +177,26 @@ def build(
         ),
         estimate=estimate.to_document() if estimate else None,
         nodes=[node.to_document() for node in nodes],
+        measured=measured,
         timeline=tally.timeline(),
         stages=stages,
     )
+
+
+def _control_plane(
+    transfer: AcceptedTransfer,
+    tally: Tally,
+    nodes: list[Node],
+    estimate: Estimate | None,
+    measured: Measured | None,
+    now: float,
+) -> float:
+    """Dollars; where nothing was moved but measured, its relays are up for as long as the execution."""
+    spawn = estimate.figures.spawn.value if estimate else 0.0
+    pairs, seconds = joined_pairs(nodes), tally.seconds
+    if measured:
+        pairs, seconds = len(measured.pairs), max(now - transfer.execution_started_at, 0.0)
+    return control_plane.dollars(control_plane.calls(tally.chunks, pairs, seconds, spawn))
 
 
 def of_refused(transfer_id: str, execution_arn: str, failure: Failure, total_seconds: float) -> Report:

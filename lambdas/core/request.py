@@ -60,11 +60,17 @@ class TransferRequest(Document):
     relays: RelaysRequest = Field(default_factory=RelaysRequest)
     objective: Objective = Field(default_factory=Objective)
     pre_test: Literal["auto"] | bool = "auto"
+    profile: Literal["none", "measure"] = "none"
     approval: Literal["none", "required"] = "none"
     approval_timeout_seconds: Annotated[Integer, Field(ge=10, le=MAX_APPROVAL_SECONDS)] = 86_400
     chunk_size_mib: Annotated[ChunkSize, BeforeValidator(whole)] | None = Field(default=None, alias="chunkSizeMiB")
     bandwidth_limit_mbps: Integer | None = Field(default=None, ge=1)
     verify: Literal["digest", "readback"] = "digest"
+
+    @property
+    def measures(self) -> bool:
+        """Whether the execution measures, and moves nothing."""
+        return self.profile == "measure"
 
 
 @dataclass(frozen=True)
@@ -128,6 +134,11 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
         if limits.instance_types and instance_type not in limits.instance_types:
             allowed = ", ".join(limits.instance_types)
             problems.append(f"$.relays.instanceTypes[{i}]: '{instance_type}' is not allowed here; allowed: {allowed}")
+    if request.measures and request.bandwidth_limit_mbps is not None:
+        problems.append(
+            f"$.bandwidthLimitMbps: {request.bandwidth_limit_mbps} would be all that is measured; leave it out where "
+            "$.profile is 'measure'"
+        )
     if request.relays.existing:
         problems.append("$.relays.existing: existing instances are not supported yet; leave it out to spawn relays")
     return problems

@@ -35,9 +35,16 @@ def subjects(transfer: AcceptedTransfer, nodes: Iterable[Node]) -> list[str]:
 
 
 def samples_of(
-    transfer: AcceptedTransfer, arrivals: Arrivals, nodes: Iterable[Node], profiles: Mapping[str, Profile]
+    transfer: AcceptedTransfer,
+    arrivals: Arrivals,
+    nodes: Iterable[Node],
+    profiles: Mapping[str, Profile],
+    measured_direct: float | None = None,
 ) -> list[Sample]:
-    """All samples of a transfer, succeeded or not; `profiles`: what was known of its `subjects`."""
+    """All samples of a transfer, succeeded or not; `profiles`: what was known of its `subjects`.
+
+    `measured_direct`, MB/s: the direct path where nothing was moved but measured.
+    """
     ends = hosts(transfer.source.instance_id, transfer.destination.instance_id)
     limit = transfer.request.bandwidth_limit_mbps
     relays = _Relays(list(nodes))
@@ -46,6 +53,8 @@ def samples_of(
     own = relays.tested()
     if len(alone) >= DIRECT_SECONDS:
         own[DIRECT] = median(alone)
+    elif measured_direct is not None:
+        own[DIRECT] = measured_direct
     known = profiles.get(ends, Profile()).known("ends")
     judgement = judge(found, Expected(own, relays.likely(profiles), known.value if known else None))
     samples = relays.samples()
@@ -91,14 +100,14 @@ class _Relays:
         }
 
     def samples(self) -> list[Sample]:
-        """Start-up times of those that joined, and what the pre-test found, also of those that it rejected."""
+        """Start-up times of those that joined or were pre-tested, and what the pre-test found, whom it rejected too."""
         return [*self._spawns(), *self._pre_tests()]
 
     def _spawns(self) -> Iterable[Sample]:
         for node in self._nodes:
             # A pre-test delays joining, and the estimate counts it apart.
             serves_at = node.joined_at if node.measured_inter_region is None else node.ready_at
-            if node.joined_at is not None and serves_at is not None:
+            if serves_at is not None:
                 yield Sample(node.instance_type, "spawn", serves_at - node.requested_at)
 
     def _pre_tests(self) -> Iterable[Sample]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core.events import TransferDelivered, TransferFailed
-from lambdas.operations.token import release
+from lambdas.operations.token import finish
 from lambdas.runtime.handler import BusEvent, event_rule
 
 
@@ -14,11 +14,7 @@ def finish_transfer(event: BusEvent, world: World) -> dict[str, Any]:
     token = world.tokens.get(detail.transfer_id)
     if token is not None and token.epoch != detail.epoch:
         return {"ignored": f"epoch {detail.epoch}, the present one is {token.epoch}"}
-    world.transfers.finish(detail.transfer_id, detail.outcome())
-    record = world.transfers.get(detail.transfer_id)
-    if token is None or record is None or record.outcome is None:
-        return {"released": False}
-    return {"released": release(world, token, record.outcome)}
+    return {"released": finish(world, detail.transfer_id, detail.outcome())}
 
 
 def _parse(event: BusEvent) -> TransferDelivered | TransferFailed:

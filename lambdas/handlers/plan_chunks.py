@@ -1,4 +1,7 @@
-"""Plan Chunks: pack and cut the listing into chunks; write their items and manifests. Run twice, it writes the same."""
+"""Plan Chunks: pack and cut the listing into chunks; write their items and manifests. Run twice, it writes the same.
+
+Where nothing is to be moved but measured, there are no chunks, and no path either: the sender only runs the probes.
+"""
 
 import json
 from collections.abc import Iterator
@@ -26,12 +29,12 @@ class PlanInput(Handover):
 
 def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
     """The plan, also in S3 and in the transfer's record."""
-    transfer_id, source = event.transfer.transfer_id, event.survey.source
+    transfer_id, source, measures = event.transfer.transfer_id, event.survey.source, event.transfer.request.measures
     figures = event.estimate.figures
     lanes = plan.lanes_per_path(max(figures.direct.value, figures.pair.value), source.bytes, source.files)
     paths = 1 + event.estimate.chosen_pairs
     part_bytes = plan.chunk_size(source.bytes, lanes * paths, event.transfer.request.chunk_size_mib)
-    entries = _entries(world, [part.key for part in source.parts])
+    entries = _entries(world, [] if measures else [part.key for part in source.parts])
     writer = _Writer(world, transfer_id)
     world.chunks.put_all(writer.chunks(plan.place(plan.plan_chunks(entries, part_bytes), MANIFEST_PART_BYTES)))
     result = TransferPlan(
@@ -41,13 +44,15 @@ def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
         range_size=RANGE_SIZE,
         last_phase_chunks=writer.last_phase,
         bytes=writer.bytes,
-        files=source.files,
+        files=0 if measures else source.files,
         manifest_parts=writer.parts,
         lanes_per_path=lanes,
     )
     world.objects.put(world.key(transfer_id, "plan.json"), result.to_json().encode())
     world.transfers.note(transfer_id, plan=result.to_document())
-    _first_membership(world, transfer_id, lanes)
+    world.agents.write_membership(
+        transfer_id, Membership(version=1, paths=[] if measures else [_direct(world, transfer_id, lanes)])
+    )
     return result
 
 
@@ -58,12 +63,11 @@ def _entries(world: World, keys: list[str]) -> Iterator[ListingEntry]:
                 yield json.loads(line)
 
 
-def _first_membership(world: World, transfer_id: str, lanes: int) -> None:
+def _direct(world: World, transfer_id: str, lanes: int) -> TransferPath:
     record = world.transfers.get(transfer_id)
     if record is None or record.paths is None:
         raise FailTransfer(f"the record of {transfer_id} has no resolved paths")
-    direct = TransferPath(path_id="direct", generation=0, hops=[], receiver=record.paths.receiver_address, lanes=lanes)
-    world.agents.write_membership(transfer_id, Membership(version=1, paths=[direct]))
+    return TransferPath(path_id="direct", generation=0, hops=[], receiver=record.paths.receiver_address, lanes=lanes)
 
 
 class _Writer:

@@ -1,4 +1,7 @@
-"""Start Transfer: keep the task token, start receiver and sender. The task ends when the ends have reported."""
+"""Start Transfer: keep the task token, start receiver and sender. The task ends when the ends have reported.
+
+Where nothing is to be moved but measured, the sender alone is started, and the task ends when relays are measured.
+"""
 
 from typing import Any
 
@@ -52,10 +55,9 @@ def _epoch(world: World, transfer_id: str, token: str) -> int:
 def _start_ends(world: World, transfer: AcceptedTransfer, epoch: int) -> None:
     control = world.control(transfer.transfer_id)
     plan_key = world.key(transfer.transfer_id, "plan.json")
-    orders = [
-        Order.on(transfer.destination, "receive", commands.receive(transfer, control, epoch, plan_key)),
-        Order.on(transfer.source, "send", commands.send(transfer, control, epoch, plan_key)),
-    ]
+    receive = Order.on(transfer.destination, "receive", commands.receive(transfer, control, epoch, plan_key))
+    send = Order.on(transfer.source, "send", commands.send(transfer, control, epoch, plan_key))
+    orders = [send] if transfer.request.measures else [receive, send]
     results = run_all(world, transfer.transfer_id, orders, COMMAND_SECONDS)
     broken = [
         f"{order.document} on {order.instance_id} ({order.region}) ended with {result.status}: {result.tail()}"

@@ -6,14 +6,16 @@ from lambdas.core.estimate import Estimate, estimate
 from lambdas.core.offers import Side
 from lambdas.core.prices import needed
 from lambdas.core.profile import hosts
+from lambdas.core.profiling import estimate_of_measuring
+from lambdas.core.request import Objective
 from lambdas.core.transfer import AcceptedTransfer, Survey
 from lambdas.operations.market import RegionMarket, TransferMarket, market_of
 
 
 def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, survey: Survey | None = None) -> Estimate:
-    """Estimate of `size_bytes` between the ends of `transfer`; writes nothing. `survey`: where the ends were looked at.
+    """Estimate of `size_bytes` between the ends of `transfer`, or of measuring them; writes nothing.
 
-    Raises BudgetTooSmall, DeadlineUnreachable or NoSuitableType.
+    `survey`: where the ends were looked at. Raises BudgetTooSmall, DeadlineUnreachable or NoSuitableType.
     """
     request = transfer.request
     types = list(dict.fromkeys(request.relays.instance_types or world.env.instance_types))
@@ -33,7 +35,7 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
     machines = world.profiles.get(
         hosts(transfer.source.instance_id, transfer.destination.instance_id), transfer.region_pair
     )
-    return estimate(
+    found = estimate(
         size_bytes,
         offers.with_disks(
             offers.end_figures(route, (ends[0], ends[1]), machines, profiles, types, request.bandwidth_limit_mbps),
@@ -41,14 +43,17 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
             survey.destination.write_mbps if survey else None,
         ),
         [offers.offer(route, kind, profiles[kind]) for kind in types],
-        requested=request.relays.pairs,
-        pre_test=request.pre_test,
-        objective=request.objective,
+        requested=1 if request.measures else request.relays.pairs,
+        pre_test=True if request.measures else request.pre_test,
+        objective=Objective() if request.measures else request.objective,
         most_pairs=world.env.max_pairs,
         # Both hops of a path are measured one after the other.
         pre_test_seconds=2 * world.env.pre_test_seconds,
         notes=_notes(transfer, types, market, route.now),
     )
+    if request.measures:
+        return estimate_of_measuring(found, world.env.pre_test_seconds, request.objective.max_cost_usd)
+    return found
 
 
 def _side(region: str, zone: str, market: RegionMarket, world: World) -> Side:

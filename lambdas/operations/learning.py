@@ -14,13 +14,18 @@ from lambdas.core.transfer import AcceptedTransfer
 logger = Logger()
 
 
-def learn(world: World, transfer: AcceptedTransfer, arrivals: Arrivals, nodes: list[Node]) -> None:
-    """Integrate what the transfer measured; where the store fails it is logged, and what is left is not learnt."""
+def learn(
+    world: World, transfer: AcceptedTransfer, arrivals: Arrivals, nodes: list[Node], measured_direct: float | None
+) -> None:
+    """Integrate what the transfer measured; where the store fails it is logged, and what is left is not learnt.
+
+    `measured_direct`, MB/s: the direct path where nothing was moved but measured.
+    """
     pair, now = transfer.region_pair, world.clock.now()
     try:
         found = {subject: world.profiles.get(subject, pair) for subject in subjects(transfer, nodes)}
         profiles = {subject: profile for subject, profile in found.items() if profile}
-        for sample in samples_of(transfer, arrivals, nodes, profiles):
+        for sample in samples_of(transfer, arrivals, nodes, profiles, measured_direct):
             world.profiles.integrate(sample.subject, pair, sample.metric, sample.value, now)
     except (CptError, ClientError, BotoCoreError, ValidationError):
         # A finished transfer is not to fail for it, and trying on would keep its execution waiting.

@@ -31,7 +31,8 @@ def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
     if record.outcome is not None:
         return {"released": release(world, token, record.outcome)}
     sender = world.agents.progress(transfer.transfer_id, "sender")
-    receiver = world.agents.progress(transfer.transfer_id, "receiver")
+    # Where nothing is moved but measured, the sender is the only end.
+    receiver = sender if transfer.request.measures else world.agents.progress(transfer.transfer_id, "receiver")
     found = {
         "retried": _retry_noted(world, record, sender),
         "lost": _drop_dead_relays(world, record),

@@ -80,12 +80,17 @@ class RelayStarter:
         )
 
     def _admit(self, role: Role, instance: Instance) -> None:
-        """Open the hops of this relay: to itself from inside, and to the next machine from it."""
+        """Open the hops of this relay: to itself from inside, and to the next machine from it.
+
+        Where the direct path is measured, the source reaches the destination's relays too.
+        """
         if role == "source":
             self._open("source", "relay", self._transfer.source.private_address)
             self._open("destination", "relay", self._paths.outward(instance.private_address, instance.public_address))
         else:
             self._open("destination", "endpoint", instance.private_address)
+            if self._transfer.request.measures:
+                self._open("destination", "relay", self._paths.source_address)
 
     def _open(self, role: Role, kind: str, address: str) -> None:
         if (role, kind, address) in self._admitted:

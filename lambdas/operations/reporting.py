@@ -6,6 +6,7 @@ from typing import Any
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import report
+from lambdas.core.profiling import Measured
 from lambdas.core.report import Report
 from lambdas.core.tally import Tally
 from lambdas.core.transfer import Failure
@@ -22,6 +23,7 @@ def write(world: World, record: TransferRecord, failure: Failure | None, *, veri
     record = world.transfers.get(transfer_id) or record
     tally = Tally.of(world.chunks.read(transfer_id, record.plan.chunks) if record.plan else iter(()))
     nodes = world.nodes.of(transfer_id)
+    measured = _measured(record.outcome)
     document = report.build(
         transfer,
         failure=failure,
@@ -30,6 +32,7 @@ def write(world: World, record: TransferRecord, failure: Failure | None, *, veri
         nodes=nodes,
         estimate=record.estimate,
         sent_bytes=_sent(record.outcome),
+        measured=measured,
         stages=report.stage_times(record.stages),
         now=world.clock.now(),
     )
@@ -39,10 +42,16 @@ def write(world: World, record: TransferRecord, failure: Failure | None, *, veri
         world.transfers.close(transfer_id, document.status)
     world.events.put("Transfer Finished", {"transferId": transfer_id, "status": document.status, "reportKey": key})
     if record.teardown is not None and record.status in ("ACTIVE", "DONE"):  # a report that is written again is no news
-        learn(world, transfer, tally.arrivals, nodes)
+        learn(world, transfer, tally.arrivals, nodes, measured.direct if measured else None)
     return document
 
 
 def _sent(outcome: dict[str, Any] | None) -> int:
     """Payload bytes that the sender sent, resent ones included; 0 where it never said."""
     return int((outcome or {}).get("delivered", {}).get("sentBytes", 0))
+
+
+def _measured(outcome: dict[str, Any] | None) -> Measured | None:
+    """What a profiling execution found; None where data was moved, or nothing was found."""
+    found = (outcome or {}).get("measured")
+    return Measured.from_document(found) if found else None

@@ -6,6 +6,15 @@ from lambdas.adapters.records import ControlToken
 from lambdas.adapters.world import World
 
 
+def finish(world: World, transfer_id: str, outcome: dict[str, Any]) -> bool:
+    """Write the outcome first, then release the token, if it is there: whoever keeps one reads the outcome after it."""
+    world.transfers.finish(transfer_id, outcome)
+    token, record = world.tokens.get(transfer_id), world.transfers.get(transfer_id)
+    if token is None or record is None or record.outcome is None:
+        return False
+    return release(world, token, record.outcome)
+
+
 def release(world: World, token: ControlToken, outcome: dict[str, Any]) -> bool:
     """Succeed or fail the task; False when the execution no longer waits for it."""
     if "error" in outcome:

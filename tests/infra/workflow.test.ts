@@ -103,6 +103,21 @@ describe('approval', () => {
   });
 });
 
+describe('the fleet branch', () => {
+  const { States } = JSON.parse(ASL) as { States: Record<string, Record<string, unknown>> };
+  const [, fleet] = States['Move Data']?.Branches as { States: Record<string, Record<string, unknown>> }[];
+
+  it('never fails a transfer, and always fails an execution that was to measure its relays', () => {
+    const relays = Object.values(fleet?.States ?? {}).filter(({ Type }) => Type === 'Task');
+    for (const { Catch } of relays) expect(Catch).toMatchObject([{ Next: 'Can It Go On Without Relays?' }]);
+    expect(relays).toHaveLength(4);
+    const { Choices, Default } = fleet?.States['Can It Go On Without Relays?'] ?? {};
+    expect(Choices).toEqual([{ Condition: "{% $transfer.request.profile = 'measure' %}", Next: 'Nothing Measured' }]);
+    expect(fleet?.States['Nothing Measured']?.Type).toBe('Fail');
+    expect(fleet?.States[Default as string]).toMatchObject({ Type: 'Pass', End: true });
+  });
+});
+
 describe('the state machine', () => {
   const [machine] = Object.values(resources(synthesize().control, 'AWS::StepFunctions::StateMachine'));
 

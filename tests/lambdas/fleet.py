@@ -1,5 +1,7 @@
 """A transfer with its relays, at the stage that a test needs."""
 
+from typing import Any
+
 from lambdas.core.transfer import Membership, TransferPath
 from lambdas.handlers.spawn_relays import SpawnInput, spawn_relays
 from tests.lambdas.builders import estimate, paths, plan, transfer
@@ -8,9 +10,9 @@ from tests.lambdas.cloud import Cloud
 ROUTE_KEY = "k" * 43
 
 
-def spawned(pairs: int = 2, *, pre_test: bool = False, key: bool = True) -> Cloud:
+def spawned(pairs: int = 2, *, pre_test: bool = False, key: bool = True, **changes: Any) -> Cloud:
     cloud = Cloud()
-    accepted = transfer(relays={"instanceTypes": ["t3.small", "t3.medium"]})
+    accepted = transfer(relays={"instanceTypes": ["t3.small", "t3.medium"]}, **changes)
     cloud.transfers.create(accepted)
     wanted = estimate(pairs, pre_test=pre_test)
     cloud.transfers.note("first", paths=paths().to_document(), estimate=wanted.to_document())

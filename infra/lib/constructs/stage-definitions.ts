@@ -105,11 +105,13 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: [membership, on('nodes', 'Query', 'UpdateItem'), ...startRelays(settings)],
     },
     pre_test_relays: {
-      description: 'Measures each pair through the sender’s own lanes and terminates the slower half',
+      description: 'Measures each pair from the sender and terminates the slower half; ends what only measures',
       timeout: LONG,
       access: [
         on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
         on('nodes', 'Query', 'UpdateItem'),
+        on('control-tokens', 'GetItem'),
+        data.sendTask('Success', 'Failure'),
         relays.describe('Instances'),
         relays.terminateRelays(settings),
       ],

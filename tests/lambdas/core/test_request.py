@@ -149,6 +149,10 @@ CASES: dict[str, tuple[Any, list[str]]] = {
         ["$.destination.instanceId", SOURCE_ID],
     ),
     "type not allowed": (request(relays={"instanceTypes": ["m5.large"]}), ["instanceTypes[0]", "m5.large", "t3.small"]),
+    "limit on what is measured": (
+        request(profile="measure", bandwidthLimitMbps=80),
+        ["$.bandwidthLimitMbps", "80", "leave it out", "measure"],
+    ),
     "null": (request(name=None), ["$.name", "null"]),
 }
 

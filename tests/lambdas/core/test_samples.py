@@ -202,6 +202,20 @@ def test_start_up_lasts_until_joined_but_for_the_pre_test() -> None:
     assert values(samples, TYPE, "spawn") == [32.0, 32.0, 34.0, 34.0]
 
 
+def test_measured_direct_path_counts_where_no_data_tells_it() -> None:
+    samples = samples_of(transfer(), Arrivals(), [], {}, 31.0)
+    assert values(samples, HOSTS, "direct") == [31.0]
+    moved = Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=300)
+    assert values(samples_of(transfer(), moved.arrivals(), [], {}, 31.0), HOSTS, "direct") == [
+        pytest.approx(20, rel=0.05)
+    ]
+
+
+def test_relays_that_were_pre_tested_and_never_joined_tell_their_start_up_too() -> None:
+    tested = pair(1, ready_at=1034.0, joined_at=None, measured_inter_region=40.0)
+    assert values(samples_of(transfer(), Arrivals(), tested, {}), TYPE, "spawn") == [34.0, 34.0]
+
+
 def test_nothing_moved_nothing_learnt() -> None:
     assert samples_of(transfer(), Arrivals(), [node("source"), node("destination")], {}) == []
 

@@ -70,6 +70,13 @@ def test_each_hop_is_let_in_by_a_rule_for_its_address() -> None:
     }
 
 
+def test_source_reaches_the_other_sides_relays_only_where_the_direct_path_is_measured() -> None:
+    cloud = spawned(1, pre_test=True, profile="measure")
+    run(cloud)
+    rules = {(rule.group_id, rule.address) for rule in cloud.groups[IRELAND].admitted}
+    assert ("vpc-destination/cpt-relay", paths().source_address) in rules
+
+
 def test_times_of_launch_boot_agent_and_daemon_are_noted() -> None:
     cloud = spawned(1)
     run(cloud)

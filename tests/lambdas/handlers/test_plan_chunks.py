@@ -70,6 +70,16 @@ def test_empty_listing_is_a_plan_without_chunks() -> None:
     assert plan_chunks(empty, cloud.world).chunks == 0
 
 
+def test_where_nothing_is_moved_but_measured_there_is_neither_chunk_nor_path() -> None:
+    cloud, event = prepared()
+    measures = PlanInput(transfer=transfer(profile="measure"), survey=event.survey, estimate=event.estimate)
+    found = plan_chunks(measures, cloud.world)
+    assert (found.chunks, found.bytes, found.files, found.manifest_parts) == (0, 0, 0, [])
+    first = cloud.agents.membership("first")
+    assert first is not None
+    assert first.paths == []
+
+
 def test_plan_without_paths_is_a_failure_of_the_transfer() -> None:
     cloud = Cloud()
     accepted = transfer()

@@ -48,6 +48,14 @@ def test_end_that_has_not_spoken_gets_no_heartbeat() -> None:
     assert not run(cloud)["first"]["heartbeat"]
 
 
+def test_where_nothing_is_moved_but_measured_the_sender_alone_has_to_advance() -> None:
+    cloud = spawned(1, pre_test=True, profile="measure")
+    cloud.tokens.put("first", "token", 1)
+    cloud.agents.progresses["first", "sender"] = progress(1)
+    assert run(cloud)["first"]["heartbeat"]
+    assert not run(cloud)["first"]["heartbeat"]
+
+
 def test_failure_whose_event_was_lost_is_retried() -> None:
     cloud = running()
     cloud.chunks.put_all(

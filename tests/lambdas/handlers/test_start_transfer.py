@@ -33,6 +33,14 @@ def test_both_ends_are_started_with_the_same_epoch() -> None:
     assert (stored.token, stored.epoch) == ("token-a", 1)
 
 
+def test_where_nothing_is_moved_but_measured_the_destination_is_left_alone() -> None:
+    cloud = prepared()
+    measures = StartInput(transfer=transfer(profile="measure"), plan=plan(), paths=paths(), task_token="token-a")
+    start_transfer(measures, cloud.world)
+    assert [document for document, _, _ in cloud.commands[WEST].sent] == ["send"]
+    assert cloud.commands[IRELAND].sent == []
+
+
 def test_same_token_again_keeps_its_epoch_and_another_gets_the_next() -> None:
     cloud = prepared()
     assert start_transfer(event(), cloud.world)["epoch"] == 1

@@ -121,6 +121,22 @@ def test_profiles_learn_what_the_transfer_measured() -> None:
     assert hosts.value == pytest.approx(20.0, rel=0.05)
 
 
+def test_what_was_only_measured_is_told_paid_for_and_learnt() -> None:
+    cloud = Cloud()
+    cloud.transfers.create(transfer(profile="measure"))
+    cloud.transfers.note("first", estimate=estimate(1).to_document(), plan=plan(chunks=0).to_document())
+    found = {"pathId": "pair-1", "interRegionMBps": 20.0, "intraRegionMBps": 150.0, "spawnSeconds": 5.0}
+    measured = {"directMBps": 30.0, "pairs": [found], "sentBytes": 10**9}
+    cloud.transfers.finish("first", {"measured": measured})
+    cloud.transfers.note("first", teardown={"terminated": 2})
+    report = run(cloud, verified={"verified": True, "files": 0})
+    SCHEMA.validate(report)
+    assert (report["status"], report["bytes"], report["measured"]) == ("SUCCEEDED", 0, measured)
+    assert report["cost"]["egress"] == pytest.approx(0.02)
+    hosts = cloud.profiles.profiles["i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1"]
+    assert hosts.known("direct") == Known(30.0, 0.0, 1, 1000.0, "measured")
+
+
 def test_failed_transfer_still_tells_how_long_its_relays_took_to_start() -> None:
     cloud = finished()
     run(cloud, failure={"Error": "VerificationFailed", "Cause": "a chunk is not delivered"})

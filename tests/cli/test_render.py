@@ -1,0 +1,37 @@
+"""What people read, from the golden reports."""
+
+import json
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+
+from cli.render import live_view, report_view
+from cli.transfer_state import TransferState
+
+REPORTS = Path(__file__).parents[2] / "contracts" / "examples" / "good" / "report"
+
+
+def text(view: RenderableType) -> str:
+    console = Console(width=140)
+    with console.capture() as captured:
+        console.print(view)
+    return captured.get()
+
+
+def test_report_of_measuring_shows_every_figure_and_no_transfer() -> None:
+    shown = text(report_view(json.loads((REPORTS / "measured.json").read_text())))
+    assert "direct path: 19.8 MB/s" in shown
+    assert "pair-2: 20.1 MB/s between the regions, 158.0 MB/s from the source to it, ready after 5.2 s" in shown
+    assert "598 MB of probes" in shown
+    assert "retried" not in shown
+
+
+def test_report_of_a_transfer_shows_what_moved() -> None:
+    shown = text(report_view(json.loads((REPORTS / "succeeded.json").read_text())))
+    assert "2,000 MB in 4,021 files and 260 chunks" in shown
+    assert "measured" not in shown
+
+
+def test_measuring_is_watched_by_its_stages() -> None:
+    state = TransferState("first", stage="Pre-Test Relays, Start Transfer", measures=True, total_bytes=0)
+    assert text(live_view(state)).strip() == "first  measuring, nothing is moved: Pre-Test Relays, Start Transfer"

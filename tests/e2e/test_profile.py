@@ -1,0 +1,92 @@
+"""A profiling execution measures the two machines' path and relays, moves nothing, and the next estimate knows it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.main import app
+from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.files import make_files, tree
+
+INTER, INTRA = 30.0, 120.0
+
+
+@pytest.fixture(scope="module")
+def measuring(make_account: Callable[..., Account]) -> Account:
+    """Caps of which nobody has told the deployment."""
+    account = make_account(caps={"interRegionMBps": INTER, "intraRegionMBps": INTRA}, bootSeconds=0.5)
+    profiles = account.aws.resource("dynamodb").Table("cpt-profiles")
+    for item in profiles.scan()["Items"]:
+        profiles.delete_item(Key={name: item[name] for name in ("subject", "regionPair")})
+    account.configure("cpt-pre-test-relays", PRE_TEST_SECONDS="2")
+    return account
+
+
+def estimated(account: Account, request: dict[str, Any]) -> dict[str, Any]:
+    """What Estimate Request says."""
+    payload = json.dumps({"request": request, "sizeBytes": 2 * 10**9})
+    answer = account.aws.client("lambda").invoke(FunctionName="cpt-estimate-request", Payload=payload)
+    assert "FunctionError" not in answer
+    return dict(json.loads(answer["Payload"].read()))
+
+
+def nothing_left(account: Account, name: str) -> None:
+    """No relay, rule or daemon of the transfer."""
+    for region, machine in ((HOME, account.source), (OTHER, account.destination)):
+        states = {relay["State"]["Name"] for relay in account.launched(name, region)}
+        assert states <= {"terminated", "shutting-down"}
+        assert not account.rules(name, region)
+        assert not account.units(machine, region)
+
+
+def test_the_next_estimate_of_the_same_machines_is_measured(
+    measuring: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = make_files(tmp_path / "set", large_bytes=1_000_000)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "stranger").write_text("stays")
+    before = tree(tmp_path / "out"), (tmp_path / "out").stat().st_mtime_ns
+    request = measuring.request(source, tmp_path / "out")
+    assert estimated(measuring, request)["figures"]["directMBps"]["origin"] != "measured"
+
+    run = measuring.run({**request, "profile": "measure"}, "measures")
+    assert (run.status, run.error, run.cause) == ("SUCCEEDED", None, None)
+    assert (run.report["bytes"], run.report["files"], run.report["pairs"]) == (0, 0, 0)
+    measured = run.report["measured"]
+    assert measured["directMBps"] == pytest.approx(INTER, rel=0.1)
+    assert len(measured["pairs"]) == 2
+    for pair in measured["pairs"]:
+        assert pair["interRegionMBps"] == pytest.approx(INTER, rel=0.1)
+        assert pair["intraRegionMBps"] == pytest.approx(INTRA, rel=0.1)
+    assert (tree(tmp_path / "out"), (tmp_path / "out").stat().st_mtime_ns) == before
+    nothing_left(measuring, "measures")
+
+    figures = estimated(measuring, request)["figures"]
+    assert {figures[name]["origin"] for name in ("directMBps", "pairMBps", "spawnSeconds")} == {"measured"}
+    assert figures["directMBps"]["value"] == pytest.approx(INTER, rel=0.1)
+    assert figures["pairMBps"]["value"] == pytest.approx(INTER, rel=0.1)
+    assert figures["spawnSeconds"]["value"] == pytest.approx(max(p["spawnSeconds"] for p in measured["pairs"]), rel=0.5)
+
+    monkeypatch.setenv("AWS_ENDPOINT_URL", measuring.cloud.endpoint)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    shown = CliRunner().invoke(app, ["report", "measures"]).stdout
+    assert f"direct path: {measured['directMBps']:.1f} MB/s" in shown
+
+
+def test_relays_that_cannot_be_had_fail_it_in_ec2s_own_words_and_leave_nothing(
+    make_account: Callable[..., Account], tmp_path: Path
+) -> None:
+    # The first launch is the source machine's.
+    account = make_account(capacityErrors=[{"region": HOME, "launch": 2, "count": 9, "code": "VcpuLimitExceeded"}])
+    (tmp_path / "set").mkdir()
+    request = account.request(tmp_path / "set", tmp_path / "out", relays={"instanceTypes": ["t3.small"]})
+    run = account.run({**request, "profile": "measure"}, "measures-nothing")
+    assert (run.status, run.report["error"]) == ("FAILED", "NoCapacity")
+    assert "VcpuLimitExceeded" in run.report["cause"]
+    assert not (tmp_path / "out").exists()
+    nothing_left(account, "measures-nothing")
