@@ -78,15 +78,16 @@ def test_the_next_estimate_of_the_same_machines_is_measured(
     assert f"direct path: {measured['directMBps']:.1f} MB/s" in shown
 
 
-def test_relays_that_cannot_be_had_fail_it_in_ec2s_own_words_and_leave_nothing(
-    make_account: Callable[..., Account], tmp_path: Path
-) -> None:
-    # The first launch is the source machine's.
-    account = make_account(capacityErrors=[{"region": HOME, "launch": 2, "count": 9, "code": "VcpuLimitExceeded"}])
+def test_relays_that_die_under_it_fail_it_with_the_reason_and_leave_nothing(account: Account, tmp_path: Path) -> None:
     (tmp_path / "set").mkdir()
-    request = account.request(tmp_path / "set", tmp_path / "out", relays={"instanceTypes": ["t3.small"]})
-    run = account.run({**request, "profile": "measure"}, "measures-nothing")
-    assert (run.status, run.report["error"]) == ("FAILED", "NoCapacity")
-    assert "VcpuLimitExceeded" in run.report["cause"]
+    request = account.request(tmp_path / "set", tmp_path / "out", profile="measure")
+    arn = account.start(request, "measures-nothing")
+    account.cloud.wait_for(lambda: [n["state"] for n in account.nodes("measures-nothing")] == ["READY"] * 4, 60)
+    relays = [relay["InstanceId"] for relay in account.launched("measures-nothing", OTHER)]
+    account.cloud.client("ec2", OTHER).terminate_instances(InstanceIds=relays)
+    run = account.wait(arn)
+    assert (run.status, run.report["error"]) == ("FAILED", "MeasuringFailed")
+    assert "no pair of relays" in run.report["cause"]
+    assert "measured" not in run.report
     assert not (tmp_path / "out").exists()
     nothing_left(account, "measures-nothing")
