@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
-from statistics import median
+from statistics import fmean, median, pstdev
 
 from lambdas.core.arrivals import DIRECT, Arrivals
 
@@ -13,6 +13,9 @@ WARM_UP_SECONDS = 1.0
 LEAST_SECONDS = 3
 NOISE = 0.07
 """Two measurements of the same thing differ by less; a sum that lacks more than this share was held back."""
+
+STEADY = 0.04
+"""Full ends carry the same each second; where the sums spread by more (σ over mean), something disturbed them."""
 
 Rates = dict[str, float]
 Windows = dict[frozenset[str], list[Rates]]
@@ -71,13 +74,19 @@ def judge(found: Windows, expected: Expected) -> Judgement:
         known = {**expected.likely, **own}
         if _lacks(seconds, {path: known[path] for path in paths & known.keys()}) or _meets(total, expected.ends):
             # Ends that carried more before are not what holds back now.
-            judgement.held += seconds if total > (1 - NOISE) * judgement.most else []
+            full = total > (1 - NOISE) * judgement.most and _steady(seconds)
+            judgement.held += seconds if full else []
             continue
         judgement.free += seconds
         judgement.most = max(judgement.most, total)
         for path in paths:
             own.setdefault(path, median(rates[path] for rates in seconds))
     return judgement
+
+
+def _steady(seconds: list[Rates]) -> bool:
+    sums = [sum(rates.values()) for rates in seconds]
+    return pstdev(sums) <= STEADY * fmean(sums)
 
 
 def _lacks(seconds: list[Rates], known: Mapping[str, float]) -> bool:
