@@ -120,6 +120,8 @@ pub const MAX_NOT_BEFORE: Duration = Duration::from_secs(300);
 pub const PART_LINES: usize = 50_000;
 /// Problems that a survey names.
 pub const PROBLEMS_NAMED: usize = 20;
+/// Streams of a probe: eight windows of 4 MiB carry 270 MB/s over 125 ms (Oregon to Ireland) and pass the 5 Gbit/s of one flow inside.
+pub const PROBE_STREAMS: usize = 8;
 /// Share of a probe's seconds for each intra-region probe: they run one after another, so 4 pairs take as long as one inter-region probe.
 pub const INTRA_PROBE_SHARE: f64 = 0.25;
 /// Burst of a token bucket as time at its rate: long enough for the scheduler's hiccups, short enough not to show in a rate over 1 s.

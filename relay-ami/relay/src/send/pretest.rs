@@ -6,14 +6,16 @@
 //! Data keeps flowing on other paths meanwhile.
 
 use std::sync::Arc;
+use std::thread::Builder;
 
 use super::Shared;
 use crate::control::ProbeResult;
-use crate::defaults::INTRA_PROBE_SHARE;
+use crate::defaults::{INTRA_PROBE_SHARE, PROBE_STREAMS, STACK_BYTES};
 use crate::documents::membership::{Hop, Probe};
 use crate::net::Outlet;
 use crate::progress::round;
 use crate::relay::probe::send_filler;
+use crate::route::RouteError;
 use crate::thread::lock;
 
 /// Runs one batch; batches go one after another.
@@ -31,9 +33,7 @@ pub fn run(shared: &Arc<Shared>, probes: &[Probe]) {
         .iter()
         .map(|&(probe, first, second)| {
             let (shared, first, second, time) = (Arc::clone(shared), first.clone(), second.clone(), milliseconds(probe.seconds));
-            crate::thread::spawn("pretest", move || {
-                shared.router.measure_between(&first, &second, time).map(round).map_err(|error| error.to_string())
-            })
+            crate::thread::spawn("pretest", move || together(|| shared.router.measure_between(&first, &second, time)))
         })
         .collect();
     for ((probe, first, _), handle) in pairs.iter().zip(handles) {
@@ -61,7 +61,21 @@ fn note(shared: &Shared, probe: &Probe, inter: Result<f64, String>, intra: Optio
 fn to_relay(shared: &Shared, hop: &Hop, seconds: f64) -> Result<f64, String> {
     let time = milliseconds(seconds);
     let send = |socket| send_filler(&mut Outlet::new(socket, &shared.rules, shared.limit.as_ref()), time);
-    shared.router.measure_to(hop, time, send).map(round).map_err(|error| error.to_string())
+    together(|| shared.router.measure_to(hop, time, send))
+}
+
+/// The sum of several streams: over a long path one carries its window per round trip and no more, but data gets more lanes.
+fn together(measure: impl Fn() -> Result<f64, RouteError> + Sync) -> Result<f64, String> {
+    std::thread::scope(|scope| {
+        let start = |_| Builder::new().name("probe".to_owned()).stack_size(STACK_BYTES).spawn_scoped(scope, &measure);
+        let streams = (0..PROBE_STREAMS).map(start).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+        let mut sum = 0.0;
+        for stream in streams {
+            let rate = stream.join().map_err(|_| "the probe panicked".to_owned())?;
+            sum += rate.map_err(|error| error.to_string())?;
+        }
+        Ok(round(sum))
+    })
 }
 
 /// At least 100 ms, so that a rate means something.
