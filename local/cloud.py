@@ -124,6 +124,10 @@ class LocalCloud:
             found += [item["InstanceId"] for group in answer["Reservations"] for item in group["Instances"]]
         return found
 
+    def calls(self) -> dict[str, float]:
+        """What was asked for so far that AWS would charge: see `local.calls.Calls.add`."""
+        return endpoints.calls(self.endpoint)
+
     def interrupt(self, instance_id: str, grace_seconds: float | None = None) -> None:
         """Send a spot interruption warning to an instance, which ends after the grace. Raises LocalCloudError."""
         body = json.dumps({"instanceId": instance_id, "graceSeconds": grace_seconds}).encode()

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from local.calls import Calls, counted
 from local.config import LocalConfig
 from local.instances.clock import Clock
 from local.instances.fleet import Fleet
@@ -81,7 +82,7 @@ def make_backend(config: LocalConfig, state: StateDir, plan: AddressPlan, port: 
     return ProcessBackend(plan, state, f"http://127.0.0.1:{port}", instance_credentials, config.image)
 
 
-async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, fleet: Fleet) -> None:
+async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, fleet: Fleet, calls: Calls) -> None:
     """Serve until SIGTERM or SIGINT, then end all instances."""
     from hypercorn.asyncio import serve as hypercorn_serve
     from hypercorn.config import Config
@@ -99,9 +100,8 @@ async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, f
     settings.keep_alive_timeout = 75
     settings.loglevel = "WARNING"
     settings.graceful_timeout = 0.2
-    server = asyncio.create_task(
-        hypercorn_serve(with_control(with_latency(app.app, config), fleet), settings, shutdown_trigger=stop.wait)  # type: ignore[arg-type]
-    )
+    door: Any = counted(with_control(with_latency(app.app, config), fleet), calls)
+    server = asyncio.create_task(hypercorn_serve(door, settings, shutdown_trigger=stop.wait))
     port = listener.getsockname()[1]
     endpoint = f"http://127.0.0.1:{port}"
     await answering(port)
@@ -154,8 +154,9 @@ def main() -> None:
     except (NetworkError, CommandLineMissingError) as error:
         sys.exit(str(error))
     fleet = Fleet(config, plan, backend, clock)
-    install.install(config, state, fleet)
-    asyncio.run(serve(state, config, listener, fleet))
+    calls = Calls()
+    install.install(config, state, fleet, calls)
+    asyncio.run(serve(state, config, listener, fleet, calls))
     if lock is not None:
         lock.close()
     os._exit(0)  # executions and pollers of the emulator are daemon threads that may block an orderly exit

@@ -66,3 +66,10 @@ def control(endpoint: str, action: str, body: bytes) -> None:
         urllib.request.urlopen(request, timeout=30).close()  # noqa: S310
     except urllib.error.HTTPError as error:
         raise ControlError(f"{action}: {error.read().decode(errors='replace')}") from error
+
+
+def calls(endpoint: str) -> dict[str, float]:
+    """What the emulator has counted so far of what AWS would charge for."""
+    with urllib.request.urlopen(f"{endpoint}/_local/calls", timeout=30) as answer:  # noqa: S310 - loopback
+        counts: dict[str, float] = json.load(answer)
+    return counts

@@ -13,13 +13,12 @@ from statistics import median
 from bench.estimate.arithmetic import bill, percentile, regret, relative_error
 from bench.estimate.scenarios import NAMED, Scenario, generated
 from bench.estimate.site import DAEMON, RELAY_TYPE, ScenarioError, Site, site
+from bench.estimate.tariff import tariff
 from bench.results import Result, publish
 from local.cloud import LocalCloudError, namespaces_available
-from local.patches.list_prices import DISK_GB_MONTH, EGRESS_GB, PUBLIC_ADDRESS_HOUR, REGIONS, instance_hour
 
 GENERATED = 8
 TIME_BAR, COST_BAR, REGRET_BAR = 0.10, 0.05, 0.10
-DISK_GB, HOURS_A_MONTH = 8, 730
 QUICK = ("direct-100-mb", "two-pairs")
 MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory, so that no disk is the limit
 
@@ -121,7 +120,7 @@ def run(scenario: Scenario, runs: int) -> Outcome:
         recommended = None
         if scenario.explored is not None:
             recommended = place.estimate("auto", scenario.explored)["chosenPairs"]
-        report = place.move("run", scenario.pairs)
+        report, calls = place.counted("run", scenario.pairs)
         estimated = report["estimate"]["rows"][scenario.pairs]
         outcome = Outcome(
             scenario,
@@ -129,7 +128,7 @@ def run(scenario: Scenario, runs: int) -> Outcome:
             estimated=estimated["seconds"],
             estimated_usd=estimated["costUsd"],
             measured=report["seconds"]["transfer"],
-            billed_usd=bill(report, hourly(), EGRESS_GB),
+            billed_usd=bill(report, calls, tariff(RELAY_TYPE)),
             recommended=recommended,
         )
         say(f"  {note(outcome)}")
@@ -146,12 +145,6 @@ def explore(place: Site, most: int, runs: int) -> dict[int, list[float]]:
             found.append(place.move(f"explore-{pairs}-{number}", pairs)["seconds"]["transfer"])
             say(f"  p = {pairs}: {found[-1]:.1f} s")
     return seconds
-
-
-def hourly() -> dict[str, float]:
-    """Of one relay with its public address and its disk, dollars by region, as the emulated AWS lists them."""
-    beside = {region: PUBLIC_ADDRESS_HOUR + DISK_GB_MONTH[region] * DISK_GB / HOURS_A_MONTH for region in REGIONS}
-    return {region: (instance_hour(RELAY_TYPE, region) or 0.0) + dollars for region, dollars in beside.items()}
 
 
 def note(outcome: Outcome) -> str:

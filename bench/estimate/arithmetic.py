@@ -1,6 +1,7 @@
 """What follows from estimates, runs and prices. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil
 from statistics import median
 from typing import Any
@@ -21,17 +22,26 @@ def percentile(values: Iterable[float], share: float) -> float:
     return ordered[max(ceil(share * len(ordered)), 1) - 1]
 
 
-def bill(report: Mapping[str, Any], hour_usd: Mapping[str, float], egress_usd_per_gb: float) -> float:
-    """Dollars for what a report says ran and moved: each relay by the second, a minute at least, and the traffic out.
+@dataclass(frozen=True)
+class Tariff:
+    """Dollars: of a relay's hour by region, with address and disk; of a GB out; of each call by its name."""
 
-    `hour_usd`: of one relay by region, with its public address and its disk.
+    relay_hour: Mapping[str, float]
+    egress_gb: float
+    call: Mapping[str, float]
+
+
+def bill(report: Mapping[str, Any], calls: Mapping[str, float], tariff: Tariff) -> float:
+    """Dollars for what a report says ran and moved, and for the calls that were counted meanwhile.
+
+    Each relay by the second, a minute at least.
     """
     relays = 0.0
     for node in report["nodes"]:
         seconds = max(ceil(node["endedAt"] - node["requestedAt"]), LEAST_BILLED_SECONDS)
-        relays += seconds * hour_usd[node["region"]] / 3600
+        relays += seconds * tariff.relay_hour[node["region"]] / 3600
     moved: int = report["bytes"]
-    return relays + moved / 1e9 * egress_usd_per_gb
+    return relays + moved / 1e9 * tariff.egress_gb + sum(count * tariff.call[name] for name, count in calls.items())
 
 
 def regret(chosen: int, seconds: Mapping[int, Sequence[float]]) -> float:

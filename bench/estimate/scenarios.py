@@ -8,7 +8,7 @@ from math import fsum, inf
 from lambdas.core.models import Serving, zero_wait
 
 # What two cores move through relays without being the limit themselves, MB/s.
-MACHINE_LIMIT = 240.0
+MACHINE_LIMIT = 180.0
 # From the request of an emulated VM to its place in the membership, beyond its boot, s.
 START_SECONDS = 1.2
 # Data time that a generated scenario should take by its caps, s.
@@ -91,8 +91,8 @@ class Scenario:
 
 
 # A pre-test of 1 s each way, and what the control plane needs beside.
-PRE_TEST_SECONDS = 4.0
-MEASURED_SECONDS = 5.0
+PRE_TEST_SECONDS = 5.0
+MEASURED_SECONDS = 7.0
 
 NAMED = (
     Scenario("direct-100-mb", 100, 0, Machine(10, 80), Machine(10, 80), Machine(10, 80), measured_pairs=0),
@@ -100,7 +100,7 @@ NAMED = (
     Scenario("one-pair", 250, 1, Machine(15, 120), Machine(15, 120), Machine(15, 120), 1.5, measured_pairs=1),
     Scenario("two-pairs", 600, 2, Machine(20, 160), Machine(20, 160), Machine(20, 160), 2.0),
     Scenario("four-pairs", 1200, 4, Machine(20, 160), Machine(25, 200), Machine(20, 160), 2.0),
-    Scenario("eight-pairs-4-gb", 4000, 8, Machine(24, 300), Machine(24, 300), Machine(26, 200), 2.0),
+    Scenario("eight-pairs-4-gb", 4000, 8, Machine(18, 220), Machine(18, 220), Machine(18, 150), 2.0),
     Scenario("source-is-the-limit", 600, 4, Machine(20, 50), Machine(25, 200), Machine(20, 120), explored=3),
     Scenario("destination-is-the-limit", 800, 3, Machine(30, 200), Machine(20, 60), Machine(25, 120)),
     Scenario("fast-relays", 1000, 2, Machine(10, 200), Machine(12, 180), Machine(40, 200)),

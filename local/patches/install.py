@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 
+from local.calls import Calls
 from local.config import LocalConfig
 from local.instances.fleet import Fleet
 from local.state import StateDir
 
 
-def install(config: LocalConfig, state: StateDir, fleet: Fleet) -> None:
+def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) -> None:
     """Install all patches; GATEWAY_PORT and AWS_ENDPOINT_URL are in the environment."""
     from local.patches import (
         cloudformation,
@@ -30,7 +31,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet) -> None:
 
     endpoint = os.environ["AWS_ENDPOINT_URL"]
     stepfunctions.install(endpoint)
-    lambda_runtime.install(state, endpoint)
+    lambda_runtime.install(state, endpoint, calls)
     events.install(config)
     iam_checks.install()
     images.install(config)

@@ -18,12 +18,14 @@ import queue
 import threading
 import time
 import zipfile
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import boto3
 
+from local.calls import Calls
 from local.patches.credentials import role_session
 from local.patches.lambda_fork import ForkedProcess, ForkServer
 from local.patches.upstream import lambda_runtime, lambda_svc
@@ -43,8 +45,8 @@ _server_lock = threading.Lock()
 _servers: dict[Path, ForkServer] = {}
 
 
-def install(state: StateDir, endpoint: str) -> None:
-    """Replace how workers are spawned and asked."""
+def install(state: StateDir, endpoint: str, calls: Calls) -> None:
+    """Replace how workers are spawned and asked; invocations are counted, and their time as AWS charges it."""
     runtime = _runtime_packages(state)
 
     base: Any = lambda_runtime.Worker
@@ -129,7 +131,7 @@ def install(state: StateDir, endpoint: str) -> None:
 
     lambda_runtime.Worker = Worker
     lambda_runtime._worker_class_for = lambda config: Worker
-    lambda_svc._execute_function_warm = _execute
+    lambda_svc._execute_function_warm = _counting(calls)
 
 
 class _InitError(Exception):
@@ -138,6 +140,19 @@ class _InitError(Exception):
     def __init__(self, answer: dict[str, Any]) -> None:
         super().__init__(answer.get("error"))
         self.answer = answer
+
+
+def _counting(calls: Calls) -> Callable[[dict[str, Any], Any, str], dict[str, Any]]:
+    def execute(function: dict[str, Any], event: Any, request_id: str) -> dict[str, Any]:
+        began = time.monotonic()
+        try:
+            return _execute(function, event, request_id)
+        finally:
+            memory = float((function.get("config") or function).get("MemorySize", 128)) / 1024
+            calls.add("lambdaRequests")
+            calls.add("lambdaGBSeconds", memory * (time.monotonic() - began))
+
+    return execute
 
 
 def _execute(function: dict[str, Any], event: Any, request_id: str) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from bench.estimate.arithmetic import bill, percentile, regret, relative_error
+from bench.estimate.arithmetic import Tariff, bill, percentile, regret, relative_error
 
-HOUR_USD = {"near": 0.36, "far": 0.72}
+TARIFF = Tariff({"near": 0.36, "far": 0.72}, egress_gb=0.02, call={"transitions": 0.5, "events": 0.25})
 
 
 def relay(region: str, seconds: float) -> dict[str, Any]:
@@ -30,12 +30,22 @@ def test_percentile_of_nothing_is_refused() -> None:
 
 def test_a_relay_is_billed_for_a_minute_at_least() -> None:
     report = {"bytes": 0, "nodes": [relay("near", 12.0), relay("far", 59.5)]}
-    assert bill(report, HOUR_USD, 0.02) == pytest.approx(60 * 0.0001 + 60 * 0.0002)
+    assert bill(report, {}, TARIFF) == pytest.approx(60 * 0.0001 + 60 * 0.0002)
 
 
 def test_after_the_minute_begun_seconds_are_billed() -> None:
     report = {"bytes": 2_500_000_000, "nodes": [relay("near", 90.5)]}
-    assert bill(report, HOUR_USD, 0.02) == pytest.approx(91 * 0.0001 + 0.05)
+    assert bill(report, {}, TARIFF) == pytest.approx(91 * 0.0001 + 0.05)
+
+
+def test_calls_are_billed_by_their_names() -> None:
+    calls = {"transitions": 3, "events": 2.0}
+    assert bill({"bytes": 0, "nodes": []}, calls, TARIFF) == pytest.approx(2.0)
+
+
+def test_a_call_without_a_price_is_no_free_call() -> None:
+    with pytest.raises(KeyError, match="queueRequests"):
+        bill({"bytes": 0, "nodes": []}, {"queueRequests": 1}, TARIFF)
 
 
 def test_regret_compares_medians_with_the_best() -> None:

@@ -1,0 +1,24 @@
+"""What the emulated AWS charges, by its own price list, and by AWS's pages for what that list does not have."""
+
+from bench.estimate.arithmetic import Tariff
+from local.patches.list_prices import DISK_GB_MONTH, EGRESS_GB, PUBLIC_ADDRESS_HOUR, REGIONS, instance_hour
+
+DISK_GB, HOURS_A_MONTH = 8, 730
+# us-west-2, November 2026: Standard workflows, x86-64 functions, on-demand tables, custom events, S3 Standard.
+CALL = {
+    "transitions": 25e-6,
+    "lambdaRequests": 0.2e-6,
+    "lambdaGBSeconds": 16.6667e-6,
+    "tableWrites": 0.625e-6,
+    "tableReads": 0.125e-6,
+    "events": 1e-6,
+    "objectPuts": 5e-6,
+    "objectGets": 0.4e-6,
+}
+
+
+def tariff(instance_type: str) -> Tariff:
+    """For relays of a type that the price list has."""
+    beside = {region: PUBLIC_ADDRESS_HOUR + DISK_GB_MONTH[region] * DISK_GB / HOURS_A_MONTH for region in REGIONS}
+    hours = {region: (instance_hour(instance_type, region) or 0.0) + dollars for region, dollars in beside.items()}
+    return Tariff(hours, EGRESS_GB, CALL)
