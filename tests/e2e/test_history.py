@@ -1,5 +1,6 @@
 """What one transfer measured is what the next one's estimate is computed from."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,41 +13,52 @@ from lambdas.core.profile import Known, Metric, hosts
 from tests.e2e.account import HOME, OTHER, Account
 
 CAP, BYTES = 10.0, 250_000_000
+MOST_TRANSFERS = 3
 
 
-def known(account: Account, subject: str, metric: Metric) -> Known:
+def known(account: Account, subject: str, metric: Metric) -> Known | None:
     item = account.aws.client("dynamodb").get_item(
         TableName="cpt-profiles",
         Key={"subject": {"S": subject}, "regionPair": {"S": f"{HOME}>{OTHER}"}},
         ConsistentRead=True,
-    )["Item"]
-    found = ProfileItem.from_document(decode_item(item)).profile.known(metric)
-    assert found is not None
-    return found
+    )
+    return ProfileItem.from_document(decode_item(item["Item"])).profile.known(metric) if "Item" in item else None
 
 
-def test_rates_come_within_five_percent_of_the_caps_and_the_next_estimate_has_them(
+def test_what_a_transfer_measured_is_what_the_next_estimate_starts_from(
     make_account: Callable[..., Account], tmp_path: Path
 ) -> None:
+    """Seconds that somebody else's load disturbed teach nothing, so it may take more than one transfer."""
     account = make_account(caps={"interRegionMBps": CAP, "intraRegionMBps": 8 * CAP})
     source = tmp_path / "set"
     source.mkdir()
     with (source / "zeros").open("wb") as stream:
         stream.truncate(BYTES)
+    ends = hosts(account.source, account.destination)
 
-    def transfer(name: str, pairs: int) -> dict[str, Any]:
-        run = account.run(account.request(source, tmp_path / name, relays={"pairs": pairs}), name)
+    for attempt in range(MOST_TRANSFERS):
+        run = account.run(account.request(source, tmp_path / f"to-{attempt}", relays={"pairs": 2}), f"to-{attempt}")
         assert (run.status, run.cause) == ("SUCCEEDED", None)
-        return run.report
-
-    nodes = transfer("first", 2)["nodes"]
-    relays, ends = nodes[0]["instanceType"], hosts(account.source, account.destination)
-    between, spawn = known(account, relays, "interRegion"), known(account, relays, "spawn")
-    assert between.samples == 2
-    assert between.value == pytest.approx(CAP, rel=0.05)
-    assert (spawn.samples, spawn.origin) == (4, "measured")
-    assert spawn.value == pytest.approx(sum(n["joinedAt"] - n["requestedAt"] for n in nodes) / 4)
-    assert known(account, ends, "direct").value == pytest.approx(CAP, rel=0.05)
-    figures = transfer("second", 1)["estimate"]["figures"]
+        relays = run.report["nodes"][0]["instanceType"]
+        between, direct = known(account, relays, "interRegion"), known(account, ends, "direct")
+        spawn = known(account, relays, "spawn")
+        assert spawn is not None
+        assert (spawn.samples, spawn.origin) == (4 * (attempt + 1), "measured")
+        if between and direct and between.origin == direct.origin == "measured":
+            break
+    else:
+        pytest.fail(f"{MOST_TRANSFERS} transfers taught neither or one of the rates: {between}, {direct}")
+    for rate in (between, direct):
+        # The caps bound what can have been seen; how near it comes is for `make bench-estimate`.
+        assert CAP / 2 < rate.value < 1.1 * CAP
+    figures = estimated(account, account.request(source, tmp_path / "next", relays={"pairs": 1}))
     assert [figures[key]["origin"] for key in ("pairMBps", "directMBps", "spawnSeconds")] == ["measured"] * 3
     assert figures["pairMBps"]["value"] == pytest.approx(between.value)
+    assert figures["directMBps"]["value"] == pytest.approx(direct.value)
+
+
+def estimated(account: Account, request: dict[str, Any]) -> dict[str, Any]:
+    payload = json.dumps({"request": request, "sizeBytes": BYTES})
+    answer = account.aws.client("lambda").invoke(FunctionName="cpt-estimate-request", Payload=payload)
+    document: dict[str, Any] = json.loads(answer["Payload"].read())
+    return document["figures"]  # type: ignore[no-any-return]
