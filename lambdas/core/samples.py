@@ -50,7 +50,8 @@ def samples_of(
     relays = _Relays(list(nodes))
     found = windows(arrivals, limit / MBIT_PER_MB if limit else inf)
     alone = [rates[DIRECT] for rates in found.pop(frozenset({DIRECT}), [])]
-    own = relays.tested()
+    tested = relays.tested()
+    own = dict(tested)
     if len(alone) >= DIRECT_SECONDS:
         own[DIRECT] = median(alone)
     elif measured_direct is not None:
@@ -62,7 +63,8 @@ def samples_of(
         samples.append(Sample(ends, "direct", own[DIRECT]))
     for path, kind in sorted(relays.types.items()):
         rates = [second[path] for second in judgement.free if path in second]
-        if len(rates) >= LEAST_SECONDS:
+        # A pre-tested pair has given its sample: those that stayed would count twice, and they are the better half.
+        if len(rates) >= LEAST_SECONDS and path not in tested:
             samples.append(Sample(kind, "interRegion", median(rates)))
     if judgement.held:
         samples.append(Sample(ends, "ends", median(sum(second.values()) for second in judgement.held)))
