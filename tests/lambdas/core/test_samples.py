@@ -182,10 +182,13 @@ def test_pre_test_tells_of_all_relays_also_of_the_rejected() -> None:
 def test_pair_that_was_pre_tested_and_stayed_counts_once_or_the_mean_would_drift_to_the_better_half() -> None:
     kept = pair(1, measured_inter_region=40.0, measured_intra_region=300.0)
     rejected = pair(2, joined_at=None, measured_inter_region=20.0, measured_intra_region=300.0)
-    traffic = Traffic({"direct": 20.0, "pair-1": 40.0}, {"direct": 0.0, "pair-1": 6.0}, size_mb=1000)
-    assert sorted(values(learnt(traffic, [*kept, *rejected]), TYPE, "interRegion")) == [20.0, 40.0]
-    untested = learnt(traffic, pair(1))
-    assert values(untested, TYPE, "interRegion") == [pytest.approx(40.0, rel=ACCURACY)]
+
+    def rates(nodes: list[Node]) -> list[float]:
+        traffic = Traffic({"direct": 20.0, "pair-1": 40.0}, {"direct": 0.0, "pair-1": 6.0}, size_mb=1000)
+        return sorted(values(learnt(traffic, nodes), TYPE, "interRegion"))
+
+    assert rates([*kept, *rejected]) == [20.0, 40.0]
+    assert rates(pair(1)) == [pytest.approx(40.0, rel=ACCURACY)]
 
 
 def test_pre_test_that_failed_or_met_the_limit_of_the_source_says_nothing_about_the_inside() -> None:
