@@ -60,10 +60,15 @@ def test_regret_of_a_recommendation_has_its_bar() -> None:
     assert not row.holds
 
 
+def test_only_what_may_still_be_the_best_is_run_again() -> None:
+    assert entry.contenders({0: [], 1: [], 2: []}) == [0, 1, 2]
+    assert entry.contenders({0: [20.0], 1: [12.0], 2: [10.0, 30.0]}) == [1, 2]
+
+
 def test_caps_go_to_the_local_cloud_by_type_and_nowhere_else(tmp_path: Path) -> None:
     unequal = next(scenario for scenario in NAMED if scenario.slower)
     caps = settings(unequal, tmp_path)["caps"]
-    assert caps["byType"][RELAY_TYPE] == {"interRegionMBps": 20, "intraRegionMBps": 160}
+    assert caps["byType"][RELAY_TYPE] == {"interRegionMBps": 30, "intraRegionMBps": 160}
     assert set(caps) == {"byType", "launches"}  # default caps would be told to the estimator as configured figures
     assert {rule["value"] for rule in caps["launches"]} == {"source", "destination"}
 
