@@ -48,10 +48,10 @@ checked_text!(
     "a transfer id: a letter or digit, then at most 79 letters, digits, '_' or '-'"
 );
 checked_text!(
-    /// `direct` or `pair-{slot}`.
+    /// `direct`, `pair-{slot}`, or `pair-{source slot}-{destination slot}` where any relay may feed any.
     PathId,
-    |text| text == "direct" || text.strip_prefix("pair-").is_some_and(is_digits),
-    "a path id: \"direct\" or \"pair-\" and a number"
+    is_path_id,
+    "a path id: \"direct\", or \"pair-\" and one or two numbers, such as pair-3 or pair-0-2"
 );
 checked_text!(
     /// An AWS region.
@@ -118,6 +118,14 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
+fn is_path_id(text: &str) -> bool {
+    let slots = |slots: &str| match slots.split_once('-') {
+        Some((source, destination)) => is_digits(source) && is_digits(destination),
+        None => is_digits(slots),
+    };
+    text == "direct" || text.strip_prefix("pair-").is_some_and(slots)
+}
+
 fn is_transfer_id(text: &str) -> bool {
     (1..=80).contains(&text.len())
         && text.as_bytes()[0].is_ascii_alphanumeric()
@@ -133,4 +141,19 @@ fn is_region(text: &str) -> bool {
     };
     let lower = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase());
     first.len() == 2 && lower(first) && !middle.is_empty() && middle.iter().all(|part| lower(part)) && last.len() == 1 && is_digits(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_direct_or_leads_through_one_slot_or_from_one_to_another() {
+        for right in ["direct", "pair-0", "pair-12", "pair-0-2", "pair-10-11"] {
+            assert_eq!(PathId::new(right).unwrap().as_str(), right);
+        }
+        for wrong in ["", "direct-1", "pair-", "pair-a", "pair-1-", "pair--1", "pair-1-2-3", "pair-1-b", "Pair-1"] {
+            assert!(PathId::new(wrong).is_err(), "{wrong:?}");
+        }
+    }
 }
