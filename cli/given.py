@@ -103,12 +103,12 @@ class Given:
             raise OptionError(
                 "--price-hour", "(missing)", "give it, and --egress: without prices no cost can be chosen by"
             )
-        if minimise == "time" and "--deadline" in options:
-            remedy = "with a deadline the cheapest row that meets it is chosen, not the fastest; leave one of them out"
-            raise OptionError("--minimise", minimise, remedy)
         deadline = options.get("--deadline")
-        return Objective(
+        objective = Objective(
             minimise=cast(Literal["time", "cost", "balanced"], minimise),
             max_cost_usd=options.get("--max-cost"),
             deadline_seconds=None if deadline is None else deadline_seconds(deadline, datetime.now(UTC)),
         )
+        if objective.contradiction:
+            raise OptionError("--minimise", minimise, objective.contradiction)
+        return objective

@@ -7,7 +7,7 @@ from pydantic import Field, ValidationError
 
 from lambdas.core.documents import Count, Document, TransferId
 from lambdas.core.errors import InvalidApproval
-from lambdas.core.estimate import Estimate
+from lambdas.core.estimate import Estimate, is_pre_test_wanted
 from lambdas.core.problems import describe
 from lambdas.core.request import TransferRequest
 from lambdas.core.rows import Row
@@ -37,8 +37,11 @@ class ApprovalDecision(Document):
     reason: Annotated[str, Field(max_length=1000)] | None = None
 
 
-def take_row(estimate: Estimate, pairs: int, request: TransferRequest) -> Estimate:
-    """The estimate with the row of `pairs` chosen; raises InvalidApproval for no row, or one above the budget."""
+def take_row(estimate: Estimate, pairs: int, request: TransferRequest, pre_test_seconds: float) -> Estimate:
+    """The estimate with the row of `pairs` chosen; raises InvalidApproval for no row, or one above the budget.
+
+    `pre_test_seconds`: both hops of one pre-test, which may pay with another number of pairs than the recommended one.
+    """
     row = next((row for row in estimate.rows if row.pairs == pairs), None)
     if row is None:
         raise InvalidApproval(f"$.pairs: {pairs} is not a row of the estimate; give one of {_named(estimate.rows)}")
@@ -49,8 +52,7 @@ def take_row(estimate: Estimate, pairs: int, request: TransferRequest) -> Estima
             f"$.pairs: {pairs} pairs cost {row.cost_usd:.4f} dollars, more than $.objective.maxCostUsd, {most}; "
             f"give one of {_named(within)}, or start again with a larger budget"
         )
-    # A person may choose relays where the estimate chose none, and with it decided nothing about a pre-test.
-    tested = pairs > 0 and (estimate.pre_test or request.pre_test is True)
+    tested = is_pre_test_wanted(request.pre_test, estimate.bytes, pairs, estimate.figures, pre_test_seconds)
     changes = {"chosen_pairs": pairs, "pre_test": tested, "reason": f"approved by person: {pairs} pairs"}
     return estimate.model_copy(update=changes)
 

@@ -47,6 +47,15 @@ def pre_test_pays(size_bytes: int, pairs: int, figures: Figures, pre_test_second
     return plain - tested > figures.spawn.value + pre_test_seconds
 
 
+def is_pre_test_wanted(
+    asked: bool | Literal["auto"], size_bytes: int, pairs: int, figures: Figures, pre_test_seconds: float
+) -> bool:
+    """As the request has `asked`; without relays never."""
+    if pairs == 0 or asked != "auto":
+        return pairs > 0 and asked is True
+    return pre_test_pays(size_bytes, pairs, figures, pre_test_seconds)
+
+
 def estimate(
     size_bytes: int,
     ends: EndFigures,
@@ -75,12 +84,11 @@ def estimate(
         reason = f"{requested} pairs were asked for; the quota of vCPUs leaves {most}"
     elif requested == "auto" and not candidates[0].suitable:
         reason = f"relays do not help: {'; '.join(dict.fromkeys(one.reason for one in candidates))}"
-    pays = pre_test_pays(size_bytes, pairs, figures, pre_test_seconds) if pre_test == "auto" else pre_test
     return Estimate(
         bytes=size_bytes,
         rows=rows,
         chosen_pairs=pairs,
-        pre_test=pairs > 0 and pays,
+        pre_test=is_pre_test_wanted(pre_test, size_bytes, pairs, figures, pre_test_seconds),
         reason=reason,
         figures=figures,
         instance_type=offer.instance_type,

@@ -49,6 +49,13 @@ class Objective(Document):
     max_cost_usd: float | None = Field(default=None, gt=0)
     deadline_seconds: Integer | None = Field(default=None, gt=0)
 
+    @property
+    def contradiction(self) -> str:
+        """Why these cannot be wanted together; empty when they can."""
+        if self.minimise == "time" and self.deadline_seconds is not None:
+            return "with a deadline the cheapest row that meets it is chosen, not the fastest; leave one of them out"
+        return ""
+
 
 class TransferRequest(Document):
     """Input of an execution."""
@@ -139,6 +146,8 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
             f"$.bandwidthLimitMbps: {request.bandwidth_limit_mbps} would be all that is measured; leave it out where "
             "$.profile is 'measure'"
         )
+    if request.objective.contradiction:
+        problems.append(f"$.objective.minimise: '{request.objective.minimise}': {request.objective.contradiction}")
     if request.relays.existing:
         problems.append("$.relays.existing: existing instances are not supported yet; leave it out to spawn relays")
     return problems

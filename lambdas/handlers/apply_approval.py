@@ -22,7 +22,8 @@ def apply_approval(event: ApplyInput, world: World) -> Estimate:
     """The estimate that everything after reads, also in the transfer's record; raises InvalidApproval."""
     transfer_id = event.transfer.transfer_id
     _note_wait(world, transfer_id)
-    result = take_row(event.estimate, Approval.read(event.answer).pairs, event.transfer.request)
+    pairs = Approval.read(event.answer).pairs
+    result = take_row(event.estimate, pairs, event.transfer.request, 2 * world.env.pre_test_seconds)
     world.transfers.note(transfer_id, estimate=result.to_document())
     return result
 

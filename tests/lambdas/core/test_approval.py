@@ -13,6 +13,7 @@ from lambdas.core.estimate import Estimate
 from lambdas.core.request import TransferRequest
 from tests.lambdas.builders import estimate, request, transfer
 
+PRE_TEST_SECONDS = 20.0
 CONTRACTS = Path(__file__).parents[3] / "contracts"
 
 
@@ -27,30 +28,36 @@ def asked(**changes: Any) -> TransferRequest:
 
 def test_chosen_row_takes_the_place_of_the_recommended_one() -> None:
     recommended = recommending(1)
-    found = take_row(recommended, 2, asked())
+    found = take_row(recommended, 2, asked(), PRE_TEST_SECONDS)
     assert (found.chosen_pairs, found.reason) == (2, "approved by person: 2 pairs")
     assert (found.rows, found.figures) == (recommended.rows, recommended.figures)
 
 
 @pytest.mark.parametrize(
-    ("pairs", "recommended", "requested", "tested"),
-    [(2, True, "auto", True), (2, False, "auto", False), (2, False, True, True), (0, True, True, False)],
+    ("pairs", "requested", "tested"), [(2, True, True), (2, False, False), (0, True, False), (0, "auto", False)]
 )
-def test_pre_test_goes_with_relays_only(pairs: int, recommended: bool, requested: Any, tested: bool) -> None:
-    assert take_row(recommending(1, pre_test=recommended), pairs, asked(preTest=requested)).pre_test is tested
+def test_pre_test_goes_with_relays_only(pairs: int, requested: Any, tested: bool) -> None:
+    assert take_row(recommending(1), pairs, asked(preTest=requested), PRE_TEST_SECONDS).pre_test is tested
+
+
+def test_pre_test_is_decided_for_the_pairs_that_were_approved() -> None:
+    small = recommending(1)
+    large = small.model_copy(update={"bytes": 1000 * small.bytes})
+    assert not take_row(small, 1, asked(), PRE_TEST_SECONDS).pre_test
+    assert take_row(large, 1, asked(), PRE_TEST_SECONDS).pre_test
 
 
 def test_row_that_is_not_there_is_refused_with_those_that_are() -> None:
     with pytest.raises(InvalidApproval, match=r"\$\.pairs: 40 is not a row .* one of 0, 1, 2, 3$"):
-        take_row(recommending(1), 40, asked())
+        take_row(recommending(1), 40, asked(), PRE_TEST_SECONDS)
 
 
 def test_row_above_the_budget_is_refused_with_those_within() -> None:
     rows = recommending(1)
     request = asked(objective={"maxCostUsd": rows.row(2).cost_usd})
     with pytest.raises(InvalidApproval, match=r"3 pairs cost .* \$\.objective\.maxCostUsd.*; give one of 0, 1, 2,"):
-        take_row(rows, 3, request)
-    assert take_row(rows, 2, request).chosen_pairs == 2
+        take_row(rows, 3, request, PRE_TEST_SECONDS)
+    assert take_row(rows, 2, request, PRE_TEST_SECONDS).chosen_pairs == 2
 
 
 @pytest.mark.parametrize("answer", [None, [], "3", {}, {"pairs": "3"}, {"pairs": -1}, {"pairs": 1.5}, {"pair": 3}])

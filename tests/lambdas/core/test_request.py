@@ -100,8 +100,17 @@ def test_models_accept_only_what_the_schema_accepts_and_nothing_less_in_shape(
             "both land as",
             "is the source as well",
             "'..'",
+            "with a deadline",
         )
         assert all(any(rule in problem for rule in rules) for problem in refusal(document))
+
+
+def test_least_time_beside_a_deadline_is_refused() -> None:
+    problems = refusal({**request(), "objective": {"minimise": "time", "deadlineSeconds": 60}})
+    assert problems == [
+        "$.objective.minimise: 'time': with a deadline the cheapest row that meets it is chosen, not the fastest; "
+        "leave one of them out"
+    ]
 
 
 def test_defaults_are_those_of_the_schema() -> None:
