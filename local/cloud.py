@@ -19,7 +19,7 @@ import boto3
 from botocore.config import Config
 
 from local import endpoints
-from local.config import LocalConfig
+from local.config import Fault, LocalConfig
 from local.deploy import account_of, deploy
 from local.state import StateDir
 
@@ -132,6 +132,10 @@ class LocalCloud:
         """Send a spot interruption warning to an instance, which ends after the grace. Raises LocalCloudError."""
         body = json.dumps({"instanceId": instance_id, "graceSeconds": grace_seconds}).encode()
         endpoints.control(self.endpoint, "interrupt", body)
+
+    def spoil(self, fault: Fault) -> None:
+        """Add a counted fault; it counts from now on."""
+        endpoints.control(self.endpoint, "fault", fault.model_dump_json(by_alias=True).encode())
 
     def wait_for(self, find: Callable[[], T | None], seconds: float) -> T:
         """The first true value of `find()`. Raises TimeoutError after `seconds`."""

@@ -63,11 +63,20 @@ class CapsSection(Caps):
         )
 
 
-class CapacityError(_Section):
-    """RunInstances number `launch` (from 1) in `region`, and the `count - 1` calls after it, fail."""
+class Fault(_Section):
+    """Of the calls that it is aimed at, the first `after` pass and the next `count` fail with AWS's error `code`.
 
+    `operation` is RunInstances or any other action of EC2; SendCommand, where `code` TimedOut means a command that
+    times out; or UpdateInstanceInformation, by which an agent registers: one that fails never comes online.
+    """
+
+    operation: str = "RunInstances"
     region: str
-    launch: int = Field(default=1, ge=1)
+    zone: str | None = Field(default=None, description="Of the subnet, with RunInstances.")
+    instance_type: str | None = Field(default=None, description="With RunInstances.")
+    market: Literal["on-demand", "spot"] | None = Field(default=None, description="With RunInstances.")
+    document: str | None = Field(default=None, description="With SendCommand.")
+    after: int = Field(default=0, ge=0)
     count: int = Field(default=1, ge=1)
     code: str = "InsufficientInstanceCapacity"
     available: int = Field(default=0, ge=0, description="Instances launched all the same, where MinCount allows it.")
@@ -107,7 +116,7 @@ class LocalConfig(_Section):
     ssm_registration_seconds: float = Field(default=0.1, ge=0, description="System up until SSM shows it online.")
     terminate_seconds: float = Field(default=0.05, ge=0, description="`shutting-down` until `terminated`.")
     spot_grace_seconds: float = Field(default=5, ge=0, description="Spot warning until termination (AWS: 120).")
-    capacity_errors: list[CapacityError] = Field(default_factory=list)
+    faults: list[Fault] = Field(default_factory=list)
     spot_warnings: list[SpotWarning] = Field(default_factory=list)
     not_found_after_launch: int = Field(
         default=0, ge=0, description="Describe calls that answer InvalidInstanceID.NotFound."
@@ -121,7 +130,7 @@ class LocalConfig(_Section):
     schedule_minute_seconds: float = Field(
         default=60, gt=0, description="How long a minute of a rate(…) schedule takes; less makes schedules come sooner."
     )
-    vcpu_quota: int = Field(default=1024, ge=0, description="Quota of vCPUs per region and market, told, not enforced.")
+    vcpu_quota: int = Field(default=1024, ge=0, description="Quota of vCPUs per region and market.")
     latency: Latency = Field(default_factory=Latency)
 
 

@@ -1,4 +1,4 @@
-"""What the emulator does on request that AWS has no API for: `POST /_local/interrupt`, `POST /_local/power-off`."""
+"""What the emulator does on request that AWS has no API for: `POST /_local/interrupt`, `power-off`, `fault`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from local.config import Fault
 from local.instances.fleet import Fleet
 
 Asgi = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
@@ -30,6 +31,9 @@ def with_control(app: Asgi, fleet: Fleet) -> Asgi:
         await send({"type": "http.response.body", "body": text})
 
     def answer(action: str, request: dict[str, Any]) -> bool:
+        if action == "fault":
+            fleet.faults.add(Fault.model_validate(request))
+            return True
         instance_id = str(request.get("instanceId", ""))
         if action == "interrupt":
             return fleet.interrupt(instance_id, request.get("graceSeconds"))

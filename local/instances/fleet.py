@@ -9,6 +9,7 @@ from typing import Literal
 
 from local.config import Caps, LocalConfig
 from local.instances.clock import Clock
+from local.instances.faults import Faults
 from local.instances.model import AddressPlan, Backend, Instance, NoAddressLeftError
 
 log = logging.getLogger("local.fleet")
@@ -16,14 +17,6 @@ log = logging.getLogger("local.fleet")
 USER_DATA_SECONDS = 60  # cloud-init has no limit; a script that takes longer than this is a mistake here
 
 State = Literal["pending", "running", "shutting-down", "terminated"]
-
-
-class CapacityRefusedError(Exception):
-    """The configuration says that this RunInstances call fails; `code` is the AWS error code."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
 
 
 class Fleet:
@@ -34,28 +27,16 @@ class Fleet:
         self.config = config
         self.backend = backend
         self.clock = clock
+        self.faults = Faults(config.faults)
         self.on_state: Callable[[Instance, State], None] = lambda instance, state: None
         self.before_running: Callable[[Instance], None] = lambda instance: None
         self.on_spot_warning: Callable[[Instance], None] = lambda instance: None
         self._instances: dict[str, Instance] = {}
-        self._calls: dict[str, int] = {}
         self._launches: dict[str, int] = {}
         self._matched: dict[int, int] = {}
         self._numbers: dict[str, int] = {}
         self._ending: set[str] = set()
         self._lock = threading.RLock()
-
-    def admit(self, region: str, least: int, most: int) -> int:
-        """Count one RunInstances call and say how many instances it gets; raises CapacityRefusedError for too few."""
-        with self._lock:
-            call = self._calls.get(region, 0) + 1
-            self._calls[region] = call
-        for fault in self.config.capacity_errors:
-            if fault.region == region and fault.launch <= call < fault.launch + fault.count:
-                if fault.available < least:
-                    raise CapacityRefusedError(fault.code)
-                most = min(most, fault.available)
-        return most
 
     def next_number(self, region: str) -> int:
         """Number of the next instance of a region, 1-250; raises NoAddressLeftError."""
@@ -159,6 +140,9 @@ class Fleet:
                 log.error("user data of %s: code %d: %s", instance.instance_id, result.code, result.stderr[-500:])
 
     def _register(self, instance: Instance) -> None:
+        aim = {"zone": instance.zone, "instance_type": instance.instance_type}
+        if self.faults.hit("UpdateInstanceInformation", instance.region, **aim):
+            return
         with self._lock:
             if self._alive(instance):
                 instance.online = True

@@ -15,11 +15,13 @@ import json
 import logging
 from typing import Any
 
-from local.instances.fleet import CapacityRefusedError, Fleet, State
+from local.instances.fleet import Fleet, State
 from local.instances.model import Instance, NoAddressLeftError
 from local.patches import events
 from local.patches.ec2_wire import Params, Response, answer, members, parameter, refuse
+from local.patches.faults import MESSAGES, refused
 from local.patches.images import architecture_of
+from local.patches.instance_types import vcpus_of
 from local.patches.launch_request import LaunchRefusedError, LaunchRequest, read_request
 from local.patches.upstream import account_id, ec2, region_name
 from local.state import StateDir
@@ -52,14 +54,10 @@ class Launcher:
                            f"arguments used in previous request(s) with ClientToken {token}.")  # fmt: skip
         try:
             request = read_request(params)
-            count = self._fleet.admit(region_name(), request.least, request.most)
+            count = self._admitted(request)
             created = [self._launch(request) for _ in range(count)]
         except LaunchRefusedError as error:
-            return refuse(error.code, str(error))
-        except CapacityRefusedError as error:
-            kind = request.instance_type
-            return refuse(error.code, f"We currently do not have sufficient {kind} capacity in the Availability Zone "
-                           f"you requested ({request.zone}).", 500)  # fmt: skip
+            return refused(error.code, str(error))
         except NoAddressLeftError as error:
             return refuse("InsufficientFreeAddressesInSubnet", str(error))
         items = "".join(ec2._instance_xml(record) for record in created)
@@ -71,6 +69,33 @@ class Launcher:
         if token:
             self._tokens[scope] = (fingerprint, launched)
         return launched
+
+    def _admitted(self, request: LaunchRequest) -> int:
+        """How many instances a request gets. Raises LaunchRefusedError when they are too few."""
+        if (
+            self._vcpus_running(request) + request.most * vcpus_of(request.instance_type)
+            > self._fleet.config.vcpu_quota
+        ):
+            raise LaunchRefusedError("VcpuLimitExceeded", MESSAGES["VcpuLimitExceeded"])
+        aim = {"zone": request.zone, "instance_type": request.instance_type, "market": request.market}
+        fault = self._fleet.faults.hit("RunInstances", region_name(), **aim)
+        if fault is None:
+            return request.most
+        if fault.available >= request.least:
+            return min(request.most, fault.available)
+        short = f"We currently do not have sufficient {request.instance_type} capacity in the Availability Zone "
+        short += f"you requested ({request.zone})."
+        raise LaunchRefusedError(fault.code, short if fault.code == "InsufficientInstanceCapacity" else "")
+
+    @staticmethod
+    def _vcpus_running(request: LaunchRequest) -> int:
+        counted = [
+            record
+            for record in ec2._instances.values()
+            if record["State"]["Name"] in ("pending", "running")
+            and (record.get("InstanceLifecycle") == "spot") == request.spot
+        ]
+        return sum(vcpus_of(record["InstanceType"]) for record in counted)
 
     def terminate_instances(self, params: Params) -> Response:
         """TerminateInstances; one unknown id refuses the whole call."""

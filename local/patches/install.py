@@ -17,6 +17,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
         ec2_describe,
         ec2_launch,
         events,
+        faults,
         iam_checks,
         images,
         instance_types,
@@ -42,5 +43,6 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     ec2_launch.install(fleet, state)
     ec2_describe.install()
     security_groups.install(fleet)
+    faults.install(fleet.faults)
     ssm_commands.install(fleet)
     cloudformation.install(state)

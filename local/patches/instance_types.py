@@ -44,6 +44,12 @@ def cores_and_threads(instance_type: str) -> tuple[int, int]:
     return processors.get("DefaultCores", 1), processors.get("DefaultThreadsPerCore", 1)
 
 
+def vcpus_of(instance_type: str) -> int:
+    """What the type counts against a quota."""
+    cores, threads = cores_and_threads(instance_type)
+    return cores * threads
+
+
 @cache
 def _offerings_of(location_type: str, region: str) -> list[dict[str, str]]:
     try:

@@ -41,6 +41,11 @@ class LaunchRequest:
     http_tokens: str
     encrypted: str
 
+    @property
+    def market(self) -> str:
+        """`spot` or `on-demand`."""
+        return "spot" if self.spot else "on-demand"
+
 
 def read_request(params: Params) -> LaunchRequest:
     """Merge and check. Raises LaunchRefusedError with AWS's code for whatever does not exist."""

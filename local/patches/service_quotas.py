@@ -1,7 +1,7 @@
 """The quotas of vCPUs: GetServiceQuota.
 
 AWS: an account's limits by service and code; a new one may run few vCPUs of standard instances.
-Emulator: has no such service, and RunInstances knows no limit.
+Emulator: has no such service; `ec2_launch` keeps to the quota that is told here.
 """
 
 from __future__ import annotations

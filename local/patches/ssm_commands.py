@@ -66,6 +66,9 @@ class RunCommand:
         if not 1 <= len(ids) <= MOST_INSTANCES:
             raise DocumentError("ValidationException", f"InstanceIds: 1 to {MOST_INSTANCES} instances, not {len(ids)}")
         instances = [self._online(instance_id) for instance_id in ids]
+        fault = self._fleet.faults.hit("SendCommand", region_name(), document=data["DocumentName"])
+        if fault and fault.code != "TimedOut":
+            raise DocumentError(fault.code, "Spoiled by a script of the local cloud.")
         now = time.time()
         command_id = str(uuid.uuid4())
         command: Json = {
@@ -90,8 +93,15 @@ class RunCommand:
             invocation: Json = {"Status": "Pending", "ResponseCode": -1, "stdout": "", "stderr": "", "start": ""}
             command["Invocations"][instance.instance_id] = invocation
             arguments = (command, instance, invocation, script)
-            threading.Thread(target=self._run, args=arguments, name=f"ssm-{command_id[:8]}", daemon=True).start()
+            run = self._time_out if fault else self._run
+            threading.Thread(target=run, args=arguments, name=f"ssm-{command_id[:8]}", daemon=True).start()
         return {"Command": _public(command)}
+
+    def _time_out(self, command: Json, instance: Instance, invocation: Json, _script: Script) -> None:
+        """What a command looks like that hangs, without the wait."""
+        self._advance(command, instance, invocation, "InProgress")
+        invocation.update(start=_iso(), end=_iso(), ResponseCode=CODE_TIMED_OUT)
+        self._advance(command, instance, invocation, "TimedOut")
 
     def _run(self, command: Json, instance: Instance, invocation: Json, script: Script) -> None:
         self._advance(command, instance, invocation, "InProgress")

@@ -1,4 +1,4 @@
-"""Counted faults: capacity, partial capacity, spot warnings; and a boot that takes its time."""
+"""Counted faults: aimed at a region, zone, type or document; spot warnings; a boot that takes its time."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.cloud import LocalCloud
-from local.config import LocalConfig
+from local.config import Fault, LocalConfig
 from tests.local.assembly import HOME, OTHER
 
 SETTINGS = {
@@ -16,10 +16,10 @@ SETTINGS = {
     "iam": False,
     "bootSeconds": 60,
     "spotGraceSeconds": 0,
-    "capacityErrors": [
-        {"region": HOME, "launch": 2},
-        {"region": HOME, "launch": 3, "available": 1},
-        {"region": OTHER, "launch": 1, "count": 2, "code": "VcpuLimitExceeded"},
+    "faults": [
+        {"region": HOME, "after": 1},
+        {"region": HOME, "after": 2, "available": 1},
+        {"region": OTHER, "count": 2, "code": "VcpuLimitExceeded"},
     ],
     "spotWarnings": [{"region": HOME, "launch": 1, "afterSeconds": 0}],
 }
@@ -33,17 +33,31 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCloud]:
         yield running
 
 
-def launch(cloud: LocalCloud, region: str, most: int = 1) -> list[dict[str, Any]]:
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCloud]:
+    """Without configured faults: each test adds its own."""
+    settings = {"port": 0, "iam": False, "vcpuQuota": 32}
+    state: Path = tmp_path_factory.mktemp("quick")
+    with LocalCloud(LocalConfig.model_validate(settings), state, None) as running:
+        yield running
+
+
+def launch(cloud: LocalCloud, region: str, most: int = 1, kind: str = "t3.small", **more: Any) -> list[dict[str, Any]]:
     answer = cloud.client("ec2", region).run_instances(
-        ImageId=IMAGE, InstanceType="t3.small", MinCount=1, MaxCount=most
+        ImageId=IMAGE, InstanceType=kind, MinCount=1, MaxCount=most, **more
     )
     return list(answer["Instances"])
 
 
+def spoil(cloud: LocalCloud, **fault: Any) -> None:
+    cloud.spoil(Fault.model_validate(fault))
+
+
 def test_counted_launches_fail_and_the_next_works(faulty: LocalCloud) -> None:
     first = launch(faulty, HOME)[0]["InstanceId"]
-    with pytest.raises(ClientError, match=r"InsufficientInstanceCapacity.*t3\.small.*us-west-2a"):
+    with pytest.raises(ClientError, match=r"InsufficientInstanceCapacity.*t3\.small.*us-west-2a") as refused:
         launch(faulty, HOME)
+    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 500
     assert len(launch(faulty, HOME, most=3)) == 1
     assert len(launch(faulty, HOME, most=3)) == 3
     filters = [{"Name": "instance-id", "Values": [first]}, {"Name": "instance-state-name", "Values": ["terminated"]}]
@@ -67,3 +81,58 @@ def test_instance_that_has_not_booted_takes_no_commands(faulty: LocalCloud) -> N
         ssm.send_command(
             InstanceIds=[instance_id], DocumentName="AWS-RunShellScript", Parameters={"commands": ["true"]}
         )
+
+
+def test_launch_fault_is_aimed_at_zone_type_and_market(quick: LocalCloud) -> None:
+    spoil(quick, region=HOME, zone="us-west-2a", instanceType="c6in.large", market="spot")
+    spot: dict[str, Any] = {"InstanceMarketOptions": {"MarketType": "spot"}}
+    subnets = quick.client("ec2", HOME).describe_subnets()["Subnets"]
+    elsewhere = next(item["SubnetId"] for item in subnets if item["AvailabilityZone"] != "us-west-2a")
+    assert launch(quick, HOME, kind="t3.small", **spot)
+    assert launch(quick, HOME, kind="c6in.large")
+    assert launch(quick, HOME, kind="c6in.large", SubnetId=elsewhere, **spot)
+    with pytest.raises(ClientError, match="InsufficientInstanceCapacity"):
+        launch(quick, HOME, kind="c6in.large", **spot)
+    assert launch(quick, HOME, kind="c6in.large", **spot)
+
+
+def test_any_action_of_ec2_can_fail(quick: LocalCloud) -> None:
+    spoil(quick, operation="DescribeSubnets", region=HOME, code="RequestLimitExceeded")
+    client = quick.client("ec2", HOME)
+    with pytest.raises(ClientError, match="RequestLimitExceeded") as refused:
+        client.describe_subnets()
+    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 503
+    assert client.describe_subnets()["Subnets"]
+
+
+def test_agent_that_fails_to_register_never_comes_online(quick: LocalCloud) -> None:
+    spoil(quick, operation="UpdateInstanceInformation", region=OTHER)
+    mute, second = launch(quick, OTHER, most=2)
+    ssm = quick.client("ssm", OTHER)
+    found = quick.wait_for(lambda: ssm.describe_instance_information()["InstanceInformationList"], 20)
+    assert [item["InstanceId"] for item in found] in ([mute["InstanceId"]], [second["InstanceId"]])
+
+
+def test_command_times_out(quick: LocalCloud) -> None:
+    (machine,) = launch(quick, HOME)
+    ssm, instance_id = quick.client("ssm", HOME), machine["InstanceId"]
+    quick.wait_for(
+        lambda: [
+            item
+            for item in ssm.describe_instance_information()["InstanceInformationList"]
+            if item["InstanceId"] == instance_id
+        ],
+        20,
+    )
+    spoil(quick, operation="SendCommand", region=HOME, document="AWS-RunShellScript", code="TimedOut")
+    sent = ssm.send_command(
+        InstanceIds=[instance_id], DocumentName="AWS-RunShellScript", Parameters={"commands": ["true"]}
+    )
+    wanted = {"CommandId": sent["Command"]["CommandId"], "InstanceId": instance_id}
+    assert quick.wait_for(lambda: ssm.get_command_invocation(**wanted)["Status"] == "TimedOut", 10)
+
+
+def test_launch_above_the_quota_of_vcpus_is_refused(quick: LocalCloud) -> None:
+    with pytest.raises(ClientError, match="VcpuLimitExceeded"):
+        launch(quick, OTHER, kind="c6in.large", most=16)  # 32 vCPUs, and two machines of the tests before run
+    assert launch(quick, OTHER, kind="c6in.large", most=2)

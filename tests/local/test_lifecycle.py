@@ -133,7 +133,7 @@ def test_two_clouds_on_one_machine_use_different_addresses(tmp_path: Path, cloud
         ("prot = 1", "prot = 1: Extra inputs"),
         ('instances = "docker"', "instances = 'docker'.*'process' or 'netns'"),
         ("[caps]\ninterRegionMBps = -1", "caps.interRegionMBps = -1.*greater than 0"),
-        ("[[capacityErrors]]\nlaunch = 1", "capacityErrors.0.region"),
+        ("[[faults]]\ncount = 1", "faults.0.region"),
         ('image = "/nowhere"', "image = '/nowhere'.*not point to a directory"),
         ("port =", "not TOML"),
     ],

@@ -1,0 +1,54 @@
+"""Configured faults of EC2's actions, in front of them all.
+
+AWS: any call may be refused; codes of the server's faults come with HTTP 5xx, which clients try again by themselves.
+Emulator: refuses nothing by itself. RunInstances and Run Command know more about a call and ask for their own faults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from local.instances.faults import Faults
+from local.patches.ec2_wire import Params, Response, refuse
+from local.patches.upstream import ec2, region_name
+
+Action = Callable[[Params], Response]
+
+STATUS = {
+    "InsufficientAddressCapacity": 500,
+    "InsufficientCapacity": 500,
+    "InsufficientHostCapacity": 500,
+    "InsufficientInstanceCapacity": 500,
+    "InternalError": 500,
+    "RequestLimitExceeded": 503,
+    "ServiceUnavailable": 503,
+    "Unavailable": 503,
+    "UnauthorizedOperation": 403,
+}
+MESSAGES = {
+    "InvalidAMIID.NotFound": "The image id '[ami-00000000000000000]' does not exist",
+    "RequestLimitExceeded": "Request limit exceeded.",
+    "UnauthorizedOperation": "You are not authorized to perform this operation.",
+    "VcpuLimitExceeded": "You have requested more vCPU capacity than your current vCPU limit allows for the instance "
+    "bucket that the specified instance type belongs to.",
+}
+
+
+def refused(code: str, message: str = "") -> Response:
+    """The answer of a faulty call."""
+    return refuse(code, message or MESSAGES.get(code, "Spoiled by a script of the local cloud."), STATUS.get(code, 400))
+
+
+def install(faults: Faults) -> None:
+    """Guard every action of EC2 but RunInstances, which is told what it launches."""
+    for name, action in list(ec2._ACTION_MAP.items()):
+        if name != "RunInstances":
+            ec2._ACTION_MAP[name] = _guarded(name, action, faults)
+
+
+def _guarded(name: str, action: Action, faults: Faults) -> Action:
+    def guarded(params: Params) -> Response:
+        fault = faults.hit(name, region_name())
+        return refused(fault.code) if fault else action(params)
+
+    return guarded
