@@ -1,4 +1,4 @@
-"""Rules of the fleet: node items, pairing, ranking, and what an EC2 error means."""
+"""Rules of the fleet: node items, ranking, and what an EC2 error means."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,12 +8,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from lambdas.core.documents import Count, Document, InstanceId, Region, TransferId
-from lambdas.core.transfer import PORT, Hop, ResolvedPaths, TransferPath
 
 Role = Literal["source", "destination"]
 ROLES: tuple[Role, Role] = ("source", "destination")
-NodeState = Literal["SPAWNED", "READY", "JOINED", "REJECTED", "LOST", "TERMINATED"]
-LIVE_STATES: frozenset[NodeState] = frozenset({"SPAWNED", "READY", "JOINED"})
+NodeState = Literal["SPAWNED", "READY", "JOINED", "DRAINING", "REJECTED", "LOST", "TERMINATED"]
+LIVE_STATES: frozenset[NodeState] = frozenset({"SPAWNED", "READY", "JOINED", "DRAINING"})
 # Three times the 81 to 95 s that starting a VM took in the dissertation's measurements.
 JOIN_TIMEOUT_SECONDS = 300.0
 # A relay without a stream for so long ends itself; longer than a pre-test of 64 pairs at 10 s (640 s) is not needed,
@@ -52,58 +51,6 @@ class Node(Document):
 def node_id(role: Role, slot: int, generation: int) -> str:
     """E.g. `source-1-0`."""
     return f"{role}-{slot}-{generation}"
-
-
-def path_id(slot: int) -> str:
-    """The pair's path."""
-    return f"pair-{slot}"
-
-
-@dataclass(frozen=True)
-class Pair:
-    """One relay on each side, of one slot."""
-
-    source: Node
-    destination: Node
-
-    @property
-    def slot(self) -> int:
-        """Number of the pair, from 1."""
-        return self.source.slot
-
-    @property
-    def generation(self) -> int:
-        """Grows when either relay is replaced."""
-        return self.source.generation + self.destination.generation
-
-    def path(self, paths: ResolvedPaths, lanes: int) -> TransferPath:
-        """Source → source relay (inside) → destination relay (between regions) → destination (inside)."""
-        outward = paths.outward(self.destination.private_address, self.destination.public_address)
-        return TransferPath(
-            path_id=path_id(self.slot),
-            generation=self.generation,
-            hops=[
-                Hop(node_id=self.source.node_id, address=f"{self.source.private_address}:{PORT}"),
-                Hop(node_id=self.destination.node_id, address=f"{outward}:{PORT}"),
-            ],
-            receiver=paths.receiver_inside_address,
-            lanes=lanes,
-        )
-
-
-def pairs(nodes: Iterable[Node], *states: NodeState) -> list[Pair]:
-    """Pairs of which both relays, the newest of their slot, are in one of `states`; by slot."""
-    newest: dict[tuple[Role, int], Node] = {}
-    for node in nodes:
-        known = newest.get((node.role, node.slot))
-        if known is None or node.generation > known.generation:
-            newest[node.role, node.slot] = node
-    found = []
-    for (role, slot), node in sorted(newest.items()):
-        partner = newest.get(("destination", slot))
-        if role == "source" and partner and node.state in states and partner.state in states:
-            found.append(Pair(node, partner))
-    return sorted(found, key=lambda pair: pair.slot)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from lambdas.core.documents import Count, Document
 from lambdas.core.errors import BudgetTooSmall, NoSuitableType
 from lambdas.core.estimate import Estimate
 from lambdas.core.figures import Figures
-from lambdas.core.fleet import Measurement, Node, path_id
+from lambdas.core.fleet import Measurement, Node
+from lambdas.core.pairing import path_id
 from lambdas.core.rows import Row
 
 Positive = Annotated[float, Field(gt=0)]

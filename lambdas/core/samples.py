@@ -6,7 +6,8 @@ from math import inf
 from statistics import median
 
 from lambdas.core.arrivals import DIRECT, Arrivals
-from lambdas.core.fleet import Node, path_id
+from lambdas.core.fleet import Node
+from lambdas.core.pairing import leads_through, path_id, share_relays
 from lambdas.core.path_rates import LEAST_SECONDS, NOISE, Expected, Rates, judge, windows
 from lambdas.core.profile import Metric, Profile, hosts
 from lambdas.core.transfer import AcceptedTransfer
@@ -47,8 +48,10 @@ def samples_of(
     """
     ends = hosts(transfer.source.instance_id, transfer.destination.instance_id)
     limit = transfer.request.bandwidth_limit_mbps
-    relays = _Relays(list(nodes))
+    relays = _Relays(list(nodes), arrivals.begun)
     found = windows(arrivals, limit / MBIT_PER_MB if limit else inf)
+    # What a relay carries on several paths at once is no path's own rate.
+    found = {paths: seconds for paths, seconds in found.items() if not share_relays(paths)}
     alone = [rates[DIRECT] for rates in found.pop(frozenset({DIRECT}), [])]
     tested = relays.tested()
     own = dict(tested)
@@ -76,11 +79,11 @@ def samples_of(
 class _Relays:
     """Relays by path; `types`: their type, for paths of which all relays are of one type."""
 
-    def __init__(self, nodes: list[Node]) -> None:
+    def __init__(self, nodes: list[Node], used: Iterable[str]) -> None:
         self._nodes = nodes
-        self._by_path: dict[str, list[Node]] = {}
-        for node in nodes:
-            self._by_path.setdefault(path_id(node.slot), []).append(node)
+        paths = {*(path_id(node.slot) for node in nodes), *used} - {DIRECT}
+        through = {path: [node for node in nodes if leads_through(path, node)] for path in sorted(paths)}
+        self._by_path = {path: both for path, both in through.items() if both}
         # A pair goes as fast as the slower of the two: of two types, nobody can tell which one that was.
         kinds = {path: {node.instance_type for node in both} for path, both in self._by_path.items()}
         self.types = {path: kind for path, (kind, *others) in kinds.items() if not others}
@@ -88,9 +91,9 @@ class _Relays:
     def tested(self) -> Rates:
         """Pre-tested MB/s of the pairs that kept their relays."""
         return {
-            path: both[0].measured_inter_region
+            path: min(node.measured_inter_region or 0.0 for node in both)
             for path, both in self._by_path.items()
-            if both[0].measured_inter_region and not any(node.generation for node in both)
+            if all(node.measured_inter_region and not node.generation for node in both)
         }
 
     def likely(self, profiles: Mapping[str, Profile]) -> Rates:
@@ -113,7 +116,9 @@ class _Relays:
                 yield Sample(node.instance_type, "spawn", serves_at - node.requested_at)
 
     def _pre_tests(self) -> Iterable[Sample]:
-        for path, kind in self.types.items():
+        tested = {path_id(node.slot) for node in self._nodes}
+        for path in sorted(tested & self.types.keys()):
+            kind = self.types[path]
             # Both relays carry the result of their pair.
             for between, inside in {(n.measured_inter_region, n.measured_intra_region) for n in self._by_path[path]}:
                 if between:

@@ -151,7 +151,7 @@ class Hop(Document):
 class TransferPath(Document):
     """One way from sender to receiver."""
 
-    path_id: Annotated[str, Field(pattern=r"^(direct|pair-[0-9]+)$")]
+    path_id: Annotated[str, Field(pattern=r"^(direct|pair-[0-9]+(-[0-9]+)?)$")]
     generation: Count
     hops: list[Hop] = Field(max_length=2)
     receiver: SocketAddress

@@ -3,7 +3,7 @@
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core import fleet
+from lambdas.core import fleet, pairing
 from lambdas.core.documents import Handover
 from lambdas.core.errors import TransferFenced
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
@@ -28,7 +28,7 @@ def await_relays(event: AwaitInput, world: World) -> dict[str, Any]:
     with unused_discarded(world, transfer_id):
         nodes = await_ready(world, record, event.paths, join_at_once=not tested, seconds=fleet.JOIN_TIMEOUT_SECONDS)
     release_singles(world, nodes)
-    return {"ready": len(fleet.pairs(world.nodes.of(transfer_id), "READY", "JOINED"))}
+    return {"ready": pairing.strength(world.nodes.of(transfer_id), "READY", "JOINED")}
 
 
 handler = task_state("Await Relays", AwaitInput, await_relays)

@@ -1,9 +1,9 @@
-"""Join Relays: add every ready pair to the membership that the sender follows."""
+"""Join Relays: let every ready relay into the membership that the sender follows."""
 
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core import fleet
+from lambdas.core import pairing
 from lambdas.core.documents import Handover
 from lambdas.core.errors import TransferFenced
 from lambdas.core.transfer import AcceptedTransfer
@@ -18,13 +18,13 @@ class JoinInput(Handover):
 
 
 def join_relays(event: JoinInput, world: World) -> dict[str, Any]:
-    """How many pairs carry data now."""
+    """How many pairs' worth of relays carry data now."""
     transfer_id = event.transfer.transfer_id
     record = world.transfers.get(transfer_id)
     if record is None or record.paths is None:
         raise TransferFenced(f"the record of {transfer_id} has no resolved paths")
-    join_ready(world, record, record.paths)
-    return {"joined": len(fleet.pairs(world.nodes.of(transfer_id), "JOINED"))}
+    join_ready(world, transfer_id)
+    return {"joined": pairing.strength(world.nodes.of(transfer_id), "JOINED")}
 
 
 handler = task_state("Join Relays", JoinInput, join_relays)

@@ -7,10 +7,11 @@ from typing import Any
 
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
-from lambdas.core import fleet
+from lambdas.core import fleet, pairing
 from lambdas.core.documents import Handover
 from lambdas.core.errors import TransferFenced
-from lambdas.core.fleet import Measurement, Pair
+from lambdas.core.fleet import Measurement
+from lambdas.core.pairing import Pair
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.pre_test import note, rank_pairs
 from lambdas.operations.profiling import finish_measuring
@@ -30,7 +31,7 @@ def pre_test_relays(event: PreTestInput, world: World) -> dict[str, Any]:
     record = world.transfers.get(transfer_id)
     if record is None or record.paths is None or record.estimate is None:
         raise TransferFenced(f"the record of {transfer_id} does not say what to test")
-    pairs = fleet.pairs(world.nodes.of(transfer_id), "READY")
+    pairs = pairing.pairs(world.nodes.of(transfer_id), "READY")
     few = len(pairs) <= record.estimate.chosen_pairs
     if not record.running or (few and not measures):
         return {"ranking": [], "rejected": []}

@@ -1,10 +1,12 @@
-"""Changes of the membership record, each under its version."""
+"""Changes of the membership record, each under its version: its paths are what the node table says."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
+from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
+from lambdas.core import pairing
 from lambdas.core.errors import WriteConflict
-from lambdas.core.transfer import Membership, TransferPath
+from lambdas.core.transfer import Membership
 
 _ATTEMPTS = 8
 
@@ -21,29 +23,22 @@ def change(world: World, transfer_id: str, edit: Callable[[Membership], Membersh
     raise WriteConflict(f"the membership of {transfer_id} changed {_ATTEMPTS} times while it was written")
 
 
-def join(world: World, transfer_id: str, joining: Iterable[TransferPath]) -> list[str]:
-    """Add paths, or replace those of another generation; the ids of what was new."""
-    new = {path.path_id: path for path in joining}
+def settle(world: World, transfer_id: str) -> None:
+    """Make the paths those of the relays that have joined: joining, leaving and being replaced are all this.
 
-    def edit(current: Membership) -> Membership | None:
-        known = {path.path_id: path.generation for path in current.paths}
-        fresh = {id_: path for id_, path in new.items() if known.get(id_, -1) < path.generation}
-        if not fresh:
-            return None
-        kept = [path for path in current.paths if path.path_id not in fresh]
-        return current.changed(paths=[*kept, *fresh.values()])
-
-    before = world.agents.membership(transfer_id)
-    known = {path.path_id: path.generation for path in before.paths} if before else {}
-    change(world, transfer_id, edit)
-    return [id_ for id_, path in new.items() if known.get(id_, -1) < path.generation]
+    The node is moved first, then this is called; whoever reads the record before the nodes and writes it under its
+    version cannot bring back a relay that somebody else has just taken out, so it is looked at until it agrees.
+    """
+    record = world.transfers.get(transfer_id)
+    if record is None or record.paths is None or not record.running:
+        return
+    while change(world, transfer_id, lambda current: _settled(world, record, current)):
+        pass
 
 
-def leave(world: World, transfer_id: str, path_id: str) -> None:
-    """Take a path out, so that the sender drains its lanes."""
-
-    def edit(current: Membership) -> Membership | None:
-        rest = [path for path in current.paths if path.path_id != path_id]
-        return current.changed(paths=rest) if len(rest) < len(current.paths) else None
-
-    change(world, transfer_id, edit)
+def _settled(world: World, record: TransferRecord, current: Membership) -> Membership | None:
+    assert record.paths is not None  # noqa: S101  checked by the caller
+    lanes = record.plan.lanes_per_path if record.plan else 1
+    relayed = pairing.relay_paths(world.nodes.of(record.transfer.transfer_id), record.paths, lanes)
+    paths = [*(path for path in current.paths if not path.hops), *relayed]
+    return current.changed(paths=paths) if paths != current.paths else None

@@ -3,7 +3,8 @@
 from lambdas.adapters.records import ProbeResult, TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import fleet
-from lambdas.core.fleet import Measurement, Pair
+from lambdas.core.fleet import Measurement
+from lambdas.core.pairing import Pair
 from lambdas.core.transfer import Probe
 from lambdas.operations import membership
 
@@ -24,7 +25,7 @@ def rank_pairs(world: World, record: TransferRecord, pairs: list[Pair]) -> list[
     results = measure(world, record.transfer.transfer_id, probes)
     if results is None:
         return None
-    measured = {pair.slot: results.get(fleet.path_id(pair.slot)) for pair in pairs}
+    measured = {pair.slot: results.get(pair.path_id) for pair in pairs}
     return fleet.rank(
         Measurement(slot, r.inter_region if r else 0.0, r.intra_region if r else 0.0) for slot, r in measured.items()
     )

@@ -4,7 +4,8 @@ from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import profiling
 from lambdas.core.errors import MeasuringFailed
-from lambdas.core.fleet import Measurement, Node, Pair
+from lambdas.core.fleet import Measurement, Node
+from lambdas.core.pairing import Pair
 from lambdas.core.transfer import Probe, TransferPath
 from lambdas.operations.pre_test import measure
 from lambdas.operations.token import finish

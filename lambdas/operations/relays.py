@@ -1,4 +1,4 @@
-"""From launched to joined: rules opened, daemons started, pairs put into the membership; and out of it again."""
+"""From launched to joined: rules opened, daemons started, relays let into the membership; and out of it again."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from lambdas.adapters.records import CommandResult, Instance, NotManagedError, TransferRecord
 from lambdas.adapters.throttling import will_be_retried
 from lambdas.adapters.world import World
-from lambdas.core import commands, fleet
-from lambdas.core.fleet import LIVE_STATES, Node, Pair, Role
+from lambdas.core import commands, fleet, pairing
+from lambdas.core.fleet import LIVE_STATES, Node, Role
 from lambdas.core.transfer import PORT, ResolvedPaths
 from lambdas.operations import membership
 from lambdas.operations.launch import discard, endpoint_group, relay_group
@@ -135,7 +135,7 @@ def await_ready(
         starter.look(world.nodes.of(transfer_id))
         nodes = world.nodes.of(transfer_id)
         if join_at_once and any(node.state == "READY" for node in nodes):
-            join_ready(world, record, paths)
+            join_ready(world, transfer_id)
             nodes = world.nodes.of(transfer_id)
         now = world.transfers.get(transfer_id)
         if now is None or not now.running or not any(node.state == "SPAWNED" for node in nodes):
@@ -159,8 +159,7 @@ def _where_it_hangs(node: Node) -> str:
 
 def release_singles(world: World, nodes: list[Node]) -> None:
     """Terminate relays whose partner will not come."""
-    paired = {node.node_id for pair in fleet.pairs(nodes, *LIVE_STATES) for node in (pair.source, pair.destination)}
-    discard_unused(world, [node for node in nodes if node.node_id not in paired], "its partner was lost")
+    discard_unused(world, pairing.singles(nodes), "its partner was lost")
 
 
 @contextmanager
@@ -181,34 +180,29 @@ def discard_unused(world: World, nodes: list[Node], reason: str) -> int:
     return len(unused)
 
 
-def join_ready(world: World, record: TransferRecord, paths: ResolvedPaths) -> int:
-    """Put every pair of which both relays are ready, or one is ready and one has joined, into the membership."""
-    transfer_id = record.transfer.transfer_id
-    current = world.transfers.get(transfer_id)
-    if current is None or not current.running:
-        return 0
-    found = [pair for pair in fleet.pairs(world.nodes.of(transfer_id), "READY", "JOINED") if _has_ready(pair)]
-    if not found:
-        return 0
-    lanes = current.plan.lanes_per_path if current.plan else 1
-    membership.join(world, transfer_id, [pair.path(paths, lanes) for pair in found])
-    for pair in found:
-        for node in (pair.source, pair.destination):
-            joined = world.nodes.move(node, "JOINED", ["READY"], joined_at=world.clock.now())
-            if joined is None and node.state == "READY":  # lost in between
-                membership.leave(world, transfer_id, fleet.path_id(pair.slot))
-    return len(found)
+def join_ready(world: World, transfer_id: str) -> None:
+    """Let every ready relay that has somebody to work with carry data."""
+    record = world.transfers.get(transfer_id)
+    if record is None or not record.running:
+        return
+    for node in pairing.entrants(world.nodes.of(transfer_id)):
+        world.nodes.move(node, "JOINED", ["READY"], joined_at=world.clock.now())
+    membership.settle(world, transfer_id)
 
 
-def _has_ready(pair: Pair) -> bool:
-    return "READY" in (pair.source.state, pair.destination.state)
+def drain(world: World, node: Node, reason: str) -> bool:
+    """Take a relay out of the membership and leave it alive for what is in flight; False when somebody was first."""
+    moved = world.nodes.move(node, "DRAINING", ["READY", "JOINED"], reason=reason[:1000])
+    if moved is not None:
+        membership.settle(world, node.transfer_id)
+    return moved is not None
 
 
 def lose(world: World, node: Node, reason: str) -> bool:
-    """Mark a relay LOST, take its path out and terminate what remains; False when somebody else was first."""
+    """Mark a relay LOST, take its paths out and terminate what remains; False when somebody else was first."""
     moved = world.nodes.move(node, "LOST", sorted(LIVE_STATES), reason=reason[:1000], ended_at=world.clock.now())
     if moved is None:
         return False
-    membership.leave(world, node.transfer_id, fleet.path_id(node.slot))
+    membership.settle(world, node.transfer_id)
     world.compute(node.region).terminate([node.instance_id])
     return True

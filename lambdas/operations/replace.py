@@ -2,7 +2,8 @@
 
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
-from lambdas.core.fleet import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node, node_id, path_id
+from lambdas.core import pairing
+from lambdas.core.fleet import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node, node_id
 from lambdas.core.limits import SPAWN_SECONDS
 from lambdas.core.policy import worth_replacing
 from lambdas.operations import relays
@@ -31,9 +32,9 @@ def replace(world: World, node: Node, reason: str) -> str:
 
 def _worth_it(world: World, record: TransferRecord, node: Node) -> bool:
     progress = world.agents.progress(node.transfer_id, "sender")
-    lost = path_id(node.slot)
     sent = progress.bytes if progress else 0
-    others = sum(lane.rate for lane in progress.lanes if lane.path_id != lost) if progress else 0.0
+    lanes = progress.lanes if progress else []
+    others = sum(lane.rate for lane in lanes if not pairing.leads_through(lane.path_id, node))
     remaining = (record.plan.bytes if record.plan else 0) - sent
     return worth_replacing(remaining, others, _spawn_seconds(record, node), node.generation)
 
@@ -57,7 +58,11 @@ def _bring_successor(world: World, record: TransferRecord, node: Node) -> bool:
 
 
 def _release_slot(world: World, node: Node) -> None:
-    """A relay whose partner will not come, be it a successor, carries nothing and costs money."""
-    for other in world.nodes.of(node.transfer_id):
-        if other.slot == node.slot and other.state in LIVE_STATES:
+    """A successor that will not join, and a partner that has nobody left, add nothing and cost money."""
+    nodes = world.nodes.of(node.transfer_id)
+    successors = [n for n in nodes if (n.role, n.slot) == (node.role, node.slot) and n.state in LIVE_STATES]
+    for successor in successors:
+        relays.lose(world, successor, f"it could not take over from {node.node_id}")
+    for other in pairing.singles(world.nodes.of(node.transfer_id)):
+        if other.slot == node.slot:
             relays.lose(world, other, f"{node.node_id} was lost and has no successor")

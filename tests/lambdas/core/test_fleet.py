@@ -2,29 +2,7 @@ import pytest
 
 from lambdas.core import fleet
 from lambdas.core.fleet import LaunchDecision, Measurement
-from tests.lambdas.builders import node, paths
-
-
-def test_pairs_take_the_newest_generation_of_each_slot() -> None:
-    nodes = [
-        node("source", 1, 0, "LOST"),
-        node("source", 1, 1, "READY"),
-        node("destination", 1, 0, "JOINED"),
-        node("source", 2, 0, "READY"),
-        node("destination", 2, 0, "SPAWNED"),
-    ]
-    (pair,) = fleet.pairs(nodes, "READY", "JOINED")
-    assert (pair.slot, pair.generation, pair.source.node_id) == (1, 1, "source-1-1")
-
-
-def test_pairs_are_ordered_by_number_not_by_text() -> None:
-    nodes = [node(role, slot, state="READY") for slot in (10, 9, 1) for role in fleet.ROLES]
-    assert [pair.slot for pair in fleet.pairs(nodes, "READY")] == [1, 9, 10]
-
-
-def test_lost_newest_generation_hides_the_older_one() -> None:
-    nodes = [node("source", 1, 0, "JOINED"), node("source", 1, 1, "LOST"), node("destination", 1, 0, "JOINED")]
-    assert fleet.pairs(nodes, "JOINED") == []
+from tests.lambdas.builders import paths
 
 
 def test_ranking_is_by_inter_region_then_by_the_ratio() -> None:

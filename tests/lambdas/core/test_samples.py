@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lambdas.core.arrivals import Arrivals
-from lambdas.core.fleet import Node, path_id
+from lambdas.core.fleet import Node
+from lambdas.core.pairing import path_id
 from lambdas.core.profile import Profile, hosts
 from lambdas.core.samples import Sample, samples_of
 from tests.lambdas.builders import DESTINATION_ID, SOURCE_ID, node, transfer
@@ -236,3 +237,18 @@ def test_samples_are_finite_and_positive() -> None:
     samples = learnt(Traffic({"direct": 20.0, "pair-1": 5.0}, {"direct": 0.0, "pair-1": 9.0}, size_mb=900), relays(1))
     assert samples
     assert all(0 < sample.value < inf for sample in samples)
+
+
+def test_relays_of_a_mesh_are_not_told_apart() -> None:
+    rates = {"direct": 20.0, "pair-1": 15.0, "pair-1-2": 15.0}
+    joins = {"direct": 0.0, "pair-1": 6.0, "pair-1-2": 6.0}
+    nodes = [*pair(1), node("destination", 2, state="TERMINATED", joined_at=1040.0)]
+    samples = learnt(Traffic(rates, joins, size_mb=1000), nodes)
+    assert values(samples, TYPE, "interRegion") == []
+    assert values(samples, HOSTS, "direct") == [pytest.approx(20.0, rel=ACCURACY)]
+
+
+def test_relays_of_two_slots_tell_their_rate_where_each_has_one_path() -> None:
+    nodes = [pair(3)[0], pair(2)[1]]
+    traffic = Traffic({"direct": 20.0, "pair-3-2": 30.0}, {"direct": 0.0, "pair-3-2": 6.0}, size_mb=600)
+    assert values(learnt(traffic, nodes), TYPE, "interRegion") == [pytest.approx(30.0, rel=ACCURACY)]
