@@ -23,7 +23,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo test lint test-python test-infra test-daemon faults fuzz daemon daemon-arm64 synth bench bench-control bench-speed bench-data-plane bench-estimate figures aws-smoke clean down
+.PHONY: help setup demo test lint test-python test-infra test-daemon faults fuzz daemon daemon-arm64 synth bench bench-control bench-speed bench-data-plane bench-estimate bench-fleet figures aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -106,7 +106,7 @@ fuzz: | .tools/stamp  ## Fuzz every parser of the daemon, each for FUZZ_SECONDS 
 test-python: synth
 	@$(RUN) pytest $(ARGS)
 
-bench: bench-control bench-speed bench-data-plane bench-estimate  ## All benchmarks; each writes bench/out/NAME.json
+bench: bench-control bench-speed bench-data-plane bench-estimate bench-fleet  ## All benchmarks; each writes bench/out/NAME.json
 
 bench-control: synth  ## From start-execution to the first byte
 	@$(RUN) python -m bench.control
@@ -119,6 +119,9 @@ bench-data-plane: $(DAEMON) | .venv/stamp  ## The data plane against its bars an
 
 bench-estimate: synth  ## Estimates against transfers on an emulated network, 24 scenarios (needs root)
 	@$(RUN) python -m bench.estimate $(ARGS)
+
+bench-fleet: synth  ## Relays that are chosen, lost and late on an emulated network (needs root)
+	@$(RUN) python -m bench.fleet $(ARGS)
 
 figures: | .tools/stamp  ## Draw the plots of docs/models.md
 	@$(UV) run --frozen --isolated --no-default-groups --group figures python -m bench.figures

@@ -48,6 +48,11 @@ def _verdict(result: Result) -> str:
     return "yes" if result.holds else "NO"
 
 
+def say(text: str) -> None:
+    """What is going on, for whoever waits."""
+    print(text, file=sys.stderr, flush=True)
+
+
 def publish(name: str, results: list[Result], command: str, tools: Mapping[str, str] | None = None) -> int:
     """Write and print the results, with versions of the tools; 0 if every bar holds, else 1."""
     OUT.mkdir(parents=True, exist_ok=True)

@@ -38,6 +38,9 @@ class Caps(_Section):
         )
 
 
+Factor = Annotated[float, Field(gt=0)]
+
+
 class LaunchCaps(_Section):
     """Scales the caps of every n-th launch among those that carry a tag (a noisy neighbour, counted)."""
 
@@ -45,7 +48,17 @@ class LaunchCaps(_Section):
     value: str | None = Field(default=None, description="Value of that tag; absent: any.")
     region: str | None = None
     every: int = Field(default=1, ge=1)
-    factor: float = Field(gt=0)
+    factor: Factor | Annotated[list[Factor], Field(min_length=1)] = Field(
+        description="Of each n-th launch; a list: one after the other, and round again."
+    )
+
+    def factor_of(self, count: int) -> float:
+        """What the counted launch `count`, from 1, has its caps multiplied with."""
+        if count % self.every:
+            return 1.0
+        if isinstance(self.factor, float):
+            return self.factor
+        return self.factor[(count // self.every - 1) % len(self.factor)]
 
 
 class CapsSection(Caps):

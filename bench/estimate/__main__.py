@@ -1,29 +1,26 @@
 """`make bench-estimate`: what the estimator says of transfers on an emulated network, and what they then take."""
 
 import argparse
-import os
 import secrets
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
-from pathlib import Path
 from statistics import median
 
 from bench.estimate.arithmetic import bill, percentile, regret, relative_error
 from bench.estimate.scenarios import NAMED, Scenario, generated
-from bench.estimate.site import DAEMON, RELAY_TYPE, ScenarioError, Site, site
+from bench.estimate.site import RELAY_TYPE, ScenarioError, Site, site
 from bench.estimate.tariff import tariff
-from bench.results import Result, publish
-from local.cloud import LocalCloudError, namespaces_available
+from bench.machine import unmet, workspace
+from bench.results import Result, publish, say
+from local.cloud import LocalCloudError
 
 GENERATED = 8
 TIME_BAR, COST_BAR, REGRET_BAR = 0.10, 0.05, 0.10
 # A run of the same transfer differs by far less.
 FAR = 1.25
 QUICK = ("direct-100-mb", "two-pairs")
-MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory, so that no disk is the limit
 
 
 @dataclass
@@ -99,25 +96,11 @@ def chosen(options: argparse.Namespace) -> list[Scenario]:
     return [one for one in scenarios if options.scenarios is None or one.name in options.scenarios]
 
 
-def unmet() -> list[str]:
-    """Why it cannot run here."""
-    found = []
-    if os.geteuid() != 0:
-        found.append("network namespaces need root; run it with sudo")
-    elif not namespaces_available():
-        found.append("no network namespaces here: apt-get install iproute2 nftables util-linux")
-    return found if DAEMON.exists() else [*found, f"{DAEMON} is missing: make daemon"]
-
-
 def run(scenario: Scenario, runs: int) -> Outcome:
     """Estimate, measure with a smaller transfer, estimate again, run."""
     expected = scenario.seconds(scenario.pairs)
     say(f"{scenario.name}: {scenario.size} MB, p = {scenario.pairs}; by the caps {expected:.1f} s")
-    folder = MEMORY if MEMORY.is_dir() else None
-    with (
-        tempfile.TemporaryDirectory(prefix="cpt-estimate-", dir=folder) as work,
-        site(scenario, Path(work)) as place,
-    ):
+    with workspace("cpt-estimate-") as work, site(scenario, work) as place:
         first = place.estimate(scenario.pairs)["rows"][scenario.pairs]["seconds"]
         place.measure()
         recommended = None
@@ -198,11 +181,6 @@ def summary(outcomes: list[Outcome]) -> list[Result]:
         Result("second estimate closer than the first", 100 * closer, "%", 100, "higher"),
         *regrets,
     ]
-
-
-def say(text: str) -> None:
-    """What is going on, for whoever waits."""
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

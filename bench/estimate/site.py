@@ -10,11 +10,11 @@ from typing import Any
 
 from bench import memory
 from bench.estimate.scenarios import Machine, Scenario
+from bench.machine import DAEMON
 from local.cloud import LocalCloud
 from local.config import LocalConfig
 from tests.e2e.account import Account
 
-DAEMON = Path("relay-ami/dist/x86_64/cpt-relay")
 # Their published figures are far above all caps here: they tell nothing.
 SOURCE_TYPE, DESTINATION_TYPE, RELAY_TYPE = "c6in.4xlarge", "m6in.4xlarge", "c6in.large"
 PRE_TEST_SECONDS = 1

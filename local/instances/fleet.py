@@ -61,8 +61,7 @@ class Fleet:
                     continue
                 count = self._matched.get(index, 0) + 1
                 self._matched[index] = count
-                if count % rule.every == 0:
-                    caps = caps.scaled(rule.factor)
+                caps = caps.scaled(rule.factor_of(count))
         return caps
 
     def launch_number(self, region: str) -> int:

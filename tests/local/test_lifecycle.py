@@ -5,11 +5,12 @@ import os
 import signal
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from local.cloud import LocalCloud, LocalCloudError, down, namespaces_available, status
-from local.config import ConfigError, LocalConfig, load_config
+from local.config import ConfigError, LaunchCaps, LocalConfig, load_config
 from local.instances.process import marked
 from local.state import namespaces
 from tests.local.assembly import HOME
@@ -142,6 +143,20 @@ def test_bad_configuration_names_key_value_and_remedy(tmp_path: Path, text: str,
     (tmp_path / "local.toml").write_text(text)
     with pytest.raises(ConfigError, match=named):
         load_config(tmp_path / "local.toml")
+
+
+@pytest.mark.parametrize(
+    ("rule", "factors"),
+    [
+        ({"factor": 0.5}, [0.5, 0.5, 0.5, 0.5]),
+        ({"every": 2, "factor": 0.5}, [1, 0.5, 1, 0.5]),
+        ({"factor": [0.5, 0.75, 1]}, [0.5, 0.75, 1, 0.5]),
+        ({"every": 2, "factor": [0.5, 0.75]}, [1, 0.5, 1, 0.75]),
+    ],
+)
+def test_counted_launches_have_their_caps_scaled(rule: dict[str, Any], factors: list[float]) -> None:
+    launches = LaunchCaps.model_validate(rule)
+    assert [launches.factor_of(count) for count in range(1, 5)] == factors
 
 
 def test_configuration_survives_the_round_trip_to_the_emulator() -> None:

@@ -1,0 +1,1 @@
+"""Fleets of relays on the emulated network."""

@@ -1,0 +1,121 @@
+"""A local cloud whose relays differ, and transfers through it."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench import memory
+from bench.estimate.scenarios import Machine
+from bench.estimate.site import DESTINATION_TYPE, FLEET, RELAY_TYPE, SOURCE_TYPE, make_image
+from bench.fleet.draws import Fleet
+from bench.machine import workspace
+from local.cloud import LocalCloud
+from local.config import LocalConfig
+from tests.e2e.account import HOME, OTHER, Account, Run
+
+MB = 1_000_000
+PROBE_SECONDS = 1
+"""A pre-test's `PRE_TEST_SECONDS`: 8 pairs then take 1 s between regions and 8 × 0.25 s inside."""
+POLL_SECONDS = 0.1
+"""VMs boot 20 times faster than real ones, so the control plane looks more often too (1 s on AWS)."""
+
+
+class CaseError(Exception):
+    """A case could not be measured; the message says why."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a case is told."""
+
+    seed: int
+    quick: bool
+
+
+@dataclass(frozen=True)
+class Machines:
+    """What the emulation alone knows: caps of the ends and of the relays' type, and the fleets that differ from it."""
+
+    ends: Machine
+    relay: Machine
+    boot_seconds: float = 1.0
+    fleets: tuple[Fleet, ...] = ()
+
+    def settings(self, image: Path) -> dict[str, Any]:
+        """Of the local cloud."""
+        types = {SOURCE_TYPE: self.ends, DESTINATION_TYPE: self.ends, RELAY_TYPE: self.relay}
+        sides = [(one, *side) for one in self.fleets for side in ((HOME, one.sources), (OTHER, one.destinations))]
+        launches = [
+            {"tag": "cpt:transfer", "value": one.transfer, "region": region, "factor": list(factors)}
+            for one, region, factors in sides
+        ]
+        by_type = {
+            name: {"interRegionMBps": machine.inter, "intraRegionMBps": machine.intra}
+            for name, machine in types.items()
+        }
+        return {
+            "port": 0,
+            "instances": "netns",
+            "bootSeconds": self.boot_seconds,
+            "image": str(image),
+            "caps": {"byType": by_type, "launches": launches},
+        }
+
+
+class Site:
+    """Two machines, one file, and CPT."""
+
+    def __init__(self, account: Account, work: Path) -> None:
+        self.account = account
+        self.file = work / "set" / "file"
+        self._work = work
+        for function in FLEET:
+            account.configure(function, PRE_TEST_SECONDS=str(PROBE_SECONDS), POLL_SECONDS=str(POLL_SECONDS))
+            # It refuses an empty event, and is warm: a cold start is not 20 times faster.
+            account.aws.client("lambda").invoke(FunctionName=function, Payload=b"{}")
+
+    def fill(self, size: int) -> None:
+        """Make a file of `size` MB, all holes, and memory for its copy."""
+        self.file.parent.mkdir(exist_ok=True)
+        with self.file.open("wb") as stream:
+            stream.truncate(size * MB)
+        memory.warm(self._work, size * MB)
+
+    def start(self, name: str, pairs: int, *, pre_test: bool = False) -> str:
+        """Start a transfer of the file; the execution's ARN."""
+        relays = {"pairs": pairs, "instanceTypes": [RELAY_TYPE]}
+        request = self.account.request(self.file.parent, self._work / name, relays=relays, preTest=pre_test)
+        return self.account.start(request, name)
+
+    def finish(self, arn: str) -> Run:
+        """Wait for its end. Raises CaseError if it failed."""
+        run = self.account.wait(arn)
+        if run.status != "SUCCEEDED":
+            raise CaseError(f"{arn.rpartition(':')[2]}: {run.error}: {run.cause}")
+        return run
+
+    def arrived(self, name: str) -> Path:
+        """The copy of the file."""
+        return self._work / name / "set" / "file"
+
+    def forget(self, name: str) -> None:
+        """Remove what arrived."""
+        shutil.rmtree(self._work / name, ignore_errors=True)
+
+    def move(self, name: str, pairs: int, *, pre_test: bool = False) -> Run:
+        """A whole transfer; what arrived is removed."""
+        run = self.finish(self.start(name, pairs, pre_test=pre_test))
+        self.forget(name)
+        return run
+
+
+@contextmanager
+def site(machines: Machines) -> Iterator[Site]:
+    """A cloud of its own, where nothing was ever measured; all of it is gone afterwards."""
+    with workspace("cpt-fleet-") as work:
+        config = LocalConfig.model_validate(machines.settings(make_image(work / "image")))
+        with LocalCloud(config, work / "state") as cloud:
+            yield Site(Account(cloud, work, (SOURCE_TYPE, DESTINATION_TYPE)), work)
