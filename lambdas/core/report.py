@@ -1,45 +1,23 @@
 """The report: what moved, how fast and at what cost, against the estimate."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from pydantic import Field
 
 from lambdas.core import control_plane, cost
-from lambdas.core.documents import Count, Document
+from lambdas.core.course import Course
+from lambdas.core.documents import Count, Document, InstanceId, Region
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet import Node
 from lambdas.core.prices import PriceBook
 from lambdas.core.profiling import Measured
-from lambdas.core.tally import Bin, FailedChunk, Tally
-from lambdas.core.transfer import AcceptedTransfer, Failure
+from lambdas.core.stages import StageTime
+from lambdas.core.tally import FailedChunk, RetryCause, Tally
+from lambdas.core.transfer import AcceptedTransfer, EndMachine, Failure
 
 # Step Functions takes 262 144 bytes as a state's output; the rest of the document needs a few thousand.
 MAX_OUTPUT_BYTES = 200_000
-STAGE_ORDER = (
-    "Validate Request",
-    "Resolve Paths",
-    "Survey Ends",
-    "Estimate Transfer",
-    "Await Approval",
-    "Apply Approval",
-    "Plan Chunks",
-    "Start Transfer",
-    "Spawn Relays",
-    "Await Relays",
-    "Pre-Test Relays",
-    "Join Relays",
-    "Verify Transfer",
-    "Tear Down",
-    "Write Report",
-)
-
-
-class StageTime(Document):
-    """Wall time of one state, s."""
-
-    stage: str
-    seconds: float
 
 
 class Seconds(Document):
@@ -62,12 +40,23 @@ class Dollars(Document):
     estimate: float
 
 
+class End(Document):
+    """One of the two machines."""
+
+    instance_id: InstanceId
+    instance_type: str
+    region: Region
+
+
 class Report(Document):
-    """Contract `report`."""
+    """Contract `report`; `started_at`: of the execution, Unix seconds."""
 
     schema_version: Literal[1] = 1
     transfer_id: str
     execution_arn: str
+    started_at: float | None = None
+    source: End | None = None
+    destination: End | None = None
     status: Literal["SUCCEEDED", "FAILED"]
     error: str | None = None
     cause: str | None = None
@@ -75,6 +64,7 @@ class Report(Document):
     files: Count
     chunks: Count
     retries: Count
+    retry_causes: list[RetryCause] = Field(default_factory=list)
     failed_chunks: list[FailedChunk]
     verified: bool
     verification: Literal["digest", "readback"] | None = None
@@ -85,7 +75,7 @@ class Report(Document):
     estimate: dict[str, Any] | None
     nodes: list[dict[str, Any]]
     measured: Measured | None = None
-    timeline: list[Bin]
+    course: Course | None = None
     stages: list[StageTime]
 
     def to_document(self) -> dict[str, Any]:
@@ -93,10 +83,9 @@ class Report(Document):
         return {**super().to_document(), "estimate": self.estimate}
 
     def for_output(self) -> dict[str, Any]:
-        """The document, without its timeline where it would not pass as a state's output."""
-        whole = self.to_document()
-        size = len(self.to_json())
-        return whole if size <= MAX_OUTPUT_BYTES else {**whole, "timeline": []}
+        """The document, without its course where it would not pass as a state's output."""
+        fits = len(self.to_json()) <= MAX_OUTPUT_BYTES
+        return self.to_document() if fits else self.model_copy(update={"course": None}).to_document()
 
 
 def relay_dollars(nodes: Iterable[Node], now: float, estimate: Estimate | None) -> float:
@@ -112,16 +101,6 @@ def relay_dollars(nodes: Iterable[Node], now: float, estimate: Estimate | None) 
         hour = price.usd if price and other else estimated_hour
         total += cost.relays(1, (node.ended_at or now) - node.requested_at, hour)
     return total
-
-
-def stage_times(stages: Mapping[str, Mapping[str, Any]]) -> list[StageTime]:
-    """Of `{name: {enteredAt, leftAt}}`, in the order of the state machine."""
-    order = {name: i for i, name in enumerate(STAGE_ORDER)}
-    return [
-        StageTime(stage=name, seconds=round(float(times["leftAt"]) - float(times["enteredAt"]), 3))
-        for name, times in sorted(stages.items(), key=lambda item: order.get(item[0], len(order)))
-        if "leftAt" in times and "enteredAt" in times
-    ]
 
 
 def build(
@@ -149,6 +128,9 @@ def build(
     return Report(
         transfer_id=transfer.transfer_id,
         execution_arn=transfer.execution_arn,
+        started_at=started,
+        source=_end(transfer.source),
+        destination=_end(transfer.destination),
         status="FAILED" if failure else "SUCCEEDED",
         error=failure.error if failure else None,
         cause=failure.cause if failure else None,
@@ -156,6 +138,7 @@ def build(
         files=tally.files,
         chunks=tally.chunks,
         retries=tally.retries,
+        retry_causes=tally.retry_causes(),
         failed_chunks=tally.failed,
         verified=verified,
         verification=transfer.request.verify,
@@ -178,9 +161,13 @@ def build(
         estimate=estimate.to_document() if estimate else None,
         nodes=[node.to_document() for node in nodes],
         measured=measured,
-        timeline=tally.timeline(),
+        course=tally.course(),
         stages=stages,
     )
+
+
+def _end(machine: EndMachine) -> End:
+    return End(instance_id=machine.instance_id, instance_type=machine.instance_type, region=machine.region)
 
 
 def _control_plane(
@@ -220,7 +207,6 @@ def of_refused(transfer_id: str, execution_arn: str, failure: Failure, total_sec
         cost=Dollars(relays=0.0, egress=0.0, control_plane=0.0, total=0.0, estimate=0.0),
         estimate=None,
         nodes=[],
-        timeline=[],
         stages=[],
     )
 

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lambdas.core.arrivals import DIRECT, Arrivals
+from lambdas.core.arrivals import Arrivals
 from lambdas.core.chunk import Chunk
+from lambdas.core.course import Bars, Course, course
 from lambdas.core.documents import Count, Document
 
 MAX_FAILED_CHUNKS = 100
@@ -19,27 +20,27 @@ class FailedChunk(Document):
     reason: str
 
 
-class Bin(Document):
-    """Bytes delivered on a path within one second, counted from the first byte."""
+class RetryCause(Document):
+    """Attempts beyond the first, by what the chunk failed of last."""
 
-    second: Count
-    path_id: str
-    bytes: Count
+    cause: str
+    retries: Count
 
 
 @dataclass
 class Tally:
-    """What the chunk items say, gathered one by one: memory is two counters per second and path."""
+    """What the chunk items say, gathered one by one: memory is a counter per second and path, and a bounded picture."""
 
     bytes: int = 0
     files: int = 0
     chunks: int = 0
     retries: int = 0
+    causes: Counter[str] = field(default_factory=Counter)
     failed: list[FailedChunk] = field(default_factory=list)
     first: float | None = None
     last: float | None = None
-    per_second: Counter[tuple[int, str]] = field(default_factory=Counter)
     arrivals: Arrivals = field(default_factory=Arrivals)
+    bars: Bars = field(default_factory=Bars)
 
     @classmethod
     def of(cls, chunks: Iterable[Chunk]) -> "Tally":
@@ -52,7 +53,9 @@ class Tally:
 
     def add(self, chunk: Chunk) -> None:
         """Count one item."""
-        self.retries += chunk.attempt - 1
+        if chunk.attempt > 1:
+            self.retries += chunk.attempt - 1
+            self.causes[_cause(chunk)] += chunk.attempt - 1
         if chunk.state == "FAILED" and len(self.failed) < MAX_FAILED_CHUNKS:
             self.failed.append(FailedChunk(chunk=chunk.chunk, attempt=chunk.attempt, reason=chunk.reason or "unknown"))
         if chunk.state != "DELIVERED":
@@ -61,22 +64,26 @@ class Tally:
         self.files += chunk.files
         self.chunks += 1
         self.arrivals.add(chunk)
+        self.bars.add(chunk)
         if chunk.delivered_at is not None:
             started = chunk.delivered_at if chunk.started_at is None else chunk.started_at
             self.first = started if self.first is None else min(self.first, started)
             self.last = chunk.delivered_at if self.last is None else max(self.last, chunk.delivered_at)
-            self.per_second[int(chunk.delivered_at), chunk.path_id or DIRECT] += chunk.bytes
 
     @property
     def seconds(self) -> float:
         """First to last payload byte."""
         return 0.0 if self.first is None or self.last is None else self.last - self.first
 
-    def timeline(self) -> list[Bin]:
-        """Bins since the first byte, by second and path."""
-        start = int(self.first or 0)
-        return [
-            Bin(second=max(second - start, 0), path_id=path, bytes=count)
-            for (second, path), count in sorted(self.per_second.items())
-            if count
-        ]
+    def retry_causes(self) -> list[RetryCause]:
+        """Most frequent first."""
+        return [RetryCause(cause=cause, retries=count) for cause, count in self.causes.most_common()]
+
+    def course(self) -> Course | None:
+        """Rates and lanes over time; None where nothing came."""
+        return course(self.arrivals, self.bars)
+
+
+def _cause(chunk: Chunk) -> str:
+    """The failure's name alone: a chunk that was given up has its number of attempts behind it."""
+    return (chunk.reason or "unknown").split(" after ", 1)[0]

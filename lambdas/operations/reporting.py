@@ -8,6 +8,7 @@ from lambdas.adapters.world import World
 from lambdas.core import report
 from lambdas.core.profiling import Measured
 from lambdas.core.report import Report
+from lambdas.core.stages import stage_times
 from lambdas.core.tally import Tally
 from lambdas.core.transfer import Failure
 from lambdas.operations.learning import learn
@@ -33,7 +34,7 @@ def write(world: World, record: TransferRecord, failure: Failure | None, *, veri
         estimate=record.estimate,
         sent_bytes=_sent(record.outcome),
         measured=measured,
-        stages=report.stage_times(record.stages),
+        stages=stage_times(record.stages),
         now=world.clock.now(),
     )
     key = world.key(transfer_id, "report.json")

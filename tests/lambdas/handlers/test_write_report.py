@@ -11,7 +11,7 @@ from lambdas.adapters.memory import MemoryProfileStore
 from lambdas.core.errors import Throttled, WriteConflict
 from lambdas.core.profile import Known
 from lambdas.handlers.write_report import ReportInput, write_report
-from tests.lambdas.builders import ARN, chunk, estimate, node, plan, transfer
+from tests.lambdas.builders import ARN, IRELAND, WEST, chunk, estimate, node, plan, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.traffic import Traffic
 
@@ -59,10 +59,10 @@ def test_successful_transfer() -> None:
     assert found["seconds"]["firstByte"] == pytest.approx(10.0)
     assert found["seconds"]["total"] == pytest.approx(100.0)
     assert (found["seconds"]["directEstimate"], found["seconds"]["estimate"]) == (50.0, 25.0)
-    assert found["timeline"] == [
-        {"second": 0, "pathId": "direct", "bytes": 100},
-        {"second": 1, "pathId": "pair-1", "bytes": 200},
-    ]
+    assert found["retryCauses"] == [{"cause": "stream-lost", "retries": 4}, {"cause": "unknown", "retries": 2}]
+    assert (found["startedAt"], found["source"]["region"], found["destination"]["region"]) == (1000.0, WEST, IRELAND)
+    assert [path["pathId"] for path in found["course"]["paths"]] == ["direct", "pair-1"]
+    assert [(lane["pathId"], len(lane["bars"])) for lane in found["course"]["lanes"]] == [("direct", 1), ("pair-1", 2)]
     stages = [("Validate Request", 0.25), ("Survey Ends", 1.5)]
     assert [(stage["stage"], stage["seconds"]) for stage in found["stages"]] == stages
 
@@ -192,15 +192,14 @@ def test_refused_request_has_a_report_too() -> None:
     assert (found["transferId"], found["status"], found["cause"]) == ("first", "FAILED", "$.x: is missing")
 
 
-def test_long_timeline_stays_out_of_the_output() -> None:
+def test_course_stays_out_of_an_output_that_would_be_too_large() -> None:
     cloud = finished()
-    cloud.transfers.note("first", plan=plan(chunks=6000).to_document())
-    cloud.chunks.put_all(
-        chunk(i, state="DELIVERED", path_id="pair-1", started_at=1000.0 + i, delivered_at=1001.0 + i)
-        for i in range(6000)
-    )
-    assert run(cloud)["timeline"] == []
-    assert len(json.loads(cloud.objects.objects["transfers/first/report.json"])["timeline"]) == 6000
+    for slot in range(1, 201):
+        for role in ("source", "destination"):
+            reason = "the instance is shutting-down " * 20
+            cloud.nodes.put(node(role, slot, generation=1, state="LOST", ended_at=1090.0, reason=reason))
+    assert "course" not in run(cloud)
+    assert "course" in json.loads(cloud.objects.objects["transfers/first/report.json"])
 
 
 def test_transfer_that_is_not_torn_down_stays_active_for_the_reconciler() -> None:

@@ -1,0 +1,41 @@
+"""How long each state of the state machine took."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lambdas.core.documents import Document
+
+STAGE_ORDER = (
+    "Validate Request",
+    "Resolve Paths",
+    "Survey Ends",
+    "Estimate Transfer",
+    "Await Approval",
+    "Apply Approval",
+    "Plan Chunks",
+    "Start Transfer",
+    "Spawn Relays",
+    "Await Relays",
+    "Pre-Test Relays",
+    "Join Relays",
+    "Verify Transfer",
+    "Tear Down",
+    "Write Report",
+)
+
+
+class StageTime(Document):
+    """Wall time of one state, s."""
+
+    stage: str
+    seconds: float
+
+
+def stage_times(stages: Mapping[str, Mapping[str, Any]]) -> list[StageTime]:
+    """Of `{name: {enteredAt, leftAt}}`, in the order of the state machine."""
+    order = {name: i for i, name in enumerate(STAGE_ORDER)}
+    return [
+        StageTime(stage=name, seconds=round(float(times["leftAt"]) - float(times["enteredAt"]), 3))
+        for name, times in sorted(stages.items(), key=lambda item: order.get(item[0], len(order)))
+        if "leftAt" in times and "enteredAt" in times
+    ]
