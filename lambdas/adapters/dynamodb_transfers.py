@@ -7,6 +7,7 @@ from lambdas.adapters.records import Status, TransferRecord
 from lambdas.core import lock
 from lambdas.core.errors import WriteConflict
 from lambdas.core.estimate import Estimate
+from lambdas.core.meter import Spent
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
 
 ACTIVE_INDEX = "active"
@@ -55,6 +56,19 @@ class DynamoTransferStore:
         names = {f"#{name}": name for name in documents}
         expression = "SET " + ", ".join(f"#{name} = :{name}" for name in documents)
         self._update(transfer_id, expression, names=names, **documents)
+
+    def note_spent(self, transfer_id: str, spent: Spent) -> bool:
+        """See TransferStore."""
+        return bool(
+            self._table.update(
+                _key(transfer_id),
+                "SET spent = :spent",
+                "attribute_exists(transferId) AND (attribute_not_exists(spent) OR spent.#at <= :at)",
+                {"#at": "at"},
+                spent=spent.to_document(),
+                at=spent.at,
+            )
+        )
 
     def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> None:
         """See TransferStore."""
@@ -108,6 +122,8 @@ def to_record(item: dict[str, Any]) -> TransferRecord:
         outcome=item.get("outcome"),
         stages=item.get("stages", {}),
         teardown=item.get("teardown"),
+        spent=Spent.from_document(item["spent"]) if "spent" in item else None,
+        budget=item.get("budget"),
     )
 
 

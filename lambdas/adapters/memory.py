@@ -11,6 +11,7 @@ from lambdas.core.chunk import Chunk
 from lambdas.core.documents import Document
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet import Node, NodeState
+from lambdas.core.meter import Spent
 from lambdas.core.profile import Metric, Profile
 from lambdas.core.progress import Progress
 from lambdas.core.transfer import AcceptedTransfer, Membership, ResolvedPaths, TransferPlan
@@ -43,6 +44,14 @@ class MemoryTransferStore:
         models: dict[str, type[Document]] = {"paths": ResolvedPaths, "estimate": Estimate, "plan": TransferPlan}
         read = {name: models[name].from_document(value) for name, value in documents.items() if name in models}
         self._change(transfer_id, **{**documents, **read})
+
+    def note_spent(self, transfer_id: str, spent: Spent) -> bool:
+        """See TransferStore."""
+        record = self._records.get(transfer_id)
+        if record is None or (record.spent is not None and record.spent.at > spent.at):
+            return False
+        self._change(transfer_id, spent=spent)
+        return True
 
     def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> None:
         """See TransferStore."""

@@ -17,6 +17,7 @@ from lambdas.adapters.records import (
 from lambdas.core.chunk import Chunk
 from lambdas.core.commands import Command
 from lambdas.core.fleet import Node, NodeState
+from lambdas.core.meter import Spent
 from lambdas.core.profile import Metric, Profile
 from lambdas.core.progress import Progress
 from lambdas.core.rules import Rule
@@ -36,7 +37,10 @@ class TransferStore(Protocol):
         """Transfers that are not reported yet."""
 
     def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
-        """Set `paths`, `estimate`, `plan` or `teardown`."""
+        """Set `paths`, `estimate`, `plan`, `teardown` or `budget`."""
+
+    def note_spent(self, transfer_id: str, spent: Spent) -> bool:
+        """Set `spent`; False where a later look has set it."""
 
     def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> None:
         """Set the times of a state; nothing happens where there is no record."""

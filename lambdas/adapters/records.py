@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from lambdas.core.estimate import Estimate
+from lambdas.core.meter import Spent
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
 
 Side = Literal["sender", "receiver"]
@@ -24,10 +25,18 @@ class TransferRecord:
     outcome: dict[str, Any] | None = None
     stages: dict[str, dict[str, float]] = field(default_factory=dict)
     teardown: dict[str, Any] | None = None
+    spent: Spent | None = None
+    budget: dict[str, Any] | None = None
+    """`decision` and `cause`, once the budget no longer bears relays."""
 
     @property
     def running(self) -> bool:
         """Whether relays may still be of use."""
+        return self.moving and self.budget is None
+
+    @property
+    def moving(self) -> bool:
+        """Whether the sender follows the membership."""
         return self.status == "ACTIVE" and not self.fenced
 
 

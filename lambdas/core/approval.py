@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
+from lambdas.core.budget import within
 from lambdas.core.documents import Count, Document, TransferId
 from lambdas.core.errors import InvalidApproval
 from lambdas.core.estimate import Estimate, is_pre_test_wanted
@@ -46,13 +47,13 @@ def take_row(estimate: Estimate, pairs: int, request: TransferRequest, pre_test_
     if row is None:
         raise InvalidApproval(f"$.pairs: {pairs} is not a row of the estimate; give one of {_named(estimate.rows)}")
     most = request.objective.max_cost_usd
-    if most is not None and row.cost_usd > most:
-        within = [row for row in estimate.rows if row.cost_usd <= most]
+    borne = within(estimate.rows, most, estimate.figures, pre_test=request.pre_test is True)
+    if row not in borne:
         raise InvalidApproval(
-            f"$.pairs: {pairs} pairs cost {row.cost_usd:.4f} dollars, more than $.objective.maxCostUsd, {most}; "
-            f"give one of {_named(within)}, or start again with a larger budget"
+            f"$.pairs: {pairs} pairs cost {row.cost_usd:.4f} dollars, with what the meter holds back more than "
+            f"$.objective.maxCostUsd, {most}; give one of {_named(borne)}, or start again with a larger budget"
         )
-    tested = is_pre_test_wanted(request.pre_test, estimate.bytes, pairs, estimate.figures, pre_test_seconds)
+    tested = is_pre_test_wanted(request.pre_test, estimate.bytes, pairs, estimate.figures, pre_test_seconds, most)
     changes = {"chosen_pairs": pairs, "pre_test": tested, "reason": f"approved by person: {pairs} pairs"}
     return estimate.model_copy(update=changes)
 

@@ -1,8 +1,11 @@
 """The choice of p among the rows of an estimate, and the reason in words."""
 
+from math import ceil
 from typing import Literal, NoReturn
 
+from lambdas.core.budget import needed, within
 from lambdas.core.errors import BudgetTooSmall, DeadlineUnreachable
+from lambdas.core.figures import Figures
 from lambdas.core.request import Objective
 from lambdas.core.rows import Row
 
@@ -10,11 +13,14 @@ from lambdas.core.rows import Row
 LEAST_GAIN = 0.05
 
 
-def choose(rows: list[Row], requested: int | Literal["auto"], objective: Objective) -> tuple[int, str]:
-    """p and the reason; raises BudgetTooSmall or DeadlineUnreachable."""
+def choose(
+    rows: list[Row], requested: int | Literal["auto"], objective: Objective, figures: Figures, *, pre_test: bool
+) -> tuple[int, str]:
+    """p and the reason; `pre_test`: the rows pay for one. Raises BudgetTooSmall or DeadlineUnreachable."""
     if requested != "auto":
-        return _explicit(rows, requested, objective)
-    allowed = _within_budget(rows, objective.max_cost_usd)
+        asked = [row for row in rows if row.pairs <= requested]
+        return _explicit(_allowed(asked, objective, figures, pre_test=pre_test), requested, objective)
+    allowed = _allowed(rows, objective, figures, pre_test=pre_test)
     budget = "" if len(allowed) == len(rows) else f", within {objective.max_cost_usd} dollars"
     if objective.deadline_seconds is not None:
         return _by_deadline(allowed, objective.deadline_seconds, budget)
@@ -42,8 +48,7 @@ def choose(rows: list[Row], requested: int | Literal["auto"], objective: Objecti
     )
 
 
-def _explicit(rows: list[Row], requested: int, objective: Objective) -> tuple[int, str]:
-    allowed = _within_budget([row for row in rows if row.pairs <= requested], objective.max_cost_usd)
+def _explicit(allowed: list[Row], requested: int, objective: Objective) -> tuple[int, str]:
     row = allowed[-1]
     if objective.deadline_seconds is not None and row.seconds > objective.deadline_seconds:
         _refuse_deadline(allowed, objective.deadline_seconds)
@@ -55,15 +60,14 @@ def _explicit(rows: list[Row], requested: int, objective: Objective) -> tuple[in
     return requested, f"{_are(requested, 'was', 'were')} asked for"
 
 
-def _within_budget(rows: list[Row], most_usd: float | None) -> list[Row]:
-    if most_usd is None:
-        return rows
-    allowed = [row for row in rows if row.cost_usd <= most_usd]
+def _allowed(rows: list[Row], objective: Objective, figures: Figures, *, pre_test: bool) -> list[Row]:
+    allowed = within(rows, objective.max_cost_usd, figures, pre_test=pre_test)
     if not allowed:
         cheapest = min(rows, key=lambda row: row.cost_usd)
+        least = ceil(needed(cheapest, figures, pre_test=pre_test) * 1e4) / 1e4
         raise BudgetTooSmall(
-            f"$.objective.maxCostUsd: {most_usd} is less than the cheapest choice, {cheapest.cost_usd:.4f} dollars "
-            f"with {cheapest.pairs} pairs; raise it to at least that"
+            f"$.objective.maxCostUsd: {objective.max_cost_usd} is less than the cheapest choice needs, {least:.4f} "
+            f"dollars with {cheapest.pairs} pairs; raise it to at least that"
         )
     return allowed
 

@@ -54,6 +54,10 @@ class BudgetTooSmall(AskPerson):
     """Not even the direct path fits into `objective.maxCostUsd`."""
 
 
+class BudgetReached(AskPerson):
+    """What is left of `objective.maxCostUsd` does not last until the next look at the meter; what has arrived stays."""
+
+
 class MissingPrice(AskPerson):
     """An instance type has no price anywhere; the message names type and region."""
 

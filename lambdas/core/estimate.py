@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from lambdas.core.budget import within
 from lambdas.core.choice import choose
 from lambdas.core.documents import Count, Document
 from lambdas.core.errors import NoSuitableType
@@ -48,12 +49,20 @@ def pre_test_pays(size_bytes: int, pairs: int, figures: Figures, pre_test_second
 
 
 def is_pre_test_wanted(
-    asked: bool | Literal["auto"], size_bytes: int, pairs: int, figures: Figures, pre_test_seconds: float
+    asked: bool | Literal["auto"],
+    size_bytes: int,
+    pairs: int,
+    figures: Figures,
+    pre_test_seconds: float,
+    most_usd: float | None,
 ) -> bool:
-    """As the request has `asked`; without relays never."""
+    """As the request has `asked`; without relays never, and not where nobody asked and the budget does not bear it."""
     if pairs == 0 or asked != "auto":
         return pairs > 0 and asked is True
-    return pre_test_pays(size_bytes, pairs, figures, pre_test_seconds)
+    tested = build_rows(size_bytes, pairs, figures, pre_test_seconds)[-1]
+    return bool(within([tested], most_usd, figures, pre_test=True)) and pre_test_pays(
+        size_bytes, pairs, figures, pre_test_seconds
+    )
 
 
 def estimate(
@@ -79,7 +88,8 @@ def estimate(
     figures = offer.figures(ends)
     most = 0 if offer.refusal else min(wanted, offer.most_pairs)
     rows = build_rows(size_bytes, most, figures, pre_test_seconds if pre_test is True else 0.0)
-    pairs, reason = choose(rows, requested if requested == "auto" else min(requested, most), objective)
+    asked = requested if requested == "auto" else min(requested, most)
+    pairs, reason = choose(rows, asked, objective, figures, pre_test=pre_test is True)
     if requested != "auto" and requested > most:
         reason = f"{requested} pairs were asked for; the quota of vCPUs leaves {most}"
     elif requested == "auto" and not candidates[0].suitable:
@@ -88,7 +98,7 @@ def estimate(
         bytes=size_bytes,
         rows=rows,
         chosen_pairs=pairs,
-        pre_test=is_pre_test_wanted(pre_test, size_bytes, pairs, figures, pre_test_seconds),
+        pre_test=is_pre_test_wanted(pre_test, size_bytes, pairs, figures, pre_test_seconds, objective.max_cost_usd),
         reason=reason,
         figures=figures,
         instance_type=offer.instance_type,

@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from lambdas.core import control_plane, cost
+from lambdas.core.budget import needed
 from lambdas.core.documents import Count, Document
 from lambdas.core.errors import BudgetTooSmall, NoSuitableType
 from lambdas.core.estimate import Estimate
@@ -70,9 +71,10 @@ def estimate_of_measuring(known: Estimate, probe_seconds: float, most_usd: float
     if not rows:
         raise NoSuitableType(f"$.profile: measuring needs relays, and none can be launched: {known.reason}")
     first = rows[0]
-    if most_usd is not None and first.cost_usd > most_usd:
+    least = needed(first, known.figures, pre_test=True)
+    if most_usd is not None and least > most_usd:
         raise BudgetTooSmall(
-            f"$.objective.maxCostUsd: {most_usd} is less than measuring costs, about {first.cost_usd:.4f} dollars; "
+            f"$.objective.maxCostUsd: {most_usd} is less than measuring needs, about {least:.4f} dollars; "
             "raise it to at least that"
         )
     reason = f"measures {2 * first.pairs} pairs and the direct path, and moves nothing"

@@ -23,6 +23,7 @@ class Progress(Document):
     epoch: Annotated[int, Field(ge=1)]
     sequence: Count
     bytes: Count
+    moved_bytes: Count = 0
     chunks: Count
     files: Count
     failed_chunks: Count

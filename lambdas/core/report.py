@@ -1,16 +1,14 @@
 """The report: what moved, how fast and at what cost, against the estimate."""
 
-from collections.abc import Iterable
 from typing import Any, Literal
 
 from pydantic import Field
 
-from lambdas.core import control_plane, cost
 from lambdas.core.course import Course
 from lambdas.core.documents import Count, Document, InstanceId, Region
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet import Node
-from lambdas.core.prices import PriceBook
+from lambdas.core.meter import Spent
 from lambdas.core.profiling import Measured
 from lambdas.core.stages import StageTime
 from lambdas.core.tally import FailedChunk, RetryCause, Tally
@@ -88,21 +86,6 @@ class Report(Document):
         return self.to_document() if fits else self.model_copy(update={"course": None}).to_document()
 
 
-def relay_dollars(nodes: Iterable[Node], now: float, estimate: Estimate | None) -> float:
-    """Each relay from its request to its end, 60 s at least, at the price that the estimate had for its type.
-
-    Another type, launched where the first had no capacity, counts by the embedded table, or as the first.
-    """
-    estimated_hour = estimate.figures.relay_hour.value if estimate else 0.0
-    total = 0.0
-    for node in nodes:
-        price = PriceBook().find_instance_hour(node.instance_type, node.region)
-        other = estimate is None or node.instance_type != estimate.instance_type
-        hour = price.usd if price and other else estimated_hour
-        total += cost.relays(1, (node.ended_at or now) - node.requested_at, hour)
-    return total
-
-
 def build(
     transfer: AcceptedTransfer,
     *,
@@ -111,17 +94,12 @@ def build(
     tally: Tally,
     nodes: list[Node],
     estimate: Estimate | None,
-    sent_bytes: int,
+    spent: Spent,
     measured: Measured | None,
     stages: list[StageTime],
     now: float,
 ) -> Report:
-    """The report of an accepted transfer; `sent_bytes` includes what was sent again, but no probes."""
-    relays = relay_dollars(nodes, now, estimate)
-    # Nothing moves before there is an estimate.
-    left_region = max(sent_bytes, tally.bytes) + (measured.sent_bytes if measured else 0)
-    egress = cost.egress(left_region, estimate.figures.egress.value if estimate else 0.0)
-    control = _control_plane(transfer, tally, nodes, estimate, measured, now)
+    """The report of an accepted transfer; `spent` is the meter's last word."""
     chosen = estimate.row(estimate.chosen_pairs) if estimate else None
     rows = estimate.rows if estimate else []
     started = transfer.execution_started_at
@@ -152,10 +130,10 @@ def build(
         ),
         rate=tally.bytes / 1e6 / tally.seconds if tally.seconds > 0 else 0.0,
         cost=Dollars(
-            relays=relays,
-            egress=egress,
-            control_plane=control,
-            total=relays + egress + control,
+            relays=spent.relays,
+            egress=spent.egress,
+            control_plane=spent.control_plane,
+            total=spent.total,
             estimate=chosen.cost_usd if chosen else 0.0,
         ),
         estimate=estimate.to_document() if estimate else None,
@@ -168,22 +146,6 @@ def build(
 
 def _end(machine: EndMachine) -> End:
     return End(instance_id=machine.instance_id, instance_type=machine.instance_type, region=machine.region)
-
-
-def _control_plane(
-    transfer: AcceptedTransfer,
-    tally: Tally,
-    nodes: list[Node],
-    estimate: Estimate | None,
-    measured: Measured | None,
-    now: float,
-) -> float:
-    """Dollars; where nothing was moved but measured, its relays are up for as long as the execution."""
-    spawn = estimate.figures.spawn.value if estimate else 0.0
-    pairs, seconds = joined_pairs(nodes), tally.seconds
-    if measured:
-        pairs, seconds = len(measured.pairs), max(now - transfer.execution_started_at, 0.0)
-    return control_plane.dollars(control_plane.calls(tally.chunks, pairs, seconds, spawn))
 
 
 def of_refused(transfer_id: str, execution_arn: str, failure: Failure, total_seconds: float) -> Report:

@@ -43,10 +43,11 @@ class RelaysRequest(Document):
 
 
 class Objective(Document):
-    """What the choice of p optimises; dollars and seconds."""
+    """What the choice of p optimises, and what follows when the budget is used up; dollars and seconds."""
 
     minimise: Literal["time", "cost", "balanced"] = "balanced"
     max_cost_usd: float | None = Field(default=None, gt=0)
+    on_budget: Literal["direct", "stop"] = "direct"
     deadline_seconds: Integer | None = Field(default=None, gt=0)
 
     @property

@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.operations import reconciliation
+from lambdas.core.meter import Decision
+from lambdas.operations import metering, reconciliation
 from lambdas.runtime.handler import BusEvent, event_rule, logger
 
 
@@ -17,6 +18,10 @@ def reconcile(_event: BusEvent, world: World) -> dict[str, Any]:
     for transfer_id, record in active.items():
         with _going_on(broken, transfer_id):
             found[transfer_id] = reconciliation.look_at(world, record)
+    for transfer_id in [id_ for id_, result in found.items() if result is not None]:
+        with _going_on(broken, transfer_id):
+            if (decision := metering.enforce(world, active[transfer_id])) is not Decision.GO_ON:
+                found[transfer_id]["budget"] = decision.value
     # Last, since a sweep may take minutes and no heartbeat may wait for it.
     for transfer_id in [id_ for id_, result in found.items() if result is None]:
         with _going_on(broken, transfer_id):

@@ -10,6 +10,7 @@ from lambdas.core import commands
 from lambdas.core.documents import Handover
 from lambdas.core.errors import EndNotStarted, TransferFenced
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
+from lambdas.operations import metering
 from lambdas.operations.commands import Order, run_all
 from lambdas.operations.token import release
 from lambdas.runtime.handler import task_state
@@ -39,6 +40,8 @@ def start_transfer(event: StartInput, world: World) -> dict[str, Any]:
     if record.outcome is not None and token is not None:
         release(world, token, record.outcome)
         return {"epoch": epoch, "started": False}
+    if epoch > 1:
+        metering.look(world, record)  # the new sender's report takes the place of the old one's
     _start_ends(world, event.transfer, epoch)
     return {"epoch": epoch, "started": True}
 

@@ -30,7 +30,7 @@ def settle(world: World, transfer_id: str) -> None:
     version cannot bring back a relay that somebody else has just taken out, so it is looked at until it agrees.
     """
     record = world.transfers.get(transfer_id)
-    if record is None or record.paths is None or not record.running:
+    if record is None or record.paths is None or not record.moving:
         return
     while change(world, transfer_id, lambda current: _settled(world, record, current)):
         pass

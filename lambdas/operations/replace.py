@@ -6,7 +6,7 @@ from lambdas.core import pairing
 from lambdas.core.fleet import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node, node_id
 from lambdas.core.limits import SPAWN_SECONDS
 from lambdas.core.policy import worth_replacing
-from lambdas.operations import relays
+from lambdas.operations import metering, relays
 from lambdas.operations.launch import launch_side
 
 
@@ -36,7 +36,8 @@ def _worth_it(world: World, record: TransferRecord, node: Node) -> bool:
     lanes = progress.lanes if progress else []
     others = sum(lane.rate for lane in lanes if not pairing.leads_through(lane.path_id, node))
     remaining = (record.plan.bytes if record.plan else 0) - sent
-    return worth_replacing(remaining, others, _spawn_seconds(record, node), node.generation)
+    worth = worth_replacing(remaining, others, _spawn_seconds(record, node), node.generation)
+    return worth and metering.affordable(world, record, 1) == 1
 
 
 def _spawn_seconds(record: TransferRecord, node: Node) -> float:

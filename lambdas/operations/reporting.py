@@ -11,6 +11,7 @@ from lambdas.core.report import Report
 from lambdas.core.stages import stage_times
 from lambdas.core.tally import Tally
 from lambdas.core.transfer import Failure
+from lambdas.operations import metering
 from lambdas.operations.learning import learn
 
 
@@ -32,7 +33,7 @@ def write(world: World, record: TransferRecord, failure: Failure | None, *, veri
         tally=tally,
         nodes=nodes,
         estimate=record.estimate,
-        sent_bytes=_sent(record.outcome),
+        spent=metering.look(world, record, tally.bytes),
         measured=measured,
         stages=stage_times(record.stages),
         now=world.clock.now(),
@@ -45,11 +46,6 @@ def write(world: World, record: TransferRecord, failure: Failure | None, *, veri
     if record.teardown is not None and record.status in ("ACTIVE", "DONE"):  # a report that is written again is no news
         learn(world, transfer, tally.arrivals, nodes, measured.direct if measured else None)
     return document
-
-
-def _sent(outcome: dict[str, Any] | None) -> int:
-    """Payload bytes that the sender sent, resent ones included; 0 where it never said."""
-    return int((outcome or {}).get("delivered", {}).get("sentBytes", 0))
 
 
 def _measured(outcome: dict[str, Any] | None) -> Measured | None:

@@ -18,6 +18,7 @@ PORTS: dict[str, list[str]] = {
     "transfers.get": ["transfers:GetItem"],
     "transfers.active": ["transfers/active:Query"],
     "transfers.note": ["transfers:UpdateItem"],
+    "transfers.note_spent": ["transfers:UpdateItem"],
     "transfers.note_stage": ["transfers:UpdateItem"],
     "transfers.next_attempt": ["transfers:UpdateItem"],
     "transfers.finish": ["transfers:UpdateItem"],

@@ -81,6 +81,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: [
         readAndNote,
         on('control-tokens', 'GetItem', 'UpdateItem'),
+        on('nodes', 'Query'),
         data.idempotency(settings),
         ...ssm.commandEnds(settings, 'receive', 'send'),
         ssm.readResults(),

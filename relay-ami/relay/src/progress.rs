@@ -77,6 +77,7 @@ impl Reporter {
             epoch: self.epoch,
             sequence: self.sequence,
             bytes: load(&counters.bytes),
+            moved_bytes: moved,
             chunks: load(&counters.chunks),
             files: load(&counters.files),
             failed_chunks: load(&counters.failed),

@@ -8,10 +8,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from lambdas.core.approval import Approval, event_detail, letter, take_row
+from lambdas.core.budget import needed
 from lambdas.core.errors import InvalidApproval
 from lambdas.core.estimate import Estimate
 from lambdas.core.request import TransferRequest
-from tests.lambdas.builders import estimate, request, transfer
+from tests.lambdas.builders import estimate, figures, request, transfer
 
 PRE_TEST_SECONDS = 20.0
 CONTRACTS = Path(__file__).parents[3] / "contracts"
@@ -54,7 +55,7 @@ def test_row_that_is_not_there_is_refused_with_those_that_are() -> None:
 
 def test_row_above_the_budget_is_refused_with_those_within() -> None:
     rows = recommending(1)
-    request = asked(objective={"maxCostUsd": rows.row(2).cost_usd})
+    request = asked(objective={"maxCostUsd": needed(rows.row(2), figures(), pre_test=False)})
     with pytest.raises(InvalidApproval, match=r"3 pairs cost .* \$\.objective\.maxCostUsd.*; give one of 0, 1, 2,"):
         take_row(rows, 3, request, PRE_TEST_SECONDS)
     assert take_row(rows, 2, request, PRE_TEST_SECONDS).chosen_pairs == 2

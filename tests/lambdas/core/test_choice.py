@@ -1,7 +1,9 @@
+from math import ceil
 from typing import Any
 
 import pytest
 
+from lambdas.core.budget import needed
 from lambdas.core.choice import choose
 from lambdas.core.errors import BudgetTooSmall, DeadlineUnreachable
 from lambdas.core.request import Objective
@@ -16,7 +18,11 @@ def rows(size: int = 2 * GB, **changes: float) -> list[Row]:
 
 
 def chosen(found: list[Row], requested: Any = "auto", **objective: Any) -> tuple[int, str]:
-    return choose(found, requested, Objective(**objective))
+    return choose(found, requested, Objective(**objective), figures(), pre_test=False)
+
+
+def bears(pairs: int) -> float:
+    return needed(rows()[pairs], figures(), pre_test=False)
 
 
 def test_least_time_and_least_cost() -> None:
@@ -32,13 +38,13 @@ def test_balanced_is_the_knee_between_them() -> None:
 
 def test_explicit_pairs_are_taken_as_far_as_the_budget_goes() -> None:
     assert chosen(rows(), 3) == (3, "3 pairs were asked for")
-    pairs, reason = chosen(rows(), 5, max_cost_usd=rows()[2].cost_usd + 1e-4)
+    pairs, reason = chosen(rows(), 5, max_cost_usd=bears(2))
     assert pairs == 2
     assert "5 pairs were asked for; 2 fit" in reason
 
 
 def test_a_budget_is_used_unless_fewer_pairs_are_as_fast() -> None:
-    assert chosen(rows(), max_cost_usd=rows()[2].cost_usd + 1e-4)[0] == 2
+    assert chosen(rows(), max_cost_usd=bears(2))[0] == 2
     # The source's 160 MB/s are reached with 7 pairs: the eighth would cost and bring nothing.
     assert chosen(rows(), max_cost_usd=1000.0)[0] == 7
 
@@ -46,6 +52,12 @@ def test_a_budget_is_used_unless_fewer_pairs_are_as_fast() -> None:
 def test_a_budget_below_the_direct_path_is_refused() -> None:
     with pytest.raises(BudgetTooSmall, match=r"maxCostUsd: 0\.01 "):
         chosen(rows(), max_cost_usd=0.01)
+
+
+def test_a_budget_keeps_free_what_the_meter_holds_back() -> None:
+    assert chosen(rows(), max_cost_usd=bears(2) - 1e-9)[0] == 1
+    with pytest.raises(BudgetTooSmall, match=rf"cheapest choice needs, {ceil(bears(0) * 1e4) / 1e4}"):
+        chosen(rows(), max_cost_usd=rows()[0].cost_usd)
 
 
 def test_a_deadline_takes_the_cheapest_that_meets_it() -> None:

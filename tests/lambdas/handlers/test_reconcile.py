@@ -81,9 +81,9 @@ def test_relay_whose_instance_is_gone_is_dropped() -> None:
 
 def test_outcome_whose_release_was_lost_is_released() -> None:
     cloud = running()
-    cloud.transfers.finish("first", {"delivered": {"bytes": 1}})
+    cloud.transfers.finish("first", {"delivered": {"bytes": 1, "sentBytes": 1, "epoch": 1}})
     assert run(cloud) == {"first": {"released": True}}
-    assert cloud.executions.answers == [("success", ("token", {"delivered": {"bytes": 1}}))]
+    assert cloud.executions.answers == [("success", ("token", {"delivered": {"bytes": 1, "sentBytes": 1, "epoch": 1}}))]
 
 
 def test_transfer_that_is_being_torn_down_is_left_alone() -> None:

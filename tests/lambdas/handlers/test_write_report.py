@@ -32,7 +32,7 @@ def finished() -> Cloud:
     cloud.chunks.put_all([chunk(3, state="FAILED", attempt=5, reason="stream-lost after 5 attempts")])
     for role in ("source", "destination"):
         cloud.nodes.put(node(role, state="TERMINATED", joined_at=1005.0, ended_at=1090.0))
-    cloud.transfers.finish("first", {"delivered": {"sentBytes": 2 * 10**9}})
+    cloud.transfers.finish("first", {"delivered": {"epoch": 1, "sentBytes": 2 * 10**9}})
     cloud.transfers.note("first", teardown={"terminated": 2})
     cloud.clock.time = 1100.0
     return cloud

@@ -92,6 +92,8 @@ pub struct Progress {
     pub epoch: u64,
     pub sequence: u64,
     pub bytes: u64,
+    /// Payload bytes that went out or came in, repeated ones included.
+    pub moved_bytes: u64,
     pub chunks: u64,
     pub files: u64,
     pub failed_chunks: u64,
