@@ -23,7 +23,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo test lint test-python test-infra test-daemon faults fuzz daemon daemon-arm64 synth bench bench-control bench-speed bench-data-plane bench-estimate bench-fleet figures aws-smoke clean down
+.PHONY: help setup demo test lint test-python test-dynamodb-local test-infra test-daemon faults fuzz daemon daemon-arm64 synth bench bench-control bench-speed bench-data-plane bench-estimate bench-fleet figures aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -105,6 +105,10 @@ fuzz: | .tools/stamp  ## Fuzz every parser of the daemon, each for FUZZ_SECONDS 
 
 test-python: synth
 	@$(RUN) pytest $(ARGS)
+
+test-dynamodb-local: .venv/stamp  ## The stores' suite over the official DynamoDB Local too (needs Java 17 and Maven)
+	@tools/dynamodb-local/fetch.sh .cache/dynamodb-local
+	@$(RUN) pytest -k dynamodb-local tests/lambdas
 
 bench: bench-control bench-speed bench-data-plane bench-estimate bench-fleet  ## All benchmarks; each writes bench/out/NAME.json
 

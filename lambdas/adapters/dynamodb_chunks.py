@@ -3,19 +3,22 @@
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
-from typing import Any
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.ports import Clock
 from lambdas.core.chunk import RANGE_SIZE, Chunk, item_key, range_key, ranges
+from lambdas.core.chunk_life import Change
 from lambdas.core.errors import Throttled
+from lambdas.core.pace import Pace, spread
 
 BATCH = 25
 # Eight batches in flight keep a Lambda of 2 GB busy (1.2 vCPU); the client's adaptive mode slows them when throttled.
 WORKERS = 8
 # 0.05 s doubling eight times: 12.75 s of back-off before the batch is given back to the state machine's own retry.
 _BACK_OFFS = [0.05 * 2**n for n in range(8)]
-_OPEN = "#state = :pending AND attempt = :attempt"
+# The one guard of every change: the chunk has neither moved on nor ended.
+STILL_THERE = "#state = :pending AND attempt = :attempt"
+_NAMES = {"#state": "state"}
 
 
 class DynamoChunkStore:
@@ -26,28 +29,36 @@ class DynamoChunkStore:
         self._clock = clock
 
     def put_all(self, chunks: Iterable[Chunk]) -> None:
-        """See ChunkStore; at most twice `WORKERS` batches are held in memory."""
-        source = iter(chunks)
-        running: set[Future[None]] = set()
+        """See ChunkStore; one window of `pace.spread` and twice `WORKERS` batches are held in memory."""
+        source = spread(chunks)
+        pace = Pace(self._clock.monotonic())
+        running: set[Future[bool]] = set()
         with ThreadPoolExecutor(WORKERS) as pool:
             while batch := list(islice(source, BATCH)):
+                if pause := pace.pause(len(batch), self._clock.monotonic()):
+                    self._clock.sleep(pause)
                 running.add(pool.submit(self._put_batch, batch))
-                if len(running) >= 2 * WORKERS:
-                    done, running = wait(running, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        future.result()
+                done = {future for future in running if future.done()}
+                if len(running) - len(done) >= 2 * WORKERS:
+                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                running -= done
+                for future in done:
+                    pace.taken() if future.result() else pace.throttled()
             for future in running:
                 future.result()
 
-    def _put_batch(self, chunks: list[Chunk]) -> None:
+    def _put_batch(self, chunks: list[Chunk]) -> bool:
+        """Whether the table took all at once."""
         rest = self._table.write_batch(chunk.to_document() for chunk in chunks)
+        at_once = not rest
         for pause in _BACK_OFFS:
             if not rest:
-                return
+                return at_once
             self._clock.sleep(pause)
             rest = self._table.write_requests(rest)
         if rest:
             raise Throttled(f"DynamoDB left {len(rest)} chunk items unwritten after {len(_BACK_OFFS)} tries")
+        return at_once
 
     def get(self, transfer_id: str, chunk: int) -> Chunk | None:
         """See ChunkStore."""
@@ -72,32 +83,23 @@ class DynamoChunkStore:
         )
         return [Chunk.from_document(item) for item in items]
 
-    def retry(self, transfer_id: str, chunk: int, attempt: int, not_before: float, reason: str) -> bool:
+    def change(self, transfer_id: str, chunk: int, change: Change) -> bool:
         """See ChunkStore."""
-        return self._change(
-            transfer_id,
-            chunk,
-            "SET attempt = :next, notBefore = :notBefore, reason = :reason",
-            attempt=attempt,
-            next=attempt + 1,
-            notBefore=not_before,
-            reason=reason,
-        )
-
-    def fail(self, transfer_id: str, chunk: int, attempt: int, reason: str) -> bool:
-        """See ChunkStore."""
-        return self._change(
-            transfer_id,
-            chunk,
-            "SET #state = :failed, reason = :reason",
-            attempt=attempt,
-            failed="FAILED",
-            reason=reason,
-        )
-
-    def _change(self, transfer_id: str, chunk: int, expression: str, **values: Any) -> bool:
+        new = change.document
+        values = {_placeholder(name): value for name, value in new.items()}
+        held = {"pending": "PENDING", "attempt": change.attempt}
         key = _key(transfer_id, chunk)
-        return self._table.update(key, expression, _OPEN, {"#state": "state"}, pending="PENDING", **values) is not None
+        return self._table.update(key, update_of(change), STILL_THERE, _NAMES, **held, **values) is not None
+
+
+def update_of(change: Change) -> str:
+    """The update expression: each attribute by its own name, as `contracts/chunk-changes.json` has them."""
+    parts = (f"{'#state' if name == 'state' else name} = :{_placeholder(name)}" for name in change.document)
+    return "SET " + ", ".join(parts)
+
+
+def _placeholder(name: str) -> str:
+    return "nextAttempt" if name == "attempt" else name
 
 
 def _key(transfer_id: str, chunk: int) -> dict[str, str]:

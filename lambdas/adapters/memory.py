@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from lambdas.adapters.records import ControlToken, ProbeResult, Side, Status, TransferRecord
-from lambdas.core import lock
+from lambdas.core import chunk_life, lock
 from lambdas.core.chunk import Chunk
+from lambdas.core.chunk_life import Change
 from lambdas.core.documents import Document
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet import Node, NodeState
@@ -157,20 +158,13 @@ class MemoryChunkStore:
         """See ChunkStore."""
         yield from (found for number in range(chunks) if (found := self._chunks.get((transfer_id, number))))
 
-    def retry(self, transfer_id: str, chunk: int, attempt: int, not_before: float, reason: str) -> bool:
+    def change(self, transfer_id: str, chunk: int, change: Change) -> bool:
         """See ChunkStore."""
-        return self._change(transfer_id, chunk, attempt, attempt=attempt + 1, not_before=not_before, reason=reason)
-
-    def fail(self, transfer_id: str, chunk: int, attempt: int, reason: str) -> bool:
-        """See ChunkStore."""
-        return self._change(transfer_id, chunk, attempt, state="FAILED", reason=reason)
-
-    def _change(self, transfer_id: str, chunk: int, expected: int, **changes: Any) -> bool:
         known = self._chunks.get((transfer_id, chunk))
-        if known is None or known.state != "PENDING" or known.attempt != expected:
-            return False
-        self._chunks[transfer_id, chunk] = known.model_copy(update=changes)
-        return True
+        changed = chunk_life.after(known, change) if known else None
+        if changed is not None:
+            self._chunks[transfer_id, chunk] = changed
+        return changed is not None
 
 
 class MemoryNodeStore:

@@ -15,6 +15,7 @@ from lambdas.adapters.records import (
     TransferRecord,
 )
 from lambdas.core.chunk import Chunk
+from lambdas.core.chunk_life import Change
 from lambdas.core.commands import Command
 from lambdas.core.fleet import Node, NodeState
 from lambdas.core.meter import Spent
@@ -91,7 +92,7 @@ class ChunkStore(Protocol):
     """The chunk table."""
 
     def put_all(self, chunks: Iterable[Chunk]) -> None:
-        """Write items in batches."""
+        """Write items in batches, no faster than the table bears; raises Throttled when it bears nothing."""
 
     def get(self, transfer_id: str, chunk: int) -> Chunk | None:
         """Consistent read of one item."""
@@ -99,11 +100,8 @@ class ChunkStore(Protocol):
     def read(self, transfer_id: str, chunks: int) -> Iterator[Chunk]:
         """All items of a plan of `chunks` chunks, range by range."""
 
-    def retry(self, transfer_id: str, chunk: int, attempt: int, not_before: float, reason: str) -> bool:
-        """PENDING(attempt) → PENDING(attempt+1); False when it is in another state or attempt."""
-
-    def fail(self, transfer_id: str, chunk: int, attempt: int, reason: str) -> bool:
-        """PENDING(attempt) → FAILED."""
+    def change(self, transfer_id: str, chunk: int, change: Change) -> bool:
+        """One arrow of the chunk's life; False when the item is in another state or attempt."""
 
 
 class NodeStore(Protocol):

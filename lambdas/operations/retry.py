@@ -1,6 +1,7 @@
 """The retry policy, applied to one failed attempt; called by the event and by the reconciler."""
 
 from lambdas.adapters.world import World
+from lambdas.core import chunk_life
 from lambdas.core.policy import GiveUp, TryAgain, after_failure
 
 
@@ -8,7 +9,7 @@ def decide(world: World, transfer_id: str, chunk: int, attempt: int, reason: str
     """Write what follows; "retried", "given up", or "known" when this attempt was decided before."""
     match after_failure(attempt, reason):
         case TryAgain(delay):
-            done = world.chunks.retry(transfer_id, chunk, attempt, world.clock.now() + delay, reason)
-            return "retried" if done else "known"
+            change, answer = chunk_life.retry(attempt, world.clock.now() + delay, reason), "retried"
         case GiveUp(why):
-            return "given up" if world.chunks.fail(transfer_id, chunk, attempt, why) else "known"
+            change, answer = chunk_life.give_up(attempt, why), "given up"
+    return answer if world.chunks.change(transfer_id, chunk, change) else "known"

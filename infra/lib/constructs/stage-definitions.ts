@@ -73,7 +73,12 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       description: 'Cuts and packs the listing into chunks; writes their items and manifests',
       timeout: LONG,
       memorySize: 2048,
-      access: [membership, on('chunks', 'BatchWriteItem'), data.transferObjects(settings, 'GetObject', 'PutObject')],
+      access: [
+        membership,
+        on('chunks', 'BatchWriteItem'),
+        data.idempotency(settings),
+        data.transferObjects(settings, 'GetObject', 'PutObject'),
+      ],
     },
     start_transfer: {
       description: 'Keeps the task token, starts receiver and sender',

@@ -1,101 +1,47 @@
-"""One suite for the stores in memory and in DynamoDB."""
+"""One suite for the stores in memory and in DynamoDB; that of the chunks is in test_dynamodb_chunks.py."""
 
-from collections.abc import Iterator
-from typing import Any
-
-import boto3
 import pytest
-from moto import mock_aws
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_agents import DynamoAgentRecords
-from lambdas.adapters.dynamodb_chunks import DynamoChunkStore
 from lambdas.adapters.dynamodb_nodes import DynamoNodeStore
 from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
 from lambdas.adapters.dynamodb_transfers import DynamoPathLocks, DynamoTransferStore
 from lambdas.adapters.memory import (
     MemoryAgentRecords,
-    MemoryChunkStore,
     MemoryNodeStore,
     MemoryPathLocks,
     MemoryTokenStore,
     MemoryTransferStore,
 )
-from lambdas.adapters.ports import AgentRecords, ChunkStore, NodeStore, PathLocks, TokenStore, TransferStore
+from lambdas.adapters.ports import AgentRecords, NodeStore, PathLocks, TokenStore, TransferStore
 from lambdas.core.transfer import Membership, TransferPath
 from tests.lambdas import builders
-from tests.lambdas.cloud import FakeClock
-
-TABLES: dict[str, tuple[str, str, dict[str, tuple[str, str | None]]]] = {
-    "transfers": ("transferId", "record", {"active": ("active", "transferId")}),
-    "chunks": ("rangeKey", "itemKey", {}),
-    "nodes": ("transferId", "nodeId", {"by-instance": ("instanceId", None)}),
-    "tokens": ("transferId", "task", {}),
-}
 
 
 @pytest.fixture
-def tables() -> Iterator[dict[str, Table]]:
-    with mock_aws():
-        client: Any = boto3.client("dynamodb", region_name="us-west-2")
-        for name, (hash_key, sort_key, indexes) in TABLES.items():
-            keys = {hash_key, sort_key, *(key for pair in indexes.values() for key in pair if key)}
-            options: dict[str, Any] = {}
-            if indexes:
-                options["GlobalSecondaryIndexes"] = [
-                    {
-                        "IndexName": index,
-                        "KeySchema": _schema(*index_keys),
-                        "Projection": {"ProjectionType": "KEYS_ONLY"},
-                    }
-                    for index, index_keys in indexes.items()
-                ]
-            client.create_table(
-                TableName=name,
-                KeySchema=_schema(hash_key, sort_key),
-                AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for key in sorted(keys)],
-                BillingMode="PAY_PER_REQUEST",
-                **options,
-            )
-        yield {name: Table(client, name) for name in TABLES}
+def transfers(tables: dict[str, Table]) -> TransferStore:
+    return DynamoTransferStore(tables["transfers"]) if tables else MemoryTransferStore()
 
 
-def _schema(hash_key: str, sort_key: str | None) -> list[dict[str, str]]:
-    keys = [{"AttributeName": hash_key, "KeyType": "HASH"}]
-    return keys + ([{"AttributeName": sort_key, "KeyType": "RANGE"}] if sort_key else [])
+@pytest.fixture
+def locks(tables: dict[str, Table]) -> PathLocks:
+    return DynamoPathLocks(tables["transfers"]) if tables else MemoryPathLocks()
 
 
-KINDS = ["memory", "dynamodb"]
+@pytest.fixture
+def agents(tables: dict[str, Table]) -> AgentRecords:
+    return DynamoAgentRecords(tables["transfers"]) if tables else MemoryAgentRecords()
 
 
-@pytest.fixture(params=KINDS)
-def transfers(request: pytest.FixtureRequest, tables: dict[str, Table]) -> TransferStore:
-    return MemoryTransferStore() if request.param == "memory" else DynamoTransferStore(tables["transfers"])
+@pytest.fixture
+def nodes(tables: dict[str, Table]) -> NodeStore:
+    return DynamoNodeStore(tables["nodes"]) if tables else MemoryNodeStore()
 
 
-@pytest.fixture(params=KINDS)
-def locks(request: pytest.FixtureRequest, tables: dict[str, Table]) -> PathLocks:
-    return MemoryPathLocks() if request.param == "memory" else DynamoPathLocks(tables["transfers"])
-
-
-@pytest.fixture(params=KINDS)
-def agents(request: pytest.FixtureRequest, tables: dict[str, Table]) -> AgentRecords:
-    return MemoryAgentRecords() if request.param == "memory" else DynamoAgentRecords(tables["transfers"])
-
-
-@pytest.fixture(params=KINDS)
-def chunks(request: pytest.FixtureRequest, tables: dict[str, Table]) -> ChunkStore:
-    return MemoryChunkStore() if request.param == "memory" else DynamoChunkStore(tables["chunks"], FakeClock())
-
-
-@pytest.fixture(params=KINDS)
-def nodes(request: pytest.FixtureRequest, tables: dict[str, Table]) -> NodeStore:
-    return MemoryNodeStore() if request.param == "memory" else DynamoNodeStore(tables["nodes"])
-
-
-@pytest.fixture(params=KINDS)
-def tokens(request: pytest.FixtureRequest, tables: dict[str, Table]) -> TokenStore:
-    return MemoryTokenStore() if request.param == "memory" else DynamoTokenStore(tables["tokens"])
+@pytest.fixture
+def tokens(tables: dict[str, Table]) -> TokenStore:
+    return DynamoTokenStore(tables["tokens"]) if tables else MemoryTokenStore()
 
 
 def test_transfer_is_created_once_and_again_only_by_its_own_execution(transfers: TransferStore) -> None:
@@ -199,37 +145,6 @@ def test_records_of_ends_that_have_not_spoken_are_absent(agents: AgentRecords) -
     assert agents.probe_results("first") == []
 
 
-def test_chunk_items_are_read_in_order_over_ranges(chunks: ChunkStore) -> None:
-    chunks.put_all(builders.chunk(number) for number in range(300))
-    assert [chunk.chunk for chunk in chunks.read("first", 300)] == list(range(300))
-    assert [chunk.chunk for chunk in chunks.read("first", 130)] == list(range(130))
-    assert chunks.get("first", 299) == builders.chunk(299)
-    assert chunks.get("first", 300) is None
-
-
-def test_retry_happens_once_per_attempt(chunks: ChunkStore) -> None:
-    chunks.put_all([builders.chunk(0)])
-    assert chunks.retry("first", 0, 1, 12.5, "stream-lost")
-    assert not chunks.retry("first", 0, 1, 12.5, "stream-lost")
-    found = chunks.get("first", 0)
-    assert found is not None
-    assert (found.state, found.attempt, found.not_before, found.reason) == ("PENDING", 2, 12.5, "stream-lost")
-
-
-def test_delivered_chunk_neither_retries_nor_fails(chunks: ChunkStore) -> None:
-    chunks.put_all([builders.chunk(0, state="DELIVERED")])
-    assert not chunks.retry("first", 0, 1, 0.0, "stream-lost")
-    assert not chunks.fail("first", 0, 1, "poison")
-
-
-def test_failed_chunk_keeps_its_reason(chunks: ChunkStore) -> None:
-    chunks.put_all([builders.chunk(0)])
-    assert chunks.fail("first", 0, 1, "source-changed after 2 attempts")
-    found = chunks.get("first", 0)
-    assert found is not None
-    assert (found.state, found.reason) == ("FAILED", "source-changed after 2 attempts")
-
-
 def test_node_moves_only_from_an_expected_state(nodes: NodeStore) -> None:
     nodes.put(builders.node())
     ready = nodes.move(builders.node(), "READY", ["SPAWNED"], ready_at=1003.25, port=4600)
@@ -284,6 +199,7 @@ def test_approvals_have_a_token_of_their_own(tokens: TokenStore) -> None:
     assert (tokens.get("first"), tokens.approval("first")) == (None, None)
 
 
+@pytest.mark.parametrize("kind", ["dynamodb", "dynamodb-local"], indirect=True)
 def test_records_of_the_ends_are_read_as_the_daemon_writes_them(tables: dict[str, Table]) -> None:
     table, agents = tables["transfers"], DynamoAgentRecords(tables["transfers"])
     table.put({"transferId": "first", "record": "key#sender", "epoch": 1, "routePublicKey": "k" * 43})

@@ -1,0 +1,159 @@
+"""The chunk store in memory, over the emulator and over DynamoDB Local; and tables that do not take all at once."""
+
+import json
+from io import BytesIO
+from threading import Lock
+from typing import Any
+
+import pytest
+from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
+
+from lambdas.adapters.dynamodb import Table
+from lambdas.adapters.dynamodb_chunks import BATCH, STILL_THERE, DynamoChunkStore, update_of
+from lambdas.adapters.memory import MemoryChunkStore
+from lambdas.adapters.ports import ChunkStore
+from lambdas.core import chunk_life
+from lambdas.core.chunk_life import RULES
+from lambdas.core.errors import Throttled
+from lambdas.core.pace import BURST_WRITES, WRITES_PER_SECOND
+from tests.lambdas import builders
+from tests.lambdas.cloud import FakeClock
+from tests.lambdas.core.test_chunk_life import GOLDEN, change
+
+
+@pytest.fixture
+def chunks(tables: dict[str, Table]) -> ChunkStore:
+    return DynamoChunkStore(tables["chunks"], FakeClock()) if tables else MemoryChunkStore()
+
+
+def test_chunk_items_are_read_in_order_over_ranges(chunks: ChunkStore) -> None:
+    chunks.put_all(builders.chunk(number) for number in range(300))
+    assert [chunk.chunk for chunk in chunks.read("first", 300)] == list(range(300))
+    assert [chunk.chunk for chunk in chunks.read("first", 130)] == list(range(130))
+    assert chunks.get("first", 299) == builders.chunk(299)
+    assert chunks.get("first", 300) is None
+
+
+def test_retry_happens_once_per_attempt(chunks: ChunkStore) -> None:
+    chunks.put_all([builders.chunk(0)])
+    assert chunks.change("first", 0, chunk_life.retry(1, 12.5, "stream-lost"))
+    assert not chunks.change("first", 0, chunk_life.retry(1, 12.5, "stream-lost"))
+    found = chunks.get("first", 0)
+    assert found is not None
+    assert (found.state, found.attempt, found.not_before, found.reason) == ("PENDING", 2, 12.5, "stream-lost")
+
+
+def test_delivered_chunk_neither_retries_nor_fails(chunks: ChunkStore) -> None:
+    chunks.put_all([builders.chunk(0, state="DELIVERED")])
+    assert not chunks.change("first", 0, chunk_life.retry(1, 0.0, "stream-lost"))
+    assert not chunks.change("first", 0, chunk_life.give_up(1, "poison"))
+
+
+def test_failed_chunk_keeps_its_reason(chunks: ChunkStore) -> None:
+    chunks.put_all([builders.chunk(0)])
+    assert chunks.change("first", 0, chunk_life.give_up(1, "source-changed after 2 attempts"))
+    found = chunks.get("first", 0)
+    assert found is not None
+    assert (found.state, found.reason) == ("FAILED", "source-changed after 2 attempts")
+
+
+def test_chunk_that_has_no_item_is_not_made_by_a_change(chunks: ChunkStore) -> None:
+    assert not chunks.change("first", 7, chunk_life.retry(1, 0.0, "stream-lost"))
+    assert chunks.get("first", 7) is None
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_item_after_a_change_is_what_the_machine_says(chunks: ChunkStore, name: chunk_life.ChangeName) -> None:
+    chunks.put_all([builders.chunk(0, attempt=2)])
+    wanted = chunk_life.after(builders.chunk(0, attempt=2), change(name, 2))
+    assert chunks.change("first", 0, change(name, 2))
+    assert chunks.get("first", 0) == wanted
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_expressions_are_those_that_the_contract_prescribes_for_the_daemon_too(name: chunk_life.ChangeName) -> None:
+    assert GOLDEN["guard"] == STILL_THERE
+    assert GOLDEN["changes"][name]["update"] == update_of(change(name))
+
+
+@pytest.mark.parametrize("kind", ["dynamodb", "dynamodb-local"], indirect=True)
+def test_a_lease_goes_to_the_later_epoch_only_and_again_to_its_holder(tables: dict[str, Table]) -> None:
+    def lease(owner: str, epoch: int) -> bool:
+        rule, key = GOLDEN["lease"], {"rangeKey": "first#0000000", "itemKey": "lease"}
+        names, values = rule["names"], {"owner": owner, "epoch": epoch}
+        return tables["chunks"].update(key, rule["update"], rule["guard"], names, **values) is not None
+
+    assert lease("a", 1)
+    assert lease("a", 1)
+    assert not lease("b", 1)
+    assert lease("b", 2)
+    assert not lease("a", 1)
+    assert not lease("a", 2)
+
+
+class BusyTable(Table):
+    """Leaves so many items of the next whole batches unwritten, as DynamoDB does when a partition is busy."""
+
+    def __init__(self, table: Table, unwritten: list[int]) -> None:
+        super().__init__(table._client, table.name)
+        self._unwritten = unwritten
+        self._counting = Lock()
+        self.batches = 0
+
+    def write_requests(self, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        with self._counting:
+            self.batches += 1
+            left = self._unwritten.pop(0) if self._unwritten and len(requests) == BATCH else 0
+        taken = requests[left:]
+        return [*requests[:left], *(super().write_requests(taken) if taken else [])]
+
+
+@pytest.mark.parametrize("kind", ["dynamodb", "dynamodb-local"], indirect=True)
+def test_items_that_a_busy_table_left_unwritten_are_written_in_the_end(tables: dict[str, Table]) -> None:
+    busy = BusyTable(tables["chunks"], [25, 0, 7, 25, 1, 24])
+    store = DynamoChunkStore(busy, FakeClock())
+    store.put_all(builders.chunk(number) for number in range(200))
+    assert [chunk.chunk for chunk in store.read("first", 200)] == list(range(200))
+    assert busy.batches == 200 / BATCH + 5
+
+
+@pytest.mark.parametrize("kind", ["dynamodb"], indirect=True)
+def test_a_throttled_planner_slows_down(tables: dict[str, Table]) -> None:
+    def seconds(unwritten: list[int]) -> float:
+        clock = FakeClock()
+        store = DynamoChunkStore(BusyTable(tables["chunks"], unwritten), clock)
+        store.put_all(builders.chunk(number) for number in range(2000))
+        return clock.time - 1000.0
+
+    assert seconds([]) == pytest.approx((2000 - BURST_WRITES) / WRITES_PER_SECOND)
+    assert seconds([5] * 20) > 2 * seconds([])
+
+
+@pytest.mark.parametrize("kind", ["dynamodb"], indirect=True)
+def test_a_table_that_takes_nothing_is_given_back_to_the_state_machine(tables: dict[str, Table]) -> None:
+    clock = FakeClock()
+    store = DynamoChunkStore(BusyTable(tables["chunks"], [25] * 100), clock)
+    with pytest.raises(Throttled, match="25 chunk items unwritten after 8 tries"):
+        store.put_all(builders.chunk(number) for number in range(25))
+    assert clock.time == pytest.approx(1000.0 + 12.75)
+
+
+@pytest.mark.parametrize("kind", ["dynamodb"], indirect=True)
+def test_batches_that_are_refused_whole_are_repeated_by_the_client(tables: dict[str, Table]) -> None:
+    refusals = iter(range(2))
+
+    def refuse(request: Any, **_: Any) -> AWSResponse | None:
+        if next(refusals, None) is None:
+            return None
+        body = json.dumps({"__type": "ProvisionedThroughputExceededException", "message": "slow down"}).encode()
+        raw: Any = BytesIO(body)
+        raw.stream = lambda **_: iter([body])
+        return AWSResponse(request.url, 400, HTTPHeaders(), raw)
+
+    client: Any = tables["chunks"]._client
+    client.meta.events.register_first("before-send.dynamodb.BatchWriteItem", refuse)
+    store = DynamoChunkStore(tables["chunks"], FakeClock())
+    store.put_all(builders.chunk(number) for number in range(50))
+    assert len(list(store.read("first", 50))) == 50
+    assert next(refusals, None) is None

@@ -1,0 +1,95 @@
+"""The tables as the stack makes them, in the emulator or in the official DynamoDB Local."""
+
+import contextlib
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError
+
+from lambdas.adapters.dynamodb import Table
+
+DYNAMODB_LOCAL = Path(__file__).parents[2] / ".cache" / "dynamodb-local"
+START_SECONDS = 60.0
+TABLES: dict[str, tuple[str, str, dict[str, tuple[str, str | None]]]] = {
+    "transfers": ("transferId", "record", {"active": ("active", "transferId")}),
+    "chunks": ("rangeKey", "itemKey", {}),
+    "nodes": ("transferId", "nodeId", {"by-instance": ("instanceId", None)}),
+    "tokens": ("transferId", "task", {}),
+}
+
+
+def make(client: Any) -> dict[str, Table]:
+    """Create all tables, empty: those of an earlier test are dropped first."""
+    for name in client.list_tables()["TableNames"]:
+        client.delete_table(TableName=name)
+    for name, (hash_key, sort_key, indexes) in TABLES.items():
+        keys = {hash_key, sort_key, *(key for pair in indexes.values() for key in pair if key)}
+        options: dict[str, Any] = {}
+        if indexes:
+            options["GlobalSecondaryIndexes"] = [
+                {"IndexName": index, "KeySchema": _schema(*index_keys), "Projection": {"ProjectionType": "KEYS_ONLY"}}
+                for index, index_keys in indexes.items()
+            ]
+        client.create_table(
+            TableName=name,
+            KeySchema=_schema(hash_key, sort_key),
+            AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for key in sorted(keys)],
+            BillingMode="PAY_PER_REQUEST",
+            **options,
+        )
+    return {name: Table(client, name) for name in TABLES}
+
+
+def _schema(hash_key: str, sort_key: str | None) -> list[dict[str, str]]:
+    keys = [{"AttributeName": hash_key, "KeyType": "HASH"}]
+    return keys + ([{"AttributeName": sort_key, "KeyType": "RANGE"}] if sort_key else [])
+
+
+@contextlib.contextmanager
+def dynamodb_local() -> Iterator[Any]:
+    """A client of DynamoDB Local in a process of its own; skips the test where it cannot run."""
+    if not shutil.which("java"):
+        pytest.skip("DynamoDB Local needs Java 17, and there is no java")
+    if not DYNAMODB_LOCAL.is_dir():
+        pytest.skip("DynamoDB Local is not here; `make test-dynamodb-local` fetches it")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    main = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
+    command = ["java", f"-Djava.library.path={DYNAMODB_LOCAL}", "-cp", f"{DYNAMODB_LOCAL}/*", main]
+    options = ["-inMemory", "-disableTelemetry", "-port", str(port)]
+    with subprocess.Popen(
+        [*command, *options], cwd=DYNAMODB_LOCAL, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
+    ) as server:
+        try:
+            client = boto3.client(
+                "dynamodb",
+                endpoint_url=f"http://127.0.0.1:{port}",
+                region_name="us-west-2",
+                aws_access_key_id="local",
+                aws_secret_access_key="local",
+                config=Config(retries={"max_attempts": 1}, connect_timeout=2),
+            )
+            _await_answer(client, server)
+            yield client
+        finally:
+            server.kill()
+
+
+def _await_answer(client: Any, server: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            client.list_tables()
+        except BotoCoreError:
+            assert server.poll() is None, "DynamoDB Local ended at its start"
+            assert time.monotonic() < deadline, f"DynamoDB Local did not answer within {START_SECONDS:.0f} s"
+        else:
+            return
