@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+from botocore.config import Config
 
 STATE_FILE = Path(".local/state.json")
 
@@ -18,9 +19,10 @@ class Aws:
     deployment: str = "cpt"
     endpoint_url: str | None = None
 
-    def client(self, service: str, region: str | None = None) -> Any:
+    def client(self, service: str, region: str | None = None, config: Config | None = None) -> Any:
         """A boto3 client."""
-        return self._session().client(service, region_name=region or self.region, endpoint_url=self.endpoint_url)  # type: ignore[call-overload]
+        make: Any = self._session().client  # its overloads name every service literally
+        return make(service, region_name=region or self.region, endpoint_url=self.endpoint_url, config=config)
 
     def resource(self, service: str) -> Any:
         """A boto3 resource."""

@@ -4,20 +4,40 @@ import json
 from typing import Any, NoReturn
 
 import typer
+from botocore.config import Config
 
 from cli.aws import Aws
 from cli.exit_codes import of_error
 
+# As Lambda's own client has it.
+SECONDS = 60
 
-def call(aws: Aws, function: str, document: dict[str, Any]) -> dict[str, Any]:
-    """The answer of the deployment's `function`; ends the command with its message and exit code where it refuses."""
-    answer = aws.client("lambda").invoke(
+
+class RefusedError(Exception):
+    """The function refused: the name of its error, and its message."""
+
+    def __init__(self, error: str, message: str) -> None:
+        super().__init__(message)
+        self.error, self.message = error, message
+
+
+def invoke(aws: Aws, function: str, document: dict[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
+    """The answer of the deployment's `function`, for which up to `seconds` are waited; raises RefusedError."""
+    answer = aws.client("lambda", config=Config(read_timeout=seconds)).invoke(
         FunctionName=f"{aws.deployment}-{function}", Payload=json.dumps(document).encode()
     )
     body: dict[str, Any] = json.loads(answer["Payload"].read())
     if "FunctionError" in answer:
-        refuse(str(body.get("errorType", "UnknownError")), str(body.get("errorMessage", "")))
+        raise RefusedError(str(body.get("errorType", "UnknownError")), str(body.get("errorMessage", "")))
     return body
+
+
+def call(aws: Aws, function: str, document: dict[str, Any]) -> dict[str, Any]:
+    """As `invoke`; ends the command with the function's message and exit code where it refuses."""
+    try:
+        return invoke(aws, function, document)
+    except RefusedError as refused:
+        refuse(refused.error, refused.message)
 
 
 def refuse(error: str, message: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""`cpt`: estimate, start, approve, watch and read transfers; run the local cloud. Uses AWS APIs only."""
+"""`cpt`: estimate, start, approve, watch, read and tear down transfers; run the local cloud. Uses AWS APIs only."""
 
 import json
 import uuid
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli import approving, estimating, local_commands
+from cli import approving, estimating, local_commands, tearing_down
 from cli.aws import Aws, home
 from cli.exit_codes import ExitCode, exit_code
 from cli.options import AsJson, Local
@@ -23,6 +23,7 @@ app.add_typer(local_commands.app, name="local")
 app.command(epilog=estimating.EXAMPLES)(estimating.estimate)
 app.command()(approving.approve)
 app.command()(approving.reject)
+app.command()(tearing_down.teardown)
 
 Name = Annotated[str, typer.Argument(help="Name of the transfer's execution.")]
 

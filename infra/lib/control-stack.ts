@@ -42,6 +42,11 @@ export class ControlStack extends Stack {
       'Who may invoke this may ask for estimates: cpt estimate REQUEST',
     );
     this.output(
+      'TeardownRequestFunctionArn',
+      functions.calls.teardown_request.functionArn,
+      'Who may invoke this may stop transfers and take down what they left: cpt teardown',
+    );
+    this.output(
       'EndpointPolicyArn',
       policy.managedPolicyArn,
       'Attach this to the roles of source and destination machines',

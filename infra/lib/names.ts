@@ -26,7 +26,7 @@ export const STAGES = [
 export const REACTIONS = ['retry_chunk', 'replace_relay', 'finish_transfer', 'reconcile', 'sweep_execution'] as const;
 
 /** Handlers that people invoke, by the command line; whoever may is a matter of their own IAM policies. */
-export const CALLS = ['decide_approval', 'estimate_request'] as const;
+export const CALLS = ['decide_approval', 'estimate_request', 'teardown_request'] as const;
 
 export type Stage = (typeof STAGES)[number];
 export type Reaction = (typeof REACTIONS)[number];

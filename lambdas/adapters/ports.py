@@ -245,6 +245,9 @@ class Executions(Protocol):
     def heartbeat(self, token: str) -> bool:
         """Keep a task alive; False when the token is no longer valid."""
 
+    def stop(self, execution_arn: str, error: str, cause: str) -> None:
+        """End it, whatever it does; one that has ended is fine."""
+
     def status(self, execution_arn: str) -> str | None:
         """RUNNING, SUCCEEDED, FAILED, …; None when it is unknown."""
 

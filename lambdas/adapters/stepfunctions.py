@@ -34,6 +34,10 @@ class StepFunctions:
         """See Executions."""
         return self._answer(lambda: self._client.send_task_heartbeat(taskToken=token))
 
+    def stop(self, execution_arn: str, error: str, cause: str) -> None:
+        """See Executions."""
+        self._client.stop_execution(executionArn=execution_arn, error=error[:MAX_ERROR], cause=cause[:MAX_CAUSE])
+
     def status(self, execution_arn: str) -> str | None:
         """See Executions."""
         try:

@@ -70,6 +70,14 @@ class NotAwaitingApproval(AskPerson):
     """There is no transfer of that name that waits for a person."""
 
 
+class NoSuchTransfer(AskPerson):
+    """There is no record of a transfer of that name."""
+
+
+class TransferRunning(AskPerson):
+    """What was asked for is done to transfers that do not run any more, or with consent."""
+
+
 class ApprovalRejected(AskPerson):
     """A person rejected the estimate; the message is their reason."""
 

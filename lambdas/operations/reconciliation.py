@@ -63,10 +63,16 @@ def terminate_strays(world: World) -> list[str]:
 def sweep(world: World, record: TransferRecord) -> dict[str, Any]:
     """Take down and report what no execution runs any more."""
     status = world.executions.status(record.transfer.execution_arn)
-    teardown.tear_down(world, record)
+    end(world, record, status)
+    return {"swept": status}
+
+
+def end(world: World, record: TransferRecord, status: str | None) -> dict[str, int]:
+    """Teardown and report of a transfer whose execution is `status`; what was taken down."""
+    done = teardown.tear_down(world, record)
     failure = Failure(error="ExecutionGone", cause=f"the execution is {status or 'unknown'}; taken down")
     reporting.write(world, record, failure, verified=False)
-    return {"swept": status}
+    return done
 
 
 def _retry_noted(world: World, record: TransferRecord, sender: Progress | None) -> int:

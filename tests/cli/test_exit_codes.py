@@ -9,6 +9,7 @@ from cli.exit_codes import ExitCode, exit_code
         ({"status": "SUCCEEDED"}, 0),
         ({"status": "FAILED", "error": "InvalidRequest"}, 3),
         ({"status": "FAILED", "error": "InvalidApproval"}, 3),
+        ({"status": "FAILED", "error": "BudgetReached"}, 3),
         ({"status": "FAILED", "error": "ChunksFailed"}, 4),
         ({"status": "ABORTED"}, 5),
         ({"status": "FAILED", "error": "ApprovalRejected"}, 6),

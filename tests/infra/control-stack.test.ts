@@ -239,6 +239,7 @@ it('outputs what an operator attaches and starts', () => {
     'ApprovalTopicArn',
     'DecideApprovalFunctionArn',
     'EstimateRequestFunctionArn',
+    'TeardownRequestFunctionArn',
     'TransfersTableName',
     'ChunksTableName',
   ]) {

@@ -69,6 +69,7 @@ PORTS: dict[str, list[str]] = {
     "executions.succeed": ["states:SendTaskSuccess"],
     "executions.fail": ["states:SendTaskFailure"],
     "executions.heartbeat": ["states:SendTaskHeartbeat"],
+    "executions.stop": ["states:StopExecution"],
     "executions.status": ["states:DescribeExecution"],
     "price_list.ask": ["pricing:GetProducts"],
     "price_cache.read": ["s3:GetObject"],

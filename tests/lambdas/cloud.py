@@ -270,6 +270,9 @@ class MemoryExecutions:
         self.answers.append(("heartbeat", token))
         return True
 
+    def stop(self, execution_arn: str, _error: str, _cause: str) -> None:
+        self.statuses[execution_arn] = "ABORTED"
+
     def status(self, execution_arn: str) -> str | None:
         return self.statuses.get(execution_arn, "RUNNING")
 

@@ -84,6 +84,11 @@ export function sendTask(...answers: readonly ('Success' | 'Failure' | 'Heartbea
   };
 }
 
+/** Ends executions that somebody wants to end. */
+export function stopExecutions(settings: Settings): Access {
+  return { ...describeExecutions(settings), actions: ['states:StopExecution'] };
+}
+
 export function describeExecutions(settings: Settings): Access {
   return {
     actions: ['states:DescribeExecution'],

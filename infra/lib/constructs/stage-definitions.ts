@@ -158,6 +158,16 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       description: 'Invoked by people: what a request would take and cost; starts nothing',
       access: [on('profiles', 'GetItem'), ...askMarkets(settings), ssm.findMachines()],
     },
+    teardown_request: {
+      description: 'Invoked by people: takes down what a transfer has left, and stops it where it still runs',
+      timeout: LONG,
+      access: [
+        ...tearDown(settings),
+        ...report(settings),
+        data.describeExecutions(settings),
+        data.stopExecutions(settings),
+      ],
+    },
     retry_chunk: {
       description: 'Chunk Failed: another attempt, or the end of this chunk',
       access: [on('chunks', 'UpdateItem')],

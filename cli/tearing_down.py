@@ -1,0 +1,46 @@
+"""`cpt teardown`: leave nothing of a transfer running, whatever has become of it."""
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from cli.aws import home
+from cli.calls import RefusedError, invoke, refuse
+from cli.options import AsJson, Local
+from lambdas.core.errors import TransferRunning
+
+FUNCTION = "teardown-request"
+# The function's own limit: stopping daemons, then looking until EC2 lists no relay any more.
+SECONDS = 900
+
+
+def teardown(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The request's name, else that of its execution.")],
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Stop it without asking where it still runs.")] = False,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Stop daemons, terminate relays, revoke rules and free the destination; safe at any time, as often as you like."""
+    aws = home(local=local)
+    try:
+        done = invoke(aws, FUNCTION, {"transferId": name, "stop": yes}, SECONDS)
+    except RefusedError as refused:
+        asks = refused.error == TransferRunning.__name__ and sys.stdin.isatty()
+        if not asks or not typer.confirm(f"{name} still runs. Stop it? What has arrived stays", err=True):
+            hint = "; --yes stops it" if refused.error == TransferRunning.__name__ else ""
+            refuse(refused.error, f"{refused.message}{hint}")
+        try:
+            done = invoke(aws, FUNCTION, {"transferId": name, "stop": True}, SECONDS)
+        except RefusedError as again:
+            refuse(again.error, again.message)
+    typer.echo(json.dumps(done) if as_json else _sentence(name, done))
+
+
+def _sentence(name: str, done: dict[str, Any]) -> str:
+    return (
+        f"{name} (execution: {done['execution']}): {done['terminated']} relays terminated, {done['revokedRules']} "
+        f"rules revoked, {done['deletedObjects']} temporary objects deleted; daemons stopped on {done['stopped']} of 2 ends"
+    )

@@ -1,0 +1,39 @@
+"""Teardown Request: invoked by people; takes down whatever a transfer has left, and stops it where it still runs."""
+
+from typing import Any
+
+from lambdas.adapters.world import World
+from lambdas.core.documents import Document, TransferId
+from lambdas.core.errors import NoSuchTransfer, TransferRunning
+from lambdas.operations import reconciliation, teardown
+from lambdas.runtime.handler import user_call
+
+
+class TeardownRequest(Document):
+    """Contract `teardown-request`; `stop`: also where its execution still runs."""
+
+    transfer_id: TransferId
+    stop: bool = False
+
+
+def teardown_request(event: TeardownRequest, world: World) -> dict[str, Any]:
+    """What was taken down; safe at any time and any number of times. Raises NoSuchTransfer or TransferRunning."""
+    record = world.transfers.get(event.transfer_id)
+    if record is None:
+        raise NoSuchTransfer(
+            f"$.transferId: there is no transfer '{event.transfer_id}'; give the request's name, or the execution's "
+            "name where the request has none"
+        )
+    arn = record.transfer.execution_arn
+    status = world.executions.status(arn)
+    if status == "RUNNING":
+        if not event.stop:
+            raise TransferRunning(f"'{event.transfer_id}' still runs; what has arrived stays if it is stopped: say so")
+        world.executions.stop(arn, "TornDown", "taken down by a person")
+        return {"transferId": event.transfer_id, "execution": "stopped", **teardown.tear_down(world, record)}
+    reported = record.status in ("SUCCEEDED", "FAILED")
+    done = teardown.tear_down(world, record) if reported else reconciliation.end(world, record, status)
+    return {"transferId": event.transfer_id, "execution": status or "unknown", **done}
+
+
+handler = user_call(TeardownRequest, teardown_request)
