@@ -41,6 +41,7 @@ def teardown(
 
 def _sentence(name: str, done: dict[str, Any]) -> str:
     return (
-        f"{name} (execution: {done['execution']}): {done['terminated']} relays terminated, {done['revokedRules']} "
-        f"rules revoked, {done['deletedObjects']} temporary objects deleted; daemons stopped on {done['stopped']} of 2 ends"
+        f"{name} (execution: {done['execution']}): daemons stopped on {done['stopped']} of 2 machines; "
+        f"{done['terminated']} relays terminated, {done['revokedRules']} rules revoked, "
+        f"{done['deletedObjects']} temporary objects deleted"
     )
