@@ -152,6 +152,7 @@ def report_view(report: dict[str, Any]) -> RenderableType:
         lines += [Text(sentence) for sentence in _measured(report)]
     elif report["bytes"]:
         lines += [Text(sentence) for sentence in _summary(report)]
+    lines += [Text(sentence, style="yellow") for sentence in _fleet(report.get("fleet"))]
     return Group(*lines, Text("Wall time per stage", style="bold"), _stage_bars(report["stages"]))
 
 
@@ -172,9 +173,18 @@ def _summary(report: dict[str, Any]) -> list[str]:
     ]
 
 
+def _fleet(fleet: dict[str, Any] | None) -> list[str]:
+    """Why relays are fewer, or not the first choice; nothing where all came as wished."""
+    if fleet is None or not fleet["notes"]:
+        return []
+    counts = f"{fleet['launched']} of {fleet['wanted']} pairs were launched"
+    return [f"{counts}: {'; '.join(fleet['notes'])}"]
+
+
 def _dollars(cost: dict[str, Any]) -> str:
+    zones = f"between zones ${cost['crossZone']:.4f}, " if cost["crossZone"] else ""
     return (
-        f"on AWS: ${cost['total']:.4f} (relays ${cost['relays']:.4f}, egress ${cost['egress']:.4f}, "
+        f"on AWS: ${cost['total']:.4f} (relays ${cost['relays']:.4f}, egress ${cost['egress']:.4f}, {zones}"
         f"control plane ${cost['controlPlane']:.4f}); estimated ${cost['estimate']:.4f}"
     )
 

@@ -55,6 +55,8 @@ const MAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 const INSTANCE_TYPE = /^[a-z0-9-]+\.[a-z0-9-]+$/;
 // So many keep every policy and each function's environment within their limits; a test has them all.
 const MAX_REGIONS = 10;
+// One for each zone of the largest region; a function’s environment names them all.
+const MAX_SUBNETS = 6;
 
 const DEFAULTS = {
   name: 'cpt',
@@ -155,6 +157,9 @@ function readRegion(region: string, value: unknown, index: number): RegionSettin
     /^[a-z]{2}(-[a-z]+)+-[0-9][a-z]$/,
     `["${region}a"]`,
   );
+  if (subnetIds.length > MAX_SUBNETS) {
+    throw new ConfigurationError(`${key}.subnetIds`, subnetIds, `name ${MAX_SUBNETS} subnets at most`);
+  }
   if (availabilityZones.length !== subnetIds.length) {
     throw new ConfigurationError(
       `${key}.availabilityZones`,

@@ -7,6 +7,7 @@ from lambdas.adapters.records import Status, TransferRecord
 from lambdas.core import lock
 from lambdas.core.errors import WriteConflict
 from lambdas.core.estimate import Estimate
+from lambdas.core.fleet_report import Spawned
 from lambdas.core.meter import Spent
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
 
@@ -119,6 +120,7 @@ def to_record(item: dict[str, Any]) -> TransferRecord:
         paths=ResolvedPaths.from_document(item["paths"]) if "paths" in item else None,
         estimate=Estimate.from_document(item["estimate"]) if "estimate" in item else None,
         plan=TransferPlan.from_document(item["plan"]) if "plan" in item else None,
+        spawned=Spawned.from_document(item["spawned"]) if "spawned" in item else None,
         outcome=item.get("outcome"),
         stages=item.get("stages", {}),
         teardown=item.get("teardown"),

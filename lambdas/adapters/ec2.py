@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as NotConnectedError
 
 from lambdas.adapters.records import Instance, LaunchError, LaunchRequest
 from lambdas.core.architecture import architecture_of
@@ -21,10 +22,11 @@ _PAGE = 100
 
 
 class Ec2Compute:
-    """Compute over EC2."""
+    """Compute over EC2; `launching` is a client that tries each call once."""
 
-    def __init__(self, client: "EC2Client", deployment: str) -> None:
+    def __init__(self, client: "EC2Client", deployment: str, launching: "EC2Client") -> None:
         self._client = client
+        self._launching = launching
         self._deployment = deployment
 
     def describe(self, instance_ids: Iterable[str]) -> list[Instance]:
@@ -61,9 +63,11 @@ class Ec2Compute:
     def launch(self, request: LaunchRequest) -> list[Instance]:
         """See Compute."""
         try:
-            answer = self._client.run_instances(**self._run_arguments(request))
+            answer = self._launching.run_instances(**self._run_arguments(request))
         except ClientError as error:
             raise LaunchError(error.response["Error"]["Code"], error.response["Error"]["Message"]) from error
+        except (NotConnectedError, HTTPClientError) as error:
+            raise LaunchError("Unavailable", f"no answer: {error}") from error
         # In order of launch, whatever the order of the answer: a repeated call must name the same slots.
         return [_instance(item) for item in sorted(answer["Instances"], key=lambda item: item.get("AmiLaunchIndex", 0))]
 

@@ -12,6 +12,7 @@ from lambdas.core.chunk_life import Change
 from lambdas.core.documents import Document
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet import Node, NodeState
+from lambdas.core.fleet_report import Spawned
 from lambdas.core.meter import Spent
 from lambdas.core.profile import Metric, Profile
 from lambdas.core.progress import Progress
@@ -42,7 +43,12 @@ class MemoryTransferStore:
 
     def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
         """See TransferStore."""
-        models: dict[str, type[Document]] = {"paths": ResolvedPaths, "estimate": Estimate, "plan": TransferPlan}
+        models: dict[str, type[Document]] = {
+            "paths": ResolvedPaths,
+            "estimate": Estimate,
+            "plan": TransferPlan,
+            "spawned": Spawned,
+        }
         read = {name: models[name].from_document(value) for name, value in documents.items() if name in models}
         self._change(transfer_id, **{**documents, **read})
 

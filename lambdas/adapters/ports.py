@@ -18,6 +18,7 @@ from lambdas.core.chunk import Chunk
 from lambdas.core.chunk_life import Change
 from lambdas.core.commands import Command
 from lambdas.core.fleet import Node, NodeState
+from lambdas.core.launch_plan import Subnet
 from lambdas.core.meter import Spent
 from lambdas.core.profile import Metric, Profile
 from lambdas.core.progress import Progress
@@ -38,7 +39,7 @@ class TransferStore(Protocol):
         """Transfers that are not reported yet."""
 
     def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
-        """Set `paths`, `estimate`, `plan`, `teardown` or `budget`."""
+        """Set `paths`, `estimate`, `plan`, `spawned`, `teardown` or `budget`."""
 
     def note_spent(self, transfer_id: str, spent: Spent) -> bool:
         """Set `spent`; False where a later look has set it."""
@@ -172,6 +173,13 @@ class Compute(Protocol):
 
     def terminate(self, instance_ids: Iterable[str]) -> None:
         """Unknown ids are fine."""
+
+
+class Subnets(Protocol):
+    """Subnets of one region."""
+
+    def of_vpc(self, vpc_id: str) -> list[Subnet]:
+        """Those of the VPC that this deployment may launch relays into."""
 
 
 class SecurityGroups(Protocol):

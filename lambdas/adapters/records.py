@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from lambdas.core.estimate import Estimate
+from lambdas.core.fleet_report import Spawned
 from lambdas.core.meter import Spent
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
 
@@ -22,6 +23,7 @@ class TransferRecord:
     paths: ResolvedPaths | None = None
     estimate: Estimate | None = None
     plan: TransferPlan | None = None
+    spawned: Spawned | None = None
     outcome: dict[str, Any] | None = None
     stages: dict[str, dict[str, float]] = field(default_factory=dict)
     teardown: dict[str, Any] | None = None
@@ -99,11 +101,12 @@ class LaunchRequest:
 
 
 class LaunchError(Exception):
-    """RunInstances refused; `code` is EC2's."""
+    """RunInstances refused; `code` and `message` are EC2's."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
+        self.message = message
 
 
 @dataclass(frozen=True)

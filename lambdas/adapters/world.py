@@ -25,6 +25,7 @@ from lambdas.adapters.sns import SnsLetters
 from lambdas.adapters.spot import Ec2SpotMarket
 from lambdas.adapters.ssm import SsmCommands
 from lambdas.adapters.stepfunctions import StepFunctions
+from lambdas.adapters.subnets import Ec2Subnets
 from lambdas.core.commands import Control, transfer_prefix
 from lambdas.runtime import clients
 from lambdas.runtime.env import Environment, environment
@@ -45,6 +46,7 @@ class World:
     compute: Callable[[str], ports.Compute]
     commands: Callable[[str], ports.Commands]
     groups: Callable[[str], ports.SecurityGroups]
+    subnets: Callable[[str], ports.Subnets]
     objects: ports.Objects
     events: ports.Events
     letters: ports.Letters
@@ -84,7 +86,7 @@ def world() -> World:
 
     @cache
     def compute(region: str) -> ports.Compute:
-        return Ec2Compute(clients.ec2(region), env.deployment)
+        return Ec2Compute(clients.ec2(region), env.deployment, clients.ec2_launching(region))
 
     @cache
     def commands(region: str) -> ports.Commands:
@@ -106,6 +108,7 @@ def world() -> World:
         compute=compute,
         commands=commands,
         groups=groups,
+        subnets=lambda region: Ec2Subnets(clients.ec2(region), env.deployment, env.subnet_ids.get(region, ())),
         objects=S3Objects(clients.s3(home), env.control_bucket),
         events=EventBus(clients.events(home), env.event_bus),
         letters=SnsLetters(clients.sns(home), env.approval_topic),

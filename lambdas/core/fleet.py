@@ -1,8 +1,7 @@
-"""Rules of the fleet: node items, ranking, and what an EC2 error means."""
+"""Rules of the fleet: node items, ranking."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -75,46 +74,3 @@ def rank(measurements: Iterable[Measurement]) -> list[Measurement]:
 def lower_half(ranking: list[Measurement], keep: int) -> list[int]:
     """Slots to terminate so that the best `keep` remain; one that could not be measured never outranks another."""
     return [m.slot for m in ranking[keep:]]
-
-
-class LaunchDecision(Enum):
-    """What an EC2 error at launch means."""
-
-    NEXT_TYPE = "capacity"
-    FEWER_PAIRS = "quota"
-    MISSING_PERMISSION = "unauthorised"
-    RETRY_LATER = "throttled"
-    FAIL = "other"
-
-
-_DECISIONS = {
-    LaunchDecision.NEXT_TYPE: (
-        "InsufficientInstanceCapacity",
-        "InsufficientHostCapacity",
-        "InsufficientCapacity",
-        "Unsupported",
-        "InsufficientFreeAddressesInSubnet",
-        "SpotMaxPriceTooLow",
-    ),
-    LaunchDecision.FEWER_PAIRS: (
-        "InstanceLimitExceeded",
-        "VcpuLimitExceeded",
-        "MaxSpotInstanceCountExceeded",
-        "PrivateIpAddressLimitExceeded",
-    ),
-    LaunchDecision.MISSING_PERMISSION: ("UnauthorizedOperation", "AccessDenied", "AccessDeniedException"),
-    LaunchDecision.RETRY_LATER: (
-        "RequestLimitExceeded",
-        "Throttling",
-        "ThrottlingException",
-        "InternalError",
-        "Unavailable",
-        "ServiceUnavailable",
-    ),
-}
-LAUNCH_DECISIONS = {code: decision for decision, codes in _DECISIONS.items() for code in codes}
-
-
-def decide_launch(code: str) -> LaunchDecision:
-    """The decision for EC2's error code."""
-    return LAUNCH_DECISIONS.get(code, LaunchDecision.FAIL)

@@ -14,7 +14,7 @@ from lambdas.core.budget import FLIGHT_SECONDS, HELD_SECONDS, LOOK_SECONDS, RELE
 from lambdas.core.documents import Count, Document
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet import ROLES, Node
-from lambdas.core.prices import PriceBook
+from lambdas.core.prices import Market, PriceBook
 from lambdas.core.request import Objective
 
 
@@ -44,12 +44,13 @@ class Dollars(NamedTuple):
 
     relays: float
     egress: float
+    cross_zone: float
     control_plane: float
 
     @property
     def total(self) -> float:
         """All."""
-        return self.relays + self.egress + self.control_plane
+        return self.relays + self.egress + self.cross_zone + self.control_plane
 
 
 class Spent(Document):
@@ -58,6 +59,7 @@ class Spent(Document):
     at: float
     relays: float
     egress: float
+    cross_zone: float
     control_plane: float
     total: float
     sent: Sent
@@ -74,6 +76,7 @@ class Spent(Document):
         most = Dollars(
             max(self.relays, before.relays),
             max(self.egress, before.egress),
+            max(self.cross_zone, before.cross_zone),
             max(self.control_plane, before.control_plane),
         )
         return Spent.of(most, self.at, self.sent)
@@ -93,7 +96,8 @@ class Reading:
 
     `chunks`: of the plan; `since`: first payload byte; `sent_bytes`: what has left the source's region, repeats and
     probes included; `left_bytes`: neither delivered nor on the way, with as many
-    repeats as so far; `rate`: of the sender.
+    repeats as so far; `rate`: of the sender; `market`: what was asked for; `zone_usd_per_gb`: the most that what is
+    sent costs between zones.
     """
 
     now: float
@@ -104,6 +108,8 @@ class Reading:
     sent_bytes: int = 0
     left_bytes: int = 0
     rate: float = 0.0
+    market: Market = "on-demand"
+    zone_usd_per_gb: float = 0.0
 
     @property
     def live(self) -> list[Node]:
@@ -153,9 +159,10 @@ class Reading:
         sent = self.sent_bytes + min(more_bytes, self.left_bytes + in_flight)
         moving = self.now + seconds - self.since if self.since is not None else 0.0
         return Dollars(
-            relays=relay_dollars(self.nodes, ends, self.estimate),
+            relays=relay_dollars(self.nodes, ends, self.estimate, self.market),
             # Nothing moves before there is an estimate.
             egress=cost.egress(sent, self.estimate.figures.egress.value if self.estimate else 0.0),
+            cross_zone=cost.egress(sent, self.zone_usd_per_gb),
             control_plane=control_dollars(self.chunks, self.nodes, max(moving, 0.0), self.estimate),
         )
 
@@ -185,16 +192,16 @@ def affordable(reading: Reading, objective: Objective, wanted: int) -> int:
     return wanted if each == 0 else max(min(wanted, int((most - kept.total) / each)), 0)
 
 
-def relay_dollars(nodes: Iterable[Node], now: float, estimate: Estimate | None) -> float:
+def relay_dollars(nodes: Iterable[Node], now: float, estimate: Estimate | None, market: Market) -> float:
     """Each relay from its request to its end, 60 s at least, at the price that the estimate had for its type.
 
-    Another type, launched where the first had no capacity, counts by the embedded table, or as the first.
+    Another type or market, launched where the first had no capacity, counts by the embedded table, or as the first.
     """
     estimated_hour = estimate.figures.relay_hour.value if estimate else 0.0
     total = 0.0
     for node in nodes:
         price = PriceBook().find_instance_hour(node.instance_type, node.region)
-        other = estimate is None or node.instance_type != estimate.instance_type
+        other = estimate is None or (node.instance_type, node.market) != (estimate.instance_type, market)
         hour = price.usd if price and other else estimated_hour
         total += cost.relays(1, (node.ended_at or now) - node.requested_at, hour)
     return total

@@ -4,10 +4,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from lambdas.core import cross_zone, fleet_report
 from lambdas.core.course import Course
 from lambdas.core.documents import Count, Document, InstanceId, Region
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet import Node
+from lambdas.core.fleet_report import FleetReport, Spawned
 from lambdas.core.meter import Spent
 from lambdas.core.profiling import Measured
 from lambdas.core.stages import StageTime
@@ -33,6 +35,7 @@ class Dollars(Document):
 
     relays: float
     egress: float
+    cross_zone: float
     control_plane: float
     total: float
     estimate: float
@@ -72,6 +75,7 @@ class Report(Document):
     cost: Dollars
     estimate: dict[str, Any] | None
     nodes: list[dict[str, Any]]
+    fleet: FleetReport | None = None
     measured: Measured | None = None
     course: Course | None = None
     stages: list[StageTime]
@@ -93,13 +97,15 @@ def build(
     verified: bool,
     tally: Tally,
     nodes: list[Node],
+    spawned: Spawned | None,
     estimate: Estimate | None,
     spent: Spent,
     measured: Measured | None,
     stages: list[StageTime],
     now: float,
 ) -> Report:
-    """The report of an accepted transfer; `spent` is the meter's last word."""
+    """The report of an accepted transfer; `spent` is the meter's last word, but for traffic between zones."""
+    between_zones = cross_zone.spent(transfer, nodes, tally.by_path())
     chosen = estimate.row(estimate.chosen_pairs) if estimate else None
     rows = estimate.rows if estimate else []
     started = transfer.execution_started_at
@@ -132,12 +138,14 @@ def build(
         cost=Dollars(
             relays=spent.relays,
             egress=spent.egress,
+            cross_zone=between_zones,
             control_plane=spent.control_plane,
-            total=spent.total,
+            total=spent.total - spent.cross_zone + between_zones,
             estimate=chosen.cost_usd if chosen else 0.0,
         ),
         estimate=estimate.to_document() if estimate else None,
         nodes=[node.to_document() for node in nodes],
+        fleet=fleet_report.build(transfer, spawned, nodes),
         measured=measured,
         course=tally.course(),
         stages=stages,
@@ -166,7 +174,7 @@ def of_refused(transfer_id: str, execution_arn: str, failure: Failure, total_sec
         pairs=0,
         seconds=nothing,
         rate=0.0,
-        cost=Dollars(relays=0.0, egress=0.0, control_plane=0.0, total=0.0, estimate=0.0),
+        cost=Dollars(relays=0.0, egress=0.0, cross_zone=0.0, control_plane=0.0, total=0.0, estimate=0.0),
         estimate=None,
         nodes=[],
         stages=[],

@@ -1,6 +1,6 @@
 """What the chunk items of a transfer say, counted one by one."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -74,6 +74,13 @@ class Tally:
     def seconds(self) -> float:
         """First to last payload byte."""
         return 0.0 if self.first is None or self.last is None else self.last - self.first
+
+    def by_path(self) -> dict[str, float]:
+        """Bytes delivered on each path."""
+        found: defaultdict[str, float] = defaultdict(float)
+        for (_, path), count in self.arrivals.per_second.items():
+            found[path] += count
+        return dict(found)
 
     def retry_causes(self) -> list[RetryCause]:
         """Most frequent first."""

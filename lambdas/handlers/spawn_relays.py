@@ -1,14 +1,17 @@
 """Spawn Relays: launch p relays on each side, 2p when they will be pre-tested; fewer where no more are to be had."""
 
+from dataclasses import replace
 from typing import Any
 
+from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
-from lambdas.core.errors import NoCapacity
+from lambdas.core.errors import CptError, NoCapacity
 from lambdas.core.estimate import Estimate
+from lambdas.core.fleet_report import Spawned
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
 from lambdas.operations import metering
-from lambdas.operations.launch import launch_pairs
+from lambdas.operations.launch import Launched, launch_pairs
 from lambdas.runtime.handler import task_state
 from lambdas.runtime.idempotency import once
 
@@ -22,20 +25,37 @@ class SpawnInput(Handover):
 
 
 def spawn_relays(event: SpawnInput, world: World) -> dict[str, Any]:
-    """How many pairs were wanted and launched; raises the decision that EC2's refusal means."""
+    """How many pairs were wanted and launched, and why not all; raises the decision that EC2's refusal means."""
     estimate, transfer = event.estimate, event.transfer
     wanted = estimate.chosen_pairs * (2 if estimate.pre_test else 1)
     record = world.transfers.get(transfer.transfer_id)
     if wanted == 0 or record is None or not record.running:
-        return {"wanted": wanted, "spawned": 0, "preTest": False}
+        return {"wanted": wanted, "spawned": 0, "preTest": False, "notes": []}
+    try:
+        launched = _launch(event, world, record, wanted)
+    except CptError as error:  # the report is to say why there are none
+        _note(world, transfer, Spawned(wanted=wanted, launched=0, notes=[f"{type(error).__name__}: {error}"]))
+        raise
+    pairs = len(launched.nodes) // 2
+    _note(world, transfer, Spawned(wanted=wanted, launched=pairs, notes=launched.notes))
+    return {"wanted": wanted, "spawned": pairs, "preTest": estimate.pre_test, "notes": launched.notes}
+
+
+def _launch(event: SpawnInput, world: World, record: TransferRecord, wanted: int) -> Launched:
+    request = event.transfer.request
     bearable = metering.affordable(world, record, 2 * wanted) // 2
+    budget = f"$.objective.maxCostUsd: {request.objective.max_cost_usd} bears {bearable} of {wanted} pairs now"
     if bearable == 0:
-        raise NoCapacity(f"$.objective.maxCostUsd: {transfer.request.objective.max_cost_usd} bears no relays any more")
+        raise NoCapacity(budget)
     # The selected one first; where it has no capacity, the others in the request's order.
-    allowed = transfer.request.relays.instance_types or world.env.instance_types
-    types = list(dict.fromkeys([estimate.instance_type, *allowed]))
-    nodes = launch_pairs(world, record, event.paths, bearable, types)
-    return {"wanted": wanted, "spawned": len(nodes) // 2, "preTest": estimate.pre_test}
+    allowed = request.relays.instance_types or world.env.instance_types
+    types = list(dict.fromkeys([event.estimate.instance_type, *allowed]))
+    launched = launch_pairs(world, record, event.paths, bearable, types)
+    return launched if bearable == wanted else replace(launched, notes=[*launched.notes, budget])
+
+
+def _note(world: World, transfer: AcceptedTransfer, spawned: Spawned) -> None:
+    world.transfers.note(transfer.transfer_id, spawned=spawned.to_document())
 
 
 def _once(event: SpawnInput, world: World) -> dict[str, Any]:

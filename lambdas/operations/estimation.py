@@ -1,7 +1,7 @@
 """The estimate of an accepted transfer: figures gathered from what is known, offers of relay types, rows computed."""
 
 from lambdas.adapters.world import World
-from lambdas.core import offers
+from lambdas.core import cross_zone, offers
 from lambdas.core.estimate import Estimate, estimate
 from lambdas.core.offers import Side
 from lambdas.core.prices import needed
@@ -51,9 +51,25 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
         pre_test_seconds=2 * world.env.pre_test_seconds,
         notes=_notes(transfer, types, market, route.now),
     )
+    found = found.model_copy(update={"notes": [*found.notes, *_notes_on_relays(found, transfer, market)]})
     if request.measures:
         return estimate_of_measuring(found, world.env.pre_test_seconds, request.objective.max_cost_usd)
     return found
+
+
+def _notes_on_relays(found: Estimate, transfer: AcceptedTransfer, market: TransferMarket) -> list[str]:
+    """What relays may cost beyond what the rows count on."""
+    if not found.chosen_pairs:
+        return []
+    notes = [cross_zone.note(transfer, found.bytes)]
+    if transfer.request.relays.market == "spot":
+        regions = (transfer.source.region, transfer.destination.region)
+        hours = [market.prices.instance_hour(found.instance_type, region).usd for region in regions]
+        notes.append(
+            f"where there is no spot capacity, {found.instance_type} relays are on demand, at "
+            f"${hours[0]:.4g} and ${hours[1]:.4g} an hour"
+        )
+    return notes
 
 
 def _side(region: str, zone: str, market: RegionMarket, world: World) -> Side:

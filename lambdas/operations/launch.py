@@ -1,12 +1,16 @@
-"""Launch of relays: capacity, quota and permission each have their decision; the fence is checked before and after."""
+"""Launch of relays: the plan is carried out call by call; the fence is checked before and after."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from hashlib import sha256
 
 from lambdas.adapters.records import Instance, LaunchError, LaunchRequest, TransferRecord
 from lambdas.adapters.world import World
+from lambdas.core import cross_zone, launch_plan
 from lambdas.core.errors import LaunchRefused, MissingPermission, NoCapacity, Throttled, TransferFenced
-from lambdas.core.fleet import ROLES, LaunchDecision, Node, Role, decide_launch, node_id
+from lambdas.core.fleet import ROLES, Node, Role, node_id
+from lambdas.core.launch_decision import LaunchDecision, decide_launch, missing_permission, remedy
+from lambdas.core.launch_plan import LaunchPlan, Step, usable
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
 
 # For some seconds after RunInstances, EC2 may know neither an instance's id nor its state; a minute bounds the wait.
@@ -34,9 +38,15 @@ def _group(world: World, transfer: AcceptedTransfer, role: Role, kind: str) -> s
     return group
 
 
-def launch_pairs(
-    world: World, record: TransferRecord, paths: ResolvedPaths, count: int, types: list[str]
-) -> list[Node]:
+@dataclass(frozen=True)
+class Launched:
+    """Nodes of one side or of whole pairs; `notes`: in words, why they are fewer or others than were wanted first."""
+
+    nodes: list[Node]
+    notes: list[str]
+
+
+def launch_pairs(world: World, record: TransferRecord, paths: ResolvedPaths, count: int, types: list[str]) -> Launched:
     """Up to `count` new pairs, slots from 1; relays without a partner are terminated at once."""
     slots = list(range(1, count + 1))
     with ThreadPoolExecutor(len(ROLES)) as pool:
@@ -46,13 +56,16 @@ def launch_pairs(
     if failures:
         if all(isinstance(error, Throttled) for error in failures):
             raise failures[0]  # the retried call gets the same instances by its client token
-        whole = [node for side in launched for node in side]
+        whole = [node for side in launched for node in side.nodes]
         discard(world, whole, f"the other side could not be launched: {failures[0]}")
         raise failures[0]
-    most = min(len(side) for side in launched)
-    surplus = [node for side in launched for node in side[most:]]
+    most = min(len(side.nodes) for side in launched)
+    surplus = [node for side in launched for node in side.nodes[most:]]
     discard(world, surplus, f"no partner: the other side has capacity for {most}")
-    return [node for side in launched for node in side[:most]]
+    return Launched(
+        [node for side in launched for node in side.nodes[:most]],
+        [note for side in launched for note in side.notes],
+    )
 
 
 def launch_side(
@@ -63,76 +76,71 @@ def launch_side(
     slots: list[int],
     generation: int,
     types: list[str],
-) -> list[Node]:
+) -> Launched:
     """One node per slot, in order, as far as capacity and quota allow; raises NoCapacity when there is none."""
     transfer = record.transfer
+    region = transfer.end(role).region
     _check_fence(world, transfer)
+    plan, notes = _plan(world, record, paths, role, len(slots), types)
+    side = _Side(world, transfer, role, generation, public=paths.inter_region == "public")
     nodes: list[Node] = []
-    refusals = []
-    types, at_once = list(types), len(slots)
-    while types and at_once and len(nodes) < len(slots):
-        asked = slots[len(nodes) :][:at_once]
-        request = LaunchRequest(
-            transfer_id=transfer.transfer_id,
-            role=role,
-            instance_type=types[0],
-            count=len(asked),
-            subnet_id=transfer.end(role).subnet_id,
-            group_id=relay_group(world, transfer, role),
-            public_address=paths.inter_region == "public",
-            spot=transfer.request.relays.market == "spot",
-            client_token=_client_token(transfer, role, asked, generation, types[0]),
-        )
-        requested_at = world.clock.now()
+    while attempt := plan.attempt:
         try:
-            instances = world.compute(transfer.end(role).region).launch(request)
+            launched = side.launch(attempt.step, slots[plan.launched :][: attempt.count])
         except LaunchError as error:
-            refusals.append(str(error))
-            if _another_type_may_do(error):
-                del types[0]
-            else:
-                at_once = len(asked) // 2
+            try:
+                plan = plan.after_refusal(attempt, _decide(error, region), error.code)
+            except (MissingPermission, LaunchRefused) as refusal:
+                if not nodes:
+                    raise
+                notes.append(str(refusal))  # fewer relays are better than none
+                break
             continue
-        launched = [
-            _node(transfer, role, slot, generation, instance, requested_at)
-            for slot, instance in zip(asked, instances, strict=False)
-        ]
-        nodes += [_put(world, node) for node in launched]
-        if len(launched) < len(asked):  # that is all EC2 has of this type
-            del types[0]
+        nodes += launched
+        plan = plan.after_launch(attempt, len(launched))
     try:
         _check_fence(world, transfer)
     except TransferFenced:
         discard(world, nodes, "the transfer is being torn down")
         raise
+    notes = [*plan.notes(region), *notes]
     if not nodes:
-        raise NoCapacity(f"no {role} relay in {transfer.end(role).region}: {'; '.join(refusals)}")
-    return nodes
+        raise NoCapacity(f"no {role} relay in {region}: {'; '.join(notes)}")
+    return Launched(nodes, notes)
 
 
-def _put(world: World, node: Node) -> Node:
-    """The node as the table has it: an earlier call may have launched it, of another type or number."""
-    if world.nodes.put(node):
-        return node
-    known = next(known for known in world.nodes.of(node.transfer_id) if known.node_id == node.node_id)
-    if known.instance_id != node.instance_id:
-        _terminate(world, [node])
-    return known
+def _plan(
+    world: World, record: TransferRecord, paths: ResolvedPaths, role: Role, wanted: int, types: list[str]
+) -> tuple[LaunchPlan, list[str]]:
+    """The plan of one side, and what had to be left out of it."""
+    transfer = record.transfer
+    end, public = transfer.end(role), paths.inter_region == "public"
+    subnets = usable(world.subnets(end.region).of_vpc(end.vpc_id), end.subnet_id, public=public)
+    if not subnets:
+        kind = "subnet with a route to an internet gateway" if public else "subnet"
+        raise LaunchRefused(
+            f"no {kind} of {end.vpc_id} ({end.region}), the VPC of {end.instance_id}, is enrolled for relays: "
+            "add one to the deployment's configuration"
+        )
+    notes = []
+    if record.estimate and (reason := cross_zone.above_budget(transfer, record.estimate)):
+        subnets = [subnet for subnet in subnets if subnet.zone == end.availability_zone]
+        notes = [f"other zones of {end.region} were left out: {reason}"]
+    spot = transfer.request.relays.market == "spot"
+    return launch_plan.plan(wanted, types, subnets, end.availability_zone, spot=spot), notes
 
 
-def _another_type_may_do(error: LaunchError) -> bool:
-    """False: a smaller number of this type may do. Raises what the launch cannot survive."""
-    match decide_launch(error.code):
-        case LaunchDecision.NEXT_TYPE:
-            return True
-        case LaunchDecision.FEWER_PAIRS:
-            return False
+def _decide(error: LaunchError, region: str) -> LaunchDecision:
+    """What the plan is to make of a refusal; raises what the launch cannot survive."""
+    decision = decide_launch(error.code)
+    match decision:
         case LaunchDecision.MISSING_PERMISSION:
-            raise MissingPermission(f"ec2:RunInstances: {error}") from error
+            raise MissingPermission(f"{missing_permission(error.code, error.message)} in {region}: {error}") from error
         case LaunchDecision.RETRY_LATER:
-            raise Throttled(f"ec2:RunInstances: {error}") from error
-        case LaunchDecision.FAIL:
-            raise LaunchRefused(f"ec2:RunInstances: {error}") from error
+            raise Throttled(f"ec2:RunInstances in {region}: {error}") from error
+        case LaunchDecision.REFUSE:
+            raise LaunchRefused(f"ec2:RunInstances in {region}: {error}; {remedy(error.code)}") from error
+    return decision
 
 
 def _check_fence(world: World, transfer: AcceptedTransfer) -> None:
@@ -141,32 +149,65 @@ def _check_fence(world: World, transfer: AcceptedTransfer) -> None:
         raise TransferFenced(f"{transfer.transfer_id} is being torn down")
 
 
-def _client_token(transfer: AcceptedTransfer, role: Role, slots: list[int], generation: int, instance_type: str) -> str:
-    """The same launch, retried, is the same launch; EC2 takes 64 characters, and no other count with a known token."""
-    launch = (role, slots[0], len(slots), generation, instance_type)
-    parts = (transfer.execution_arn, transfer.transfer_id, *map(str, launch))
-    return sha256("\n".join(parts).encode()).hexdigest()
+class _Side:
+    """Launches relays of one side, of one generation."""
 
+    def __init__(self, world: World, transfer: AcceptedTransfer, role: Role, generation: int, *, public: bool) -> None:
+        self._world, self._transfer = world, transfer
+        self._role, self._generation, self._public = role, generation, public
+        self._group_id = relay_group(world, transfer, role)
+        self._region = transfer.end(role).region
 
-def _node(
-    transfer: AcceptedTransfer, role: Role, slot: int, generation: int, instance: Instance, requested_at: float
-) -> Node:
-    end = transfer.end(role)
-    return Node(
-        transfer_id=transfer.transfer_id,
-        node_id=node_id(role, slot, generation),
-        role=role,
-        slot=slot,
-        generation=generation,
-        state="SPAWNED",
-        instance_id=instance.instance_id,
-        instance_type=instance.instance_type,
-        region=end.region,
-        availability_zone=instance.availability_zone or end.availability_zone,
-        market=transfer.request.relays.market,
-        private_address=instance.private_address,
-        requested_at=requested_at,
-    )
+    def launch(self, step: Step, slots: list[int]) -> list[Node]:
+        """Nodes for the first of `slots`, as many as EC2 has of this step; raises LaunchError."""
+        request = LaunchRequest(
+            transfer_id=self._transfer.transfer_id,
+            role=self._role,
+            instance_type=step.instance_type,
+            count=len(slots),
+            subnet_id=step.subnet.subnet_id,
+            group_id=self._group_id,
+            public_address=self._public,
+            spot=step.market == "spot",
+            client_token=self._client_token(step, slots),
+        )
+        requested_at = self._world.clock.now()
+        instances = self._world.compute(self._region).launch(request)
+        made = zip(slots, instances, strict=False)
+        return [self._put(self._node(step, slot, instance, requested_at)) for slot, instance in made]
+
+    def _client_token(self, step: Step, slots: list[int]) -> str:
+        """The same launch, retried, is the same launch; EC2 takes 64 characters, and a known token for no other."""
+        place = (step.market, step.instance_type, step.subnet.subnet_id)
+        launch = (self._role, slots[0], len(slots), self._generation, *place)
+        parts = (self._transfer.execution_arn, self._transfer.transfer_id, *map(str, launch))
+        return sha256("\n".join(parts).encode()).hexdigest()
+
+    def _node(self, step: Step, slot: int, instance: Instance, requested_at: float) -> Node:
+        return Node(
+            transfer_id=self._transfer.transfer_id,
+            node_id=node_id(self._role, slot, self._generation),
+            role=self._role,
+            slot=slot,
+            generation=self._generation,
+            state="SPAWNED",
+            instance_id=instance.instance_id,
+            instance_type=instance.instance_type,
+            region=self._region,
+            availability_zone=instance.availability_zone or step.subnet.zone,
+            market=step.market,
+            private_address=instance.private_address,
+            requested_at=requested_at,
+        )
+
+    def _put(self, node: Node) -> Node:
+        """The node as the table has it: an earlier call may have launched it, of another type or number."""
+        if self._world.nodes.put(node):
+            return node
+        known = next(known for known in self._world.nodes.of(node.transfer_id) if known.node_id == node.node_id)
+        if known.instance_id != node.instance_id:
+            _terminate(self._world, [node])
+        return known
 
 
 def discard(world: World, nodes: list[Node], reason: str) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
-from lambdas.core import meter
+from lambdas.core import cross_zone, meter
 from lambdas.core.arrivals import DIRECT
 from lambdas.core.budget import FLIGHT_SECONDS, RELEASE_SECONDS
 from lambdas.core.errors import BudgetReached
@@ -77,6 +77,8 @@ def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
         sent_bytes=sent.bytes + _probe_bytes(world, record, nodes),
         left_bytes=max(round((planned - useful) * repeats), 0),
         rate=rate,
+        market=transfer.request.relays.market,
+        zone_usd_per_gb=cross_zone.per_gb(transfer, nodes),
     )
 
 

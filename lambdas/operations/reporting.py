@@ -32,6 +32,7 @@ def write(world: World, record: TransferRecord, failure: Failure | None, *, veri
         verified=verified,
         tally=tally,
         nodes=nodes,
+        spawned=record.spawned,
         estimate=record.estimate,
         spent=metering.look(world, record, tally.bytes),
         measured=measured,

@@ -23,30 +23,32 @@ _CONFIG = Config(
     retries={"mode": "adaptive", "max_attempts": 8}, connect_timeout=5, read_timeout=60, max_pool_connections=32
 )
 # For what an estimate can do without: one attempt, 3 s at most.
+# A launch is tried once: EC2 answers a lack of capacity with HTTP 500, which boto3 would take for a fault of the server
+# and ask again. What follows an answer is the launch plan's decision, and throttling the state machine's.
+_LAUNCHING = Config(retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=60, max_pool_connections=32)
 _QUICK = Config(retries={"total_max_attempts": 1}, connect_timeout=1, read_timeout=2, max_pool_connections=32)
-_CONFIGS = {"pricing": _QUICK, "service-quotas": _QUICK}
 _making = Lock()
 
 
 @cache
-def _client(service: str, region: str) -> Any:
+def _client(service: str, region: str, config: Config) -> Any:
     # The default session is not safe to make clients from in several threads.
     with _making:
-        return boto3.client(service, region_name=region, config=_CONFIGS.get(service, _CONFIG))  # type: ignore[call-overload]
+        return boto3.client(service, region_name=region, config=config)  # type: ignore[call-overload]
 
 
 class _Lazy:
     """Stands for a client until its first call: reading a service's model takes 30 to 300 ms of a cold start."""
 
-    def __init__(self, service: str, region: str) -> None:
-        self._service, self._region = service, region
+    def __init__(self, service: str, region: str, config: Config) -> None:
+        self._service, self._region, self._config = service, region, config
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(_client(self._service, self._region), name)
+        return getattr(_client(self._service, self._region, self._config), name)
 
 
-def _lazy(service: str, region: str) -> Any:
-    return _Lazy(service, region)
+def _lazy(service: str, region: str, config: Config = _CONFIG) -> Any:
+    return _Lazy(service, region, config)
 
 
 def dynamodb(region: str) -> "DynamoDBClient":
@@ -58,6 +60,12 @@ def dynamodb(region: str) -> "DynamoDBClient":
 def ec2(region: str) -> "EC2Client":
     """EC2."""
     client: EC2Client = _lazy("ec2", region)
+    return client
+
+
+def ec2_launching(region: str) -> "EC2Client":
+    """EC2, for RunInstances."""
+    client: EC2Client = _lazy("ec2", region, _LAUNCHING)
     return client
 
 
@@ -94,11 +102,11 @@ def stepfunctions(region: str) -> "SFNClient":
 def pricing(region: str) -> "PricingClient":
     """The price list, at the nearest to `region` of its three endpoints."""
     near = {"eu": "eu-central-1", "me": "eu-central-1", "af": "eu-central-1", "ap": "ap-south-1"}
-    client: PricingClient = _lazy("pricing", near.get(region.split("-")[0], "us-east-1"))
+    client: PricingClient = _lazy("pricing", near.get(region.split("-")[0], "us-east-1"), _QUICK)
     return client
 
 
 def service_quotas(region: str) -> "ServiceQuotasClient":
     """Service Quotas."""
-    client: ServiceQuotasClient = _lazy("service-quotas", region)
+    client: ServiceQuotasClient = _lazy("service-quotas", region, _QUICK)
     return client

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, cast
 
+Ids = dict[str, list[str]]
+
 
 class MissingVariableError(Exception):
     """A variable of the environment is absent or of the wrong form; the message names it."""
@@ -43,6 +45,8 @@ class Environment:
     state_machine: str
     daemon_assets: Mapping[str, Mapping[str, DaemonAsset]]
     """By region, then by architecture: x86_64 always, arm64 where it was built."""
+    subnet_ids: Mapping[str, tuple[str, ...]]
+    """By region: subnets that were enrolled by id; a region that is absent has those that the deployment made."""
     poll_seconds: float
 
     @classmethod
@@ -71,6 +75,7 @@ class Environment:
             approval_topic=read.text("APPROVAL_TOPIC_ARN"),
             state_machine=read.text("STATE_MACHINE_NAME"),
             daemon_assets=_by_region(read.json("DAEMON_ASSETS")),
+            subnet_ids={region: tuple(ids) for region, ids in cast(Ids, read.json("SUBNET_IDS")).items()},
             poll_seconds=read.number("POLL_SECONDS", "1"),
         )
 

@@ -116,6 +116,7 @@ describe('functions', () => {
           'MAX_PAIRS',
           'DEPLOYMENT_NAME',
           'DAEMON_ASSETS',
+          'SUBNET_IDS',
           'STATE_MACHINE_NAME',
           'APPROVAL_TOPIC_ARN',
           'POWERTOOLS_SERVICE_NAME',

@@ -108,7 +108,13 @@ describe('least privilege', () => {
       'ap-southeast-1',
       'ap-southeast-2',
     ];
-    const regions = Object.fromEntries(names.map((name) => [name, {}]));
+    const zones = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const existing = (name: string): object => ({
+      vpcId: 'vpc-0123456789abcdef0',
+      availabilityZones: zones.map((zone) => name + zone),
+      subnetIds: zones.map((zone) => `subnet-0123456789abcdef${zone}`),
+    });
+    const regions = Object.fromEntries(names.map((name) => [name, existing(name)]));
     const wide = synthesize({ regions }, { arm64: true }).control;
     for (const { PolicyName, PolicyDocument } of Object.values(resources(wide, 'AWS::IAM::Policy'))) {
       expect(JSON.stringify(PolicyDocument, rendered).length, text(PolicyName)).toBeLessThan(10_240);

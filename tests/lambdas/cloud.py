@@ -25,6 +25,7 @@ from lambdas.adapters.memory_market import (
 from lambdas.adapters.records import CommandResult, DocumentName, Instance, LaunchError, LaunchRequest, NotManagedError
 from lambdas.adapters.world import World
 from lambdas.core.commands import Command, encode
+from lambdas.core.launch_plan import Subnet
 from lambdas.core.rules import Rule
 from lambdas.runtime.env import DaemonAsset, Environment
 from tests.lambdas.builders import DESTINATION_ID, IRELAND, SOURCE_ID, WEST
@@ -66,7 +67,10 @@ class Machine:
 
 
 class MemoryCompute:
-    """EC2 of one region; `refusals` maps an instance type to EC2's error code, `shown_after` is in seconds."""
+    """EC2 of one region; `shown_after` is in seconds.
+
+    `refusals` maps an instance type, a zone or a market to EC2's error code.
+    """
 
     def __init__(self, region: str, clock: FakeClock) -> None:
         self.region, self._clock = region, clock
@@ -112,8 +116,10 @@ class MemoryCompute:
         return [self.machines[i].instance for i in self._tokens[request.client_token]]
 
     def _launch(self, request: LaunchRequest) -> list[str]:
-        if code := self.refusals.get(request.instance_type):
-            raise LaunchError(code, "refused by the test")
+        zone = self._zone(request.subnet_id)
+        for what in (request.instance_type, zone, "spot" if request.spot else "on-demand"):
+            if code := self.refusals.get(what):
+                raise LaunchError(code, "refused by the test")
         if (
             len([m for m in self.machines.values() if m.transfer_id and not m.instance.gone]) + request.count
             > self.quota
@@ -125,9 +131,15 @@ class MemoryCompute:
             net = 10 if self.region == WEST else 11
             machine = self.add(f"i-{net:x}{n:08x}", f"10.{net}.2.{n}", None, state="pending")
             machine.transfer_id, machine.role, machine.launched = request.transfer_id, request.role, self._clock.time
-            machine.instance = replace(machine.instance, instance_type=request.instance_type)
+            machine.instance = replace(
+                machine.instance, instance_type=request.instance_type, availability_zone=zone, spot=request.spot
+            )
             ids.append(machine.instance.instance_id)
         return ids
+
+    def _zone(self, subnet_id: str) -> str:
+        """`subnet-source` is in zone a, `subnet-source-b` in zone b."""
+        return self.region + (subnet_id[-1] if subnet_id[-2] == "-" else "a")
 
     def terminate(self, instance_ids: Iterable[str]) -> None:
         for instance_id in instance_ids:
@@ -192,6 +204,22 @@ class MemoryCommands:
 
     def result(self, command_id: str, _instance_id: str) -> CommandResult | None:
         return self._results[command_id]
+
+
+@dataclass
+class MemorySubnets:
+    """Subnets of one region: two in each VPC, in different zones; the first is its end machine's."""
+
+    region: str
+    zones: str = "ab"
+    public: bool = True
+
+    def of_vpc(self, vpc_id: str) -> list[Subnet]:
+        name = vpc_id.replace("vpc", "subnet")
+        return [
+            Subnet(name if zone == "a" else f"{name}-{zone}", f"{self.region}{zone}", self.public)
+            for zone in self.zones
+        ]
 
 
 class MemoryGroups:
@@ -285,6 +313,7 @@ class Cloud:
         self.compute = {region: MemoryCompute(region, self.clock) for region in (WEST, IRELAND)}
         self.commands = {region: MemoryCommands(self.compute[region], self.clock) for region in (WEST, IRELAND)}
         self.groups = {region: MemoryGroups() for region in (WEST, IRELAND)}
+        self.subnets = {region: MemorySubnets(region) for region in (WEST, IRELAND)}
         self.compute[WEST].add(SOURCE_ID, "10.10.0.1", "54.0.0.1")
         self.compute[IRELAND].add(DESTINATION_ID, "10.11.0.1", "54.1.0.1")
         self.transfers, self.locks, self.agents = MemoryTransferStore(), MemoryPathLocks(), MemoryAgentRecords()
@@ -307,6 +336,7 @@ class Cloud:
             compute=lambda region: self.compute[region],
             commands=lambda region: self.commands[region],
             groups=lambda region: self.groups[region],
+            subnets=lambda region: self.subnets[region],
             objects=self.objects,
             events=self.events,
             letters=self.letters,
@@ -344,5 +374,6 @@ ENVIRONMENT = Environment(
     approval_topic="arn:aws:sns:us-west-2:000000000000:cpt-approvals",
     state_machine="cpt-transfer",
     daemon_assets={region: {"x86_64": DaemonAsset(f"s3://assets-{region}/d", "0" * 64)} for region in (WEST, IRELAND)},
+    subnet_ids={},
     poll_seconds=1.0,
 )

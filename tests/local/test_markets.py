@@ -87,7 +87,7 @@ def test_spot_prices_differ_by_zone_and_stay_below_the_list_price(cloud: LocalCl
 def test_quota_and_what_runs_are_told(cloud: LocalCloud, vm: str) -> None:
     quotas = ServiceQuotas(cloud.client("service-quotas"))
     assert (quotas.vcpus("on-demand"), quotas.vcpus("spot")) == (1024, 1024)
-    running = {one.instance_id: one for one in Ec2Compute(cloud.client("ec2"), "cpt").running()}
+    running = {one.instance_id: one for one in Ec2Compute(cloud.client("ec2"), "cpt", cloud.client("ec2")).running()}
     assert (running[vm].vcpus, running[vm].spot) == (2, False)
 
 

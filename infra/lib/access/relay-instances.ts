@@ -9,9 +9,11 @@ type Described =
   | 'Instances'
   | 'InstanceTypes'
   | 'InstanceTypeOfferings'
+  | 'RouteTables'
   | 'SecurityGroups'
   | 'SecurityGroupRules'
-  | 'SpotPriceHistory';
+  | 'SpotPriceHistory'
+  | 'Subnets';
 
 /** Read-only calls, which EC2 authorises without a resource. */
 export function describe(...what: readonly Described[]): Access {

@@ -32,6 +32,8 @@ export interface FunctionEnvironment extends Record<string, string> {
   readonly PRE_TEST_SECONDS: string;
   /** `internet` or `peering`. */
   readonly INTER_REGION_PATH: string;
+  /** JSON `{region: [id]}`: subnets that were enrolled by id; the others carry the deployment’s tag. */
+  readonly SUBNET_IDS: string;
   /** JSON `{"buckets": {region: name}, "files": {architecture: {"key", "sha256"}}}`: the daemons. */
   readonly DAEMON_ASSETS: string;
 }
@@ -59,8 +61,15 @@ export function functionEnvironment(settings: Settings, daemons: Daemons): Funct
     MAX_PAIRS: String(settings.maxPairs),
     PRE_TEST_SECONDS: String(settings.preTestSeconds),
     INTER_REGION_PATH: settings.interRegionPath,
+    SUBNET_IDS: JSON.stringify(enrolledSubnets(settings)),
     DAEMON_ASSETS: JSON.stringify(compact(daemons)),
   };
+}
+
+function enrolledSubnets({ regions }: Settings): Record<string, readonly string[]> {
+  return Object.fromEntries(
+    regions.flatMap(({ region, network }) => (network.kind === 'existing' ? [[region, network.subnetIds]] : [])),
+  );
 }
 
 /** Keys and digests once, not once a region: ten regions of whole URIs for two architectures outgrow Lambda's 4 KB. */

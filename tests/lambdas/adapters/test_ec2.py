@@ -5,11 +5,13 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.config import Config
 from moto import mock_aws
 
 from lambdas.adapters.ec2 import Ec2Compute
 from lambdas.adapters.records import LaunchError, LaunchRequest
 from lambdas.adapters.security_groups import Ec2SecurityGroups
+from lambdas.core.launch_decision import LaunchDecision, decide_launch
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def order(network: tuple[str, str, str], count: int = 2, template: str = "t3.sma
 
 
 def test_relays_are_launched_found_by_their_tag_and_terminated(ec2: Any, network: tuple[str, str, str]) -> None:
-    compute = Ec2Compute(ec2, "cpt")
+    compute = Ec2Compute(ec2, "cpt", ec2)
     launched = compute.launch(order(network))
     assert len(launched) >= 1
     ids = [instance.instance_id for instance in launched]
@@ -54,15 +56,15 @@ def test_relays_are_launched_found_by_their_tag_and_terminated(ec2: Any, network
     assert (found[0].vpc_id, found[0].subnet_id, found[0].instance_type) == (network[0], network[1], "t3.small")
     assert compute.of_transfer("second") == []
     assert [(i.instance_id, i.transfer_id) for i in compute.of_deployment()] == [(id_, "first") for id_ in ids]
-    assert Ec2Compute(ec2, "other").of_deployment() == []
-    assert Ec2Compute(ec2, "other").of_transfer("first") == []
+    assert Ec2Compute(ec2, "other", ec2).of_deployment() == []
+    assert Ec2Compute(ec2, "other", ec2).of_transfer("first") == []
     compute.terminate(ids)
     assert compute.of_transfer("first") == []
     assert all(instance.gone for instance in compute.describe(ids))
 
 
 def test_unknown_ids_are_left_out_and_terminating_them_is_fine(ec2: Any, network: tuple[str, str, str]) -> None:
-    compute = Ec2Compute(ec2, "cpt")
+    compute = Ec2Compute(ec2, "cpt", ec2)
     (known, *_) = compute.launch(order(network, 1))
     unknown = "i-0123456789abcdef0"
     assert [i.instance_id for i in compute.describe([unknown, known.instance_id])] == [known.instance_id]
@@ -73,12 +75,20 @@ def test_unknown_ids_are_left_out_and_terminating_them_is_fine(ec2: Any, network
 
 def test_refused_launch_carries_ec2s_code(ec2: Any, network: tuple[str, str, str]) -> None:
     with pytest.raises(LaunchError) as error:
-        Ec2Compute(ec2, "cpt").launch(order(network, subnet_id="subnet-00000000000000000"))
+        Ec2Compute(ec2, "cpt", ec2).launch(order(network, subnet_id="subnet-00000000000000000"))
     assert error.value.code == "InvalidSubnetID.NotFound"
 
 
+def test_launch_without_an_answer_is_tried_again_later(ec2: Any, network: tuple[str, str, str]) -> None:
+    once = Config(retries={"total_max_attempts": 1})
+    nobody = boto3.client("ec2", region_name="us-west-2", endpoint_url="http://127.0.0.1:9", config=once)
+    with pytest.raises(LaunchError) as error:
+        Ec2Compute(ec2, "cpt", nobody).launch(order(network))
+    assert decide_launch(error.value.code) is LaunchDecision.RETRY_LATER
+
+
 def test_launch_asks_for_what_the_borders_say(ec2: Any, network: tuple[str, str, str]) -> None:
-    arguments = Ec2Compute(ec2, "cpt")._run_arguments(order(network, 3, spot=True))
+    arguments = Ec2Compute(ec2, "cpt", ec2)._run_arguments(order(network, 3, spot=True))
     assert (arguments["MinCount"], arguments["MaxCount"], arguments["InstanceType"]) == (1, 3, "t3.small")
     assert arguments["LaunchTemplate"] == {"LaunchTemplateName": "cpt-relay", "Version": "$Latest"}
     (interface,) = arguments["NetworkInterfaces"]
@@ -89,7 +99,7 @@ def test_launch_asks_for_what_the_borders_say(ec2: Any, network: tuple[str, str,
 
 
 def test_arm_relays_are_launched_from_the_template_with_an_arm_image(ec2: Any, network: tuple[str, str, str]) -> None:
-    arguments = Ec2Compute(ec2, "cpt")._run_arguments(order(network, template="c7gn.large"))
+    arguments = Ec2Compute(ec2, "cpt", ec2)._run_arguments(order(network, template="c7gn.large"))
     assert arguments["LaunchTemplate"] == {"LaunchTemplateName": "cpt-relay-arm64", "Version": "$Latest"}
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from lambdas.core import fleet
-from lambdas.core.fleet import LaunchDecision, Measurement
+from lambdas.core.fleet import Measurement
 from tests.lambdas.builders import paths
 
 
@@ -15,17 +15,3 @@ def test_ranking_is_by_inter_region_then_by_the_ratio() -> None:
 def test_public_address_that_is_needed_and_absent_is_an_error() -> None:
     with pytest.raises(LookupError):
         paths().outward("10.0.0.1", None)
-
-
-@pytest.mark.parametrize(
-    ("code", "decision"),
-    [
-        ("InsufficientInstanceCapacity", LaunchDecision.NEXT_TYPE),
-        ("VcpuLimitExceeded", LaunchDecision.FEWER_PAIRS),
-        ("UnauthorizedOperation", LaunchDecision.MISSING_PERMISSION),
-        ("RequestLimitExceeded", LaunchDecision.RETRY_LATER),
-        ("InvalidAMIID.NotFound", LaunchDecision.FAIL),
-    ],
-)
-def test_each_class_of_launch_error_has_its_decision(code: str, decision: LaunchDecision) -> None:
-    assert fleet.decide_launch(code) is decision

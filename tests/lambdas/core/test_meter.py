@@ -1,7 +1,7 @@
 """The meter against a simulated transfer that knows nothing of it: whatever happens, the bill is within the budget."""
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given
@@ -42,6 +42,19 @@ def test_spent_is_relays_since_their_request_egress_and_control_plane() -> None:
     assert spent.egress == pytest.approx(3 * EGRESS_GB)
     assert spent.control_plane == control_dollars(100, found.nodes, 100.0, estimate(2))
     assert spent.total == pytest.approx(spent.relays + spent.egress + spent.control_plane)
+
+
+def test_traffic_between_zones_is_money_too() -> None:
+    found = replace(reading(1, sent=3 * 10**9), zone_usd_per_gb=0.04)
+    assert found.spent().cross_zone == pytest.approx(3 * 0.04)
+    assert found.spent().total == pytest.approx(reading(1, sent=3 * 10**9).spent().total + 0.12)
+
+
+def test_relay_that_is_on_demand_where_spot_was_asked_for_counts_as_what_it_is() -> None:
+    spot, fallen_back = node(market="spot"), node()
+    found = Reading(1100.0, [spot], estimate(), market="spot")
+    assert found.spent().relays == pytest.approx(100 * HOUR / 3600)
+    assert replace(found, nodes=[fallen_back]).spent().relays == pytest.approx(100 * 0.0208 / 3600)
 
 
 def test_each_relay_is_paid_for_a_minute_at_least_and_no_longer_once_it_has_ended() -> None:

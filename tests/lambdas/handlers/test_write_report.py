@@ -74,6 +74,27 @@ def test_cost_counts_relays_at_the_estimates_price_and_what_was_sent() -> None:
     assert found["total"] == pytest.approx(found["relays"] + found["egress"] + found["controlPlane"])
 
 
+def test_what_became_of_the_wish_for_relays_and_what_their_zone_cost() -> None:
+    cloud = finished()
+    cloud.transfers.note("first", spawned={"wanted": 2, "launched": 1, "notes": ["the quota allowed 1 of 2 relays"]})
+    cloud.nodes.put(node("source", 1, 1, "LOST", market="spot", availability_zone="us-west-2b", running_at=1002.0))
+    found = run(cloud)
+    SCHEMA.validate(found)
+    fleet = found["fleet"]
+    assert (fleet["wanted"], fleet["launched"], fleet["notes"]) == (2, 1, ["the quota allowed 1 of 2 relays"])
+    assert (fleet["onDemand"], fleet["spot"], fleet["otherZones"]) == (2, 1, 1)
+    assert {"nodeId": "source-1-1", "launch": 2.0} in fleet["starts"]
+    assert found["cost"]["crossZone"] == pytest.approx(200e-9 * 0.02)  # 200 bytes on pair-1
+
+
+def test_relay_of_another_market_counts_at_the_price_of_its_own() -> None:
+    cloud = Cloud()
+    cloud.transfers.create(transfer(relays={"market": "spot"}))
+    cloud.transfers.note("first", estimate=estimate(1).to_document())
+    cloud.nodes.put(node("source", state="TERMINATED", ended_at=1100.0))
+    assert run(cloud)["cost"]["relays"] == pytest.approx(100 * 0.0208 / 3600)
+
+
 def test_report_is_written_announced_and_the_transfer_closed() -> None:
     cloud = finished()
     found = run(cloud)

@@ -20,6 +20,7 @@ GOOD = {
     "EVENT_BUS": "cpt",
     "APPROVAL_TOPIC_ARN": "arn:aws:sns:us-west-2:000000000000:cpt-approvals",
     "STATE_MACHINE_NAME": "cpt-transfer",
+    "SUBNET_IDS": '{"eu-west-1": ["subnet-0123456789abcdef0"]}',
     "DAEMON_ASSETS": '{"buckets": {"us-west-2": "a"}, "files": {"x86_64": {"key": "b", "sha256": "00"}}}',
 }
 
@@ -27,6 +28,7 @@ GOOD = {
 def test_environment_is_typed() -> None:
     env = Environment.from_env(GOOD)
     assert (env.regions, env.max_pairs, env.poll_seconds) == (("us-west-2", "eu-west-1"), 8, 1.0)
+    assert env.subnet_ids == {"eu-west-1": ("subnet-0123456789abcdef0",)}
     assert env.daemon_assets == {"us-west-2": {"x86_64": DaemonAsset("s3://a/b", "00")}}
     assert Environment.from_env({**GOOD, "POLL_SECONDS": "0.2"}).poll_seconds == 0.2
 

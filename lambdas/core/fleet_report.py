@@ -1,0 +1,75 @@
+"""What became of the wish for relays: how many came, from where, how fast, and why not more or not the first choice."""
+
+from collections.abc import Iterable
+
+from pydantic import Field
+
+from lambdas.core.documents import Count, Document
+from lambdas.core.fleet import Node
+from lambdas.core.transfer import AcceptedTransfer
+
+
+class Spawned(Document):
+    """Pairs wanted (twice as many with a pre-test) and launched; `notes`: why fewer, or not the first choice."""
+
+    wanted: Count
+    launched: Count
+    notes: list[str]
+
+
+class Start(Document):
+    """T_v of one relay, seconds: from the request until the instance runs, its agent answers, its daemon serves.
+
+    What was not reached is absent.
+    """
+
+    node_id: str
+    launch: float | None = Field(default=None, ge=0)
+    agent: float | None = Field(default=None, ge=0)
+    daemon: float | None = Field(default=None, ge=0)
+
+
+class FleetReport(Document):
+    """Contract `report`, `fleet`: pairs wanted and launched, relays by market and outside their end's zone."""
+
+    wanted: Count
+    launched: Count
+    on_demand: Count
+    spot: Count
+    other_zones: Count
+    notes: list[str]
+    starts: list[Start]
+
+
+def build(transfer: AcceptedTransfer, spawned: Spawned | None, nodes: Iterable[Node]) -> FleetReport | None:
+    """None where no relay was wanted; successors of lost relays count among the relays."""
+    if spawned is None:
+        return None
+    relays = list(nodes)
+    return FleetReport(
+        wanted=spawned.wanted,
+        launched=spawned.launched,
+        on_demand=sum(node.market == "on-demand" for node in relays),
+        spot=sum(node.market == "spot" for node in relays),
+        other_zones=sum(in_other_zone(transfer, node) for node in relays),
+        notes=spawned.notes,
+        starts=[_start(node) for node in relays],
+    )
+
+
+def in_other_zone(transfer: AcceptedTransfer, node: Node) -> bool:
+    """Whether what goes between the relay and its end is charged as traffic between zones."""
+    return node.availability_zone != transfer.end(node.role).availability_zone
+
+
+def _start(node: Node) -> Start:
+    return Start(
+        node_id=node.node_id,
+        launch=_between(node.requested_at, node.running_at),
+        agent=_between(node.running_at, node.online_at),
+        daemon=_between(node.online_at, node.ready_at),
+    )
+
+
+def _between(start: float | None, end: float | None) -> float | None:
+    return None if start is None or end is None else round(max(end - start, 0.0), 3)
