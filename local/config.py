@@ -143,6 +143,9 @@ class LocalConfig(_Section):
     schedule_minute_seconds: float = Field(
         default=60, gt=0, description="How long a minute of a rate(…) schedule takes; less makes schedules come sooner."
     )
+    shutdown_minute_seconds: float = Field(
+        default=60, gt=0, description="How long a minute of an instance's `shutdown +MINUTES` takes."
+    )
     vcpu_quota: int = Field(default=1024, ge=0, description="Quota of vCPUs per region and market.")
     latency: Latency = Field(default_factory=Latency)
 

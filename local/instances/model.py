@@ -70,6 +70,7 @@ class Instance:
     caps: Caps
     home: Path
     launch_number: int
+    shutdown_minute_seconds: float = 60
     user_data: str = ""
     online: bool = False
     tags: dict[str, str] = field(default_factory=dict)

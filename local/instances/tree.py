@@ -46,6 +46,7 @@ def base_environment(instance: Instance, state: StateDir, endpoint: str, metadat
         "CPT_HOME": f"{home}/cpt",
         "CPT_INSTANCE_DIR": str(home),
         "CPT_INSTANCE_ID": instance.instance_id,
+        "CPT_SHUTDOWN_MINUTE_SECONDS": str(instance.shutdown_minute_seconds),
         MARKER: str(state.root),
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_EC2_METADATA_SERVICE_ENDPOINT": metadata,

@@ -161,6 +161,7 @@ class Launcher:
                 caps=self._fleet.caps_for(request.instance_type, region, request.tags),
                 home=self._state.instances / instance_id,
                 launch_number=self._fleet.launch_number(region),
+                shutdown_minute_seconds=self._fleet.config.shutdown_minute_seconds,
                 user_data=base64.b64decode(request.user_data).decode("utf-8", "replace"),
                 tags=request.tags,
             )

@@ -18,6 +18,7 @@ SETTINGS = {
     "ssmRegistrationSeconds": 0.05,
     "lambdaRetrySeconds": 0.05,
     "scheduleMinuteSeconds": 1.5,
+    "shutdownMinuteSeconds": 0.5,
     "spotGraceSeconds": 0.2,
     "invocationDoesNotExist": 1,
     "notFoundAfterLaunch": 1,

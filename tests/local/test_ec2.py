@@ -185,6 +185,13 @@ def test_user_data_runs_at_boot_and_shutdown_terminates(cloud: LocalCloud, shell
     cloud.wait_for(lambda: state(cloud, instance_id) == "terminated", 10)
 
 
+def test_last_shutdown_counts_and_its_minutes_take_as_long_as_configured(cloud: LocalCloud, shell: Shell) -> None:
+    instance_id = launch(cloud)["InstanceId"]
+    online(cloud, instance_id)
+    shell(instance_id, "shutdown -P --no-wall +1; shutdown -P --no-wall +600; shutdown -P --no-wall +2")
+    cloud.wait_for(lambda: state(cloud, instance_id) == "terminated", 20)
+
+
 def test_termination_ends_every_process_and_keeps_the_logs(cloud: LocalCloud, shell: Shell) -> None:
     instance_id = launch(cloud)["InstanceId"]
     online(cloud, instance_id)
