@@ -39,8 +39,8 @@ export interface Settings {
   readonly preTestSeconds: number;
   readonly interRegionPath: 'internet' | 'peering';
   readonly maxPairs: number;
-  /** Minutes after which a relay ends itself whatever happens. */
-  readonly relayLifetimeMinutes: number;
+  /** Minutes after which a relay that its sender no longer keeps alive ends itself. */
+  readonly relayTimeToLiveMinutes: number;
   /** Days after which a transfer's listings, manifests and report expire. */
   readonly objectRetentionDays: number;
   /** Mail addresses that are asked for approval; each confirms its subscription once. */
@@ -64,7 +64,7 @@ const DEFAULTS = {
   preTestSeconds: 10,
   interRegionPath: 'internet',
   maxPairs: 16,
-  relayLifetimeMinutes: 720,
+  relayTimeToLiveMinutes: 15,
   objectRetentionDays: 30,
   approvalMail: [],
 } as const;
@@ -93,7 +93,8 @@ export function readSettings(context: unknown, architectures: readonly Architect
     preTestSeconds: wholeNumber('cpt.preTestSeconds', value('preTestSeconds'), 1, 300),
     interRegionPath,
     maxPairs: wholeNumber('cpt.maxPairs', value('maxPairs'), 0, 64),
-    relayLifetimeMinutes: wholeNumber('cpt.relayLifetimeMinutes', value('relayLifetimeMinutes'), 10, 10_080),
+    // Relays have five minutes to join; one that boots slowly must not end meanwhile.
+    relayTimeToLiveMinutes: wholeNumber('cpt.relayTimeToLiveMinutes', value('relayTimeToLiveMinutes'), 10, 1_440),
     objectRetentionDays: wholeNumber('cpt.objectRetentionDays', value('objectRetentionDays'), 1, 3_650),
     approvalMail: readMail(value('approvalMail')),
   };

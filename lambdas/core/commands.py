@@ -9,6 +9,9 @@ from lambdas.core.transfer import PORT, AcceptedTransfer, EndMachine
 
 Command = dict[str, Any]
 
+# A relay outlives fourteen keepalives that are lost in a row; at 15 minutes one goes out each minute.
+KEEPALIVES_PER_LIFE = 15
+
 
 class Control(Document):
     """Where the ends find the control plane."""
@@ -69,27 +72,41 @@ def receive(transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: 
     }
 
 
-def send(transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: str) -> Command:
-    """Send the chunks of the plan."""
+def send(
+    transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: str, relay_time_to_live_seconds: int
+) -> Command:
+    """Send the chunks of the plan, and keep the relays alive."""
     command = {
         **_head("send", transfer.transfer_id),
         "control": control.to_document(),
         "epoch": epoch,
         "plan": plan_key,
+        "keepaliveSeconds": max(1, relay_time_to_live_seconds // KEEPALIVES_PER_LIFE),
     }
     limit = transfer.request.bandwidth_limit_mbps
     return command if limit is None else {**command, "bandwidthLimitMbps": limit}
 
 
-def relay(transfer_id: str, node_id: str, listen: list[str], route_key: str, idle_seconds: int) -> Command:
-    """Pass streams on that are signed with `route_key`."""
-    return {
+def relay(
+    transfer_id: str,
+    node_id: str,
+    listen: list[str],
+    route_key: str,
+    idle_seconds: int,
+    time_to_live_seconds: int | None,
+) -> Command:
+    """Pass streams on that are signed with `route_key`.
+
+    The machine powers itself off `time_to_live_seconds` after the last keepalive; with None it is never touched.
+    """
+    command = {
         **_head("relay", transfer_id),
         "nodeId": node_id,
         "listen": listen,
         "senderRouteKey": route_key,
         "idleSeconds": idle_seconds,
     }
+    return command if time_to_live_seconds is None else {**command, "timeToLiveSeconds": time_to_live_seconds}
 
 
 def probe(transfer_id: str, mode: Literal["listen", "connect"], target: list[str] | str, seconds: float) -> Command:

@@ -59,7 +59,8 @@ def _start_ends(world: World, transfer: AcceptedTransfer, epoch: int) -> None:
     control = world.control(transfer.transfer_id)
     plan_key = world.key(transfer.transfer_id, "plan.json")
     receive = Order.on(transfer.destination, "receive", commands.receive(transfer, control, epoch, plan_key))
-    send = Order.on(transfer.source, "send", commands.send(transfer, control, epoch, plan_key))
+    life = world.env.relay_time_to_live_seconds
+    send = Order.on(transfer.source, "send", commands.send(transfer, control, epoch, plan_key, life))
     orders = [send] if transfer.request.measures else [receive, send]
     results = run_all(world, transfer.transfer_id, orders, COMMAND_SECONDS)
     broken = [

@@ -105,7 +105,8 @@ class RelayStarter:
         if key is None:
             return  # the sender has not published it yet
         listen = commands.listen_addresses(node.private_address, node.public_address)
-        command = commands.relay(node.transfer_id, node.node_id, listen, key, fleet.RELAY_IDLE_SECONDS)
+        life = self._world.env.relay_time_to_live_seconds
+        command = commands.relay(node.transfer_id, node.node_id, listen, key, fleet.RELAY_IDLE_SECONDS, life)
         try:
             sent = self._world.commands(node.region).send("relay", node.instance_id, node.transfer_id, command)
         except NotManagedError:

@@ -32,6 +32,7 @@ class Environment:
     instance_types: tuple[str, ...]
     max_pairs: int
     pre_test_seconds: float
+    relay_time_to_live_seconds: int
     inter_region_path: Literal["internet", "peering"]
     transfers_table: str
     chunks_table: str
@@ -63,6 +64,7 @@ class Environment:
             instance_types=tuple(cast(list[str], read.json("INSTANCE_TYPES"))),
             max_pairs=int(read.number("MAX_PAIRS")),
             pre_test_seconds=read.number("PRE_TEST_SECONDS"),
+            relay_time_to_live_seconds=int(read.number("RELAY_TIME_TO_LIVE_SECONDS")),
             inter_region_path=cast(Literal["internet", "peering"], path),
             transfers_table=read.text("TRANSFERS_TABLE"),
             chunks_table=read.text("CHUNKS_TABLE"),

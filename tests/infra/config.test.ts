@@ -88,7 +88,7 @@ describe('a bad setting is refused by key, value and remedy', () => {
     ['half a second', { preTestSeconds: 0.5 }, 'cpt.preTestSeconds', '0.5'],
     ['a number as text', { preTestSeconds: '10' }, 'cpt.preTestSeconds', '"10"'],
     ['a name with capitals', { name: 'CPT' }, 'cpt.name', '"CPT"'],
-    ['a lifetime of a minute', { relayLifetimeMinutes: 1 }, 'cpt.relayLifetimeMinutes', '1'],
+    ['a time-to-live of a minute', { relayTimeToLiveMinutes: 1 }, 'cpt.relayTimeToLiveMinutes', '1'],
   ];
   it.each(cases)('%s', (_, change, key, value) => {
     const read = (): unknown => readSettings({ ...TWO_REGIONS, ...change });

@@ -112,6 +112,7 @@ describe('functions', () => {
           'REGIONS',
           'INSTANCE_TYPES',
           'PRE_TEST_SECONDS',
+          'RELAY_TIME_TO_LIVE_SECONDS',
           'INTER_REGION_PATH',
           'MAX_PAIRS',
           'DEPLOYMENT_NAME',

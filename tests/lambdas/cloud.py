@@ -362,6 +362,7 @@ ENVIRONMENT = Environment(
     instance_types=("t3.small", "t3.medium"),
     max_pairs=8,
     pre_test_seconds=2.0,
+    relay_time_to_live_seconds=900,
     inter_region_path="internet",
     transfers_table="cpt-transfers",
     chunks_table="cpt-chunks",

@@ -30,6 +30,8 @@ export interface FunctionEnvironment extends Record<string, string> {
   readonly MAX_PAIRS: string;
   /** Seconds that each pair is measured. */
   readonly PRE_TEST_SECONDS: string;
+  /** Seconds after which a relay that is not kept alive ends itself. */
+  readonly RELAY_TIME_TO_LIVE_SECONDS: string;
   /** `internet` or `peering`. */
   readonly INTER_REGION_PATH: string;
   /** JSON `{region: [id]}`: subnets that were enrolled by id; the others carry the deployment’s tag. */
@@ -60,6 +62,7 @@ export function functionEnvironment(settings: Settings, daemons: Daemons): Funct
     INSTANCE_TYPES: JSON.stringify(settings.instanceTypes),
     MAX_PAIRS: String(settings.maxPairs),
     PRE_TEST_SECONDS: String(settings.preTestSeconds),
+    RELAY_TIME_TO_LIVE_SECONDS: String(60 * settings.relayTimeToLiveMinutes),
     INTER_REGION_PATH: settings.interRegionPath,
     SUBNET_IDS: JSON.stringify(enrolledSubnets(settings)),
     DAEMON_ASSETS: JSON.stringify(compact(daemons)),

@@ -67,7 +67,10 @@ export class RelayFleet extends Construct {
   }
 }
 
-/** The last net under a relay: it powers itself off, which terminates it, even after the stack is gone. */
+/**
+ * The last net under a relay: it powers itself off, which terminates it, even after the stack is gone. Armed before any
+ * command reaches it; from then on its daemon arms it anew each time that the sender keeps it alive.
+ */
 export function userData(settings: Settings): string {
-  return `#!/bin/bash\nshutdown -P +${settings.relayLifetimeMinutes}\n`;
+  return `#!/bin/bash\nshutdown -P +${settings.relayTimeToLiveMinutes}\n`;
 }

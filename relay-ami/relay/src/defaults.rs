@@ -9,10 +9,10 @@ pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// From this round trip on a stream asks for BBR, where the kernel has it: on a long path one lost packet halves what others
 /// send, and lanes would take minutes to recover. Inside a region round trips are below 2 ms and the kernel's choice stays.
 pub const LONG_ROUND_TRIP: Duration = Duration::from_millis(5);
-/// First keepalive after so long of silence, and the pause between the next: a vanished peer is noticed within 10 + 3 × 5 = 25 s.
-pub const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
-pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
-pub const KEEPALIVE_PROBES: u32 = 3;
+/// First keepalive of TCP after so long of silence, and the pause between the next: a vanished peer is noticed within 10 + 3 × 5 = 25 s.
+pub const TCP_KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
+pub const TCP_KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+pub const TCP_KEEPALIVE_PROBES: u32 = 3;
 /// Sent bytes that stay unacknowledged so long break the connection. It counts for a living peer whose window is closed too,
 /// so it must outlast a receiver's slowest sync: 1 024 chunks of 8 MiB at 125 MB/s are 69 s. Keepalives find idle dead peers sooner.
 pub const UNACKNOWLEDGED_TIMEOUT: Duration = Duration::from_secs(90);
@@ -100,6 +100,14 @@ pub const MANIFEST_READ_BYTES: u64 = 8 << 20;
 /// The sender looks at the membership and at failed chunks so often: a pair that joins waits a quarter of a second
 /// on average, and two reads a second cost a tenth of a cent an hour.
 pub const WATCH_INTERVAL: Duration = Duration::from_millis(500);
+/// By hand, the sender keeps relays alive so often; from the control plane its command says it.
+pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(60);
+/// A transfer of which so long no chunk is delivered and no path changes keeps its relays no longer: the state machine gives it up
+/// after the same time. Where there is none any more, since its stack was deleted, this ends the relays.
+pub const STANDSTILL: Duration = Duration::from_secs(300);
+/// What arms a machine's power-off, before the time, `+MINUTES`; once more takes the place of the one before. Nobody is logged in
+/// who would have to be told.
+pub const POWER_OFF: [&str; 3] = ["shutdown", "-P", "--no-wall"];
 /// Both ends report progress and look at the fence so often.
 pub const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 /// The peer's key is read again at most so often after failed handshakes.

@@ -51,9 +51,9 @@ pub fn tune(socket: &TcpStream) -> io::Result<()> {
     // Acknowledgements are small and must not wait for each other.
     socket.set_nodelay(true)?;
     sockopt::set_socket_keepalive(socket, true)?;
-    sockopt::set_tcp_keepidle(socket, defaults::KEEPALIVE_IDLE)?;
-    sockopt::set_tcp_keepintvl(socket, defaults::KEEPALIVE_INTERVAL)?;
-    sockopt::set_tcp_keepcnt(socket, defaults::KEEPALIVE_PROBES)?;
+    sockopt::set_tcp_keepidle(socket, defaults::TCP_KEEPALIVE_IDLE)?;
+    sockopt::set_tcp_keepintvl(socket, defaults::TCP_KEEPALIVE_INTERVAL)?;
+    sockopt::set_tcp_keepcnt(socket, defaults::TCP_KEEPALIVE_PROBES)?;
     let milliseconds = u32::try_from(defaults::UNACKNOWLEDGED_TIMEOUT.as_millis()).unwrap_or(u32::MAX);
     sockopt::set_tcp_user_timeout(socket, milliseconds)?;
     Ok(())

@@ -9,7 +9,7 @@ use aws_lc_rs::signature::Ed25519KeyPair;
 use crate::deadline::Deadline;
 use crate::defaults::HANDSHAKE_TIMEOUT;
 use crate::documents::membership::{Hop, Path};
-use crate::documents::text::TransferId;
+use crate::documents::text::{Address, TransferId};
 use crate::net::dial;
 use crate::wire::route::{Action, Challenge, RESULT_BYTES, RouteHeader, STATUS_OK, STATUS_UNREACHABLE};
 
@@ -32,14 +32,24 @@ impl Router {
     /// Opens a stream that ends at the receiver, where TLS begins.
     pub fn open(&self, path: &Path) -> Result<TcpStream, RouteError> {
         let first = path.hops.first();
-        let address = first.map_or(path.receiver, |hop| hop.address);
-        let socket = dial(address.0).map_err(|source| fail(first, format!("connect to {}", address.0), source))?;
+        let socket = connect(first, first.map_or(path.receiver, |hop| hop.address))?;
         for (at, hop) in path.hops.iter().enumerate() {
             let next = path.hops.get(at + 1);
             let address = next.map_or(path.receiver, |next| next.address);
             self.ask(&socket, hop, next, Action::Forward(address.0))?;
         }
         Ok(socket)
+    }
+
+    /// Begins the time-to-live of the last of these relays anew; the others are the way to it.
+    pub fn keep_alive(&self, hops: &[Hop]) -> Result<(), RouteError> {
+        let Some(first) = hops.first() else { return Ok(()) };
+        let socket = connect(Some(first), first.address)?;
+        for (at, hop) in hops.iter().enumerate() {
+            let next = hops.get(at + 1);
+            self.ask(&socket, hop, next, next.map_or(Action::Keepalive, |next| Action::Forward(next.address.0)))?;
+        }
+        Ok(())
     }
 
     /// Answers the hop's challenge and reads its status.
@@ -70,7 +80,7 @@ impl Router {
 
     /// Rate in MB/s from one relay to the next, which counts for `milliseconds`.
     pub fn measure_between(&self, from: &Hop, to: &Hop, milliseconds: u32) -> Result<f64, RouteError> {
-        let socket = dial(from.address.0).map_err(|source| fail(Some(from), format!("connect to {}", from.address.0), source))?;
+        let socket = connect(Some(from), from.address)?;
         self.ask(&socket, from, Some(to), Action::Source { next: to.address.0, milliseconds })?;
         self.ask(&socket, to, None, Action::Sink { milliseconds })?;
         result(&socket, milliseconds).map_err(|source| fail(Some(to), format!("result of relay {}", to.node_id), source))
@@ -79,12 +89,17 @@ impl Router {
     /// Rate in MB/s from here to a relay, sending what `filler` gives for `milliseconds`.
     pub fn measure_to(&self, to: &Hop, milliseconds: u32, send: impl FnOnce(TcpStream) -> io::Result<()>) -> Result<f64, RouteError> {
         let failed = |what: &str, source| fail(Some(to), format!("{what} {}", to.address.0), source);
-        let socket = dial(to.address.0).map_err(|source| failed("connect to", source))?;
+        let socket = connect(Some(to), to.address)?;
         self.ask(&socket, to, None, Action::Sink { milliseconds })?;
         let outgoing = socket.try_clone().map_err(|source| failed("socket to", source))?;
         send(outgoing).map_err(|source| failed("send to", source))?;
         result(&socket, 0).map_err(|source| failed("result of", source))
     }
+}
+
+/// Dials `to`, which is none when the receiver is dialled.
+fn connect(to: Option<&Hop>, address: Address) -> Result<TcpStream, RouteError> {
+    dial(address.0).map_err(|source| fail(to, format!("connect to {}", address.0), source))
 }
 
 /// A result comes when the measurement, which takes so long from now on, is over.

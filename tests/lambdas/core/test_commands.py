@@ -24,9 +24,10 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "scan destination": commands.scan_destination(transfer()),
     "receive": commands.receive(transfer(), CONTROL, 1, "transfers/first/plan.json"),
     "receive with readback": commands.receive(transfer(verify="readback"), CONTROL, 1, "transfers/first/plan.json"),
-    "send": commands.send(transfer(), CONTROL, 1, "transfers/first/plan.json"),
-    "send limited": commands.send(transfer(bandwidthLimitMbps=80), CONTROL, 1, "transfers/first/plan.json"),
-    "relay": commands.relay("first", "source-1-0", LISTEN, "k" * 43, 600),
+    "send": commands.send(transfer(), CONTROL, 1, "transfers/first/plan.json", 900),
+    "send limited": commands.send(transfer(bandwidthLimitMbps=80), CONTROL, 1, "transfers/first/plan.json", 900),
+    "relay": commands.relay("first", "source-1-0", LISTEN, "k" * 43, 600, 900),
+    "relay that outlives it": commands.relay("first", "source-1-0", LISTEN, "k" * 43, 600, None),
     "probe listen": commands.probe("first", "listen", LISTEN, 20.0),
     "probe connect": commands.probe("first", "connect", "54.0.0.1:4600", 15.0),
 }
@@ -39,6 +40,11 @@ def test_command_fits_its_contract(name: str) -> None:
 
 def test_receiver_is_told_what_verification_the_request_wants() -> None:
     assert (COMMANDS["receive"]["verify"], COMMANDS["receive with readback"]["verify"]) == ("digest", "readback")
+
+
+def test_sender_keeps_relays_alive_fifteen_times_as_often_as_they_need() -> None:
+    assert COMMANDS["relay"]["timeToLiveSeconds"] == 15 * COMMANDS["send"]["keepaliveSeconds"]
+    assert "timeToLiveSeconds" not in COMMANDS["relay that outlives it"]
 
 
 def test_encoding_is_base64url_that_decodes_to_the_same() -> None:

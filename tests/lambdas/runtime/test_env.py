@@ -9,6 +9,7 @@ GOOD = {
     "INSTANCE_TYPES": '["t3.small"]',
     "MAX_PAIRS": "8",
     "PRE_TEST_SECONDS": "10",
+    "RELAY_TIME_TO_LIVE_SECONDS": "900",
     "INTER_REGION_PATH": "internet",
     "TRANSFERS_TABLE": "cpt-transfers",
     "CHUNKS_TABLE": "cpt-chunks",

@@ -11,7 +11,7 @@ use super::options::Options;
 use super::roles::{self, Sender, print_json, print_probe};
 use crate::control::directory::Directory;
 use crate::control::{Control, ControlError, Side};
-use crate::defaults::{DIRECTORY_MAX_ATTEMPTS, PORT};
+use crate::defaults::{DIRECTORY_MAX_ATTEMPTS, KEEPALIVE_INTERVAL, PORT};
 use crate::documents::membership::{Hop, Membership, Path};
 use crate::documents::text::{Address, PathId, SchemaVersion1};
 use crate::door::Limits;
@@ -119,7 +119,7 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         control.put_membership(&membership(options, receiver, options.lanes.unwrap_or(plan.lanes_per_path))?).map_err(failed)?;
     }
     crate::ready::write(options.ready.as_deref(), "send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
-    sender.run(plan, String::new(), options.rate_mbps, control, stop)
+    sender.run(plan, String::new(), options.rate_mbps, KEEPALIVE_INTERVAL, control, stop)
 }
 
 fn membership(options: &Options, receiver: SocketAddrV4, lanes: u32) -> Result<Membership, CliError> {
@@ -160,7 +160,9 @@ fn relay(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let route_key = route_key.ok_or_else(|| CliError::failed("NoKey", "the sender's record holds no route key"))?;
     let idle = Duration::from_secs(options.idle_seconds.unwrap_or(IDLE_SECONDS));
     let rules = roles::rules()?;
-    let config = relay::Config { transfer: options.transfer(), route_key, known_as: addresses, idle, rules, limits: Limits::RELAY };
+    // A machine that somebody works at is not powered off.
+    let config =
+        relay::Config { transfer: options.transfer(), route_key, known_as: addresses, idle, lifetime: None, rules, limits: Limits::RELAY };
     roles::run_relay(config, &listeners, None, options, stop)
 }
 

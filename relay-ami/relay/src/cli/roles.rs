@@ -168,7 +168,8 @@ fn send(options: &Options, command: command::Send, stop: &Stop) -> Result<ExitCo
     let sender = Sender::new(command.transfer_id, command.epoch)?;
     sender.publish(&*control)?;
     ready::write(options.ready.as_deref(), "send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
-    sender.run(plan, command.control.prefix, command.bandwidth_limit_mbps, control, stop)
+    let keepalive = Duration::from_secs(command.keepalive_seconds);
+    sender.run(plan, command.control.prefix, command.bandwidth_limit_mbps, keepalive, control, stop)
 }
 
 /// A sender with its keys.
@@ -202,12 +203,13 @@ impl Sender {
         plan: TransferPlan,
         prefix: String,
         bandwidth_limit_mbps: Option<u64>,
+        keepalive: Duration,
         control: Arc<dyn Control>,
         stop: &Stop,
     ) -> Result<ExitCode, CliError> {
         let (transfer, epoch) = (self.router.transfer.clone(), self.epoch);
         let Self { identity, router, .. } = self;
-        let config = send::Config { epoch, plan, prefix, router, identity, rules: rules()?, bandwidth_limit_mbps };
+        let config = send::Config { epoch, plan, prefix, router, identity, rules: rules()?, bandwidth_limit_mbps, keepalive };
         let result = match send::run(config, Arc::clone(&control), stop) {
             Ok(send::Outcome::Delivered(totals)) => {
                 tracing::info!(?totals, "delivered");
@@ -261,7 +263,8 @@ fn relay(options: &Options, command: &command::Relay, stop: &Stop) -> Result<Exi
     let addresses: Vec<_> = command.listen.iter().map(|address| address.0).collect();
     let idle = Duration::from_secs(command.idle_seconds);
     let (transfer, known_as) = (command.transfer_id.clone(), addresses.clone());
-    let config = relay::Config { transfer, route_key, known_as, idle, rules: rules()?, limits: Limits::RELAY };
+    let lifetime = command.time_to_live_seconds.map(|seconds| relay::Lifetime::new(Duration::from_secs(seconds)));
+    let config = relay::Config { transfer, route_key, known_as, idle, lifetime, rules: rules()?, limits: Limits::RELAY };
     run_relay(config, &listen(&addresses)?, Some(&command.node_id), options, stop)
 }
 

@@ -71,6 +71,7 @@ command!(
         plan: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bandwidth_limit_mbps: Option<u64>,
+        keepalive_seconds: u64,
     }
 );
 command!(
@@ -80,6 +81,8 @@ command!(
         listen: Vec<Address>,
         sender_route_key: RouteKeyText,
         idle_seconds: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        time_to_live_seconds: Option<u64>,
     }
 );
 command!(
@@ -93,6 +96,8 @@ command!(
 
 /// A day: nobody waits longer for an answer.
 pub const MAX_PROBE_SECONDS: f64 = 86_400.0;
+/// A day: a relay that nobody asks for is not to cost more.
+const MAX_TIME_TO_LIVE_SECONDS: u64 = 86_400;
 
 /// A relay-command document.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,12 +147,20 @@ impl Command {
             let right = (0.0..=MAX_PROBE_SECONDS).contains(&seconds);
             if right { Ok(()) } else { Err(format!("seconds is {seconds}; it must be from 0 to {MAX_PROBE_SECONDS}")) }
         };
+        let life = |name: &str, seconds: u64| {
+            let right = (1..=MAX_TIME_TO_LIVE_SECONDS).contains(&seconds);
+            if right { Ok(()) } else { Err(format!("{name} is {seconds}; it must be from 1 to {MAX_TIME_TO_LIVE_SECONDS}")) }
+        };
         match self {
             Self::ScanSource(scan) => at_least_one("paths", scan.paths.len()),
             Self::ScanDestination(_) => Ok(()),
             Self::Receive(receive) => at_least_one("listen", receive.listen.len()).and(positive("epoch", receive.epoch)),
-            Self::Send(send) => positive("epoch", send.epoch).and(positive("bandwidthLimitMbps", send.bandwidth_limit_mbps.unwrap_or(1))),
-            Self::Relay(relay) => at_least_one("listen", relay.listen.len()).and(positive("idleSeconds", relay.idle_seconds)),
+            Self::Send(send) => positive("epoch", send.epoch)
+                .and(positive("bandwidthLimitMbps", send.bandwidth_limit_mbps.unwrap_or(1)))
+                .and(life("keepaliveSeconds", send.keepalive_seconds)),
+            Self::Relay(relay) => at_least_one("listen", relay.listen.len())
+                .and(positive("idleSeconds", relay.idle_seconds))
+                .and(life("timeToLiveSeconds", relay.time_to_live_seconds.unwrap_or(1))),
             Self::ProbeListen(probe) => at_least_one("listen", probe.listen.len()).and(duration(probe.seconds)),
             Self::ProbeConnect(probe) => duration(probe.seconds),
         }

@@ -1,5 +1,6 @@
 //! A relay: passes on streams whose route header this transfer's sender signed, and sees only ciphertext.
 
+mod lifetime;
 pub(crate) mod probe;
 mod stream;
 
@@ -8,6 +9,8 @@ use std::net::{SocketAddrV4, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+
+pub use lifetime::Lifetime;
 
 use crate::defaults;
 use crate::documents::text::TransferId;
@@ -25,6 +28,8 @@ pub struct Config {
     pub known_as: Vec<SocketAddrV4>,
     /// Ends itself after so long without a stream.
     pub idle: Duration,
+    /// None on a machine that is not to be powered off.
+    pub lifetime: Option<Lifetime>,
     pub rules: RateRules,
     pub limits: Limits,
 }

@@ -4,14 +4,14 @@ use std::io::{self, Write};
 use std::net::{SocketAddr, SocketAddrV4, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Relay, probe};
+use super::{Lifetime, Relay, probe};
 use crate::deadline::Deadline;
 use crate::door::Stranger;
 use crate::net::{Outlet, dial, tune};
 use crate::secure::keys::random;
 use crate::splice::pump;
 use crate::wire::WireError;
-use crate::wire::route::{Action, Challenge, RouteHeader, STATUS_OK, STATUS_UNREACHABLE, read_signed};
+use crate::wire::route::{Action, Challenge, RouteHeader, STATUS_FAILED, STATUS_OK, STATUS_UNREACHABLE, read_signed};
 
 /// A stream that was not served.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +24,8 @@ enum StreamError {
     OtherRelay(SocketAddrV4),
     #[error("next hop {0}: {1}")]
     Unreachable(SocketAddrV4, io::Error),
+    #[error("the power-off was not put off: {0}")]
+    NotRenewed(io::Error),
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -50,7 +52,8 @@ pub fn serve(relay: &Relay, stranger: Stranger, socket: TcpStream) {
         Ok(action) => action,
         Err(error) => return stranger.turn_away(&error),
     };
-    let _running = Running::new(&relay.streams);
+    // A relay that is kept alive and does nothing is idle.
+    let _running = (action != Action::Keepalive).then(|| Running::new(&relay.streams));
     drop(stranger);
     tracing::info!(peer, ?action, "stream begins");
     match act(relay, socket, action) {
@@ -94,6 +97,11 @@ fn act(relay: &Relay, mut socket: TcpStream, action: Action) -> Result<(), Strea
             let onward = dial_next(&mut socket, next)?;
             socket.write_all(&[STATUS_OK])?;
             probe::source(&socket, Outlet::new(onward, &relay.config.rules, None), milliseconds).map_err(StreamError::Io)
+        }
+        Action::Keepalive => {
+            let renewed = relay.config.lifetime.as_ref().map_or(Ok(()), Lifetime::renew);
+            socket.write_all(&[if renewed.is_ok() { STATUS_OK } else { STATUS_FAILED }])?;
+            renewed.map_err(StreamError::NotRenewed)
         }
     }
 }

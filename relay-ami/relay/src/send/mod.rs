@@ -5,6 +5,7 @@ mod chunk;
 mod failures;
 mod feeder;
 mod growth;
+mod keepalive;
 mod lane;
 mod ledger;
 mod paths;
@@ -16,12 +17,13 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub use board::GivenUp;
 use board::{Board, Verdict, Work};
 use chunk::Sent;
 use failures::Failure;
+use keepalive::Keepalives;
 use ledger::Ledger;
 use paths::Lanes;
 
@@ -52,6 +54,8 @@ pub struct Config {
     pub rules: RateRules,
     /// Upper bound of the sender's rate, Mbit/s.
     pub bandwidth_limit_mbps: Option<u64>,
+    /// How often each relay is kept alive.
+    pub keepalive: Duration,
 }
 
 /// The sender cannot go on.
@@ -173,7 +177,7 @@ pub fn describe(chunks: &[GivenUp]) -> String {
 /// Sends until both ends have finished, or told to stop.
 pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Outcome, SendError> {
     let (failures, reported) = channel();
-    let Config { epoch, plan, prefix, router, identity, rules, bandwidth_limit_mbps } = config;
+    let Config { epoch, plan, prefix, router, identity, rules, bandwidth_limit_mbps, keepalive } = config;
     let serial = u64::from_be_bytes(crate::secure::keys::random().map_err(io::Error::other)?);
     let shared = Arc::new(Shared {
         owner: format!("sender-{epoch}-{serial:016x}"),
@@ -204,7 +208,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         crate::thread::spawn("feeder", move || feeder::run(&shared))?
     };
     let mut lanes = Lanes::new();
-    let result = watch(&shared, &mut lanes, feeder);
+    let result = watch(&shared, &mut lanes, Keepalives::new(keepalive), feeder);
     if !matches!(result, Ok(Outcome::Stopped)) {
         shared.board.close();
     }
@@ -218,7 +222,12 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
 }
 
 /// Follows membership, table, fence and progress until the end.
-fn watch(shared: &Arc<Shared>, lanes: &mut Lanes, feeder: std::thread::JoinHandle<Result<(), SendError>>) -> Result<Outcome, SendError> {
+fn watch(
+    shared: &Arc<Shared>,
+    lanes: &mut Lanes,
+    mut keepalives: Keepalives,
+    feeder: std::thread::JoinHandle<Result<(), SendError>>,
+) -> Result<Outcome, SendError> {
     let mut reporter = Reporter::new(Side::Sender, shared.epoch);
     let mut feeder = Some(feeder);
     let mut next_watch = Instant::now();
@@ -238,7 +247,7 @@ fn watch(shared: &Arc<Shared>, lanes: &mut Lanes, feeder: std::thread::JoinHandl
         }
         if Instant::now() >= next_watch {
             next_watch = Instant::now() + defaults::WATCH_INTERVAL;
-            follow(shared, lanes)?;
+            follow(shared, lanes, &mut keepalives)?;
         }
         if reporter.age() >= defaults::PROGRESS_INTERVAL.as_secs_f64() {
             // Without a path, or with nothing but chunks that others decide about, this end is not the one that stands still.
@@ -255,9 +264,12 @@ fn watch(shared: &Arc<Shared>, lanes: &mut Lanes, feeder: std::thread::JoinHandl
     }
 }
 
-fn follow(shared: &Arc<Shared>, lanes: &mut Lanes) -> Result<(), SendError> {
+fn follow(shared: &Arc<Shared>, lanes: &mut Lanes, keepalives: &mut Keepalives) -> Result<(), SendError> {
     match shared.control.membership() {
-        Ok(Some(membership)) => lanes.follow(shared, &membership)?,
+        Ok(Some(membership)) => {
+            lanes.follow(shared, &membership)?;
+            keepalives.follow(shared, &membership);
+        }
         Ok(None) => {}
         // The paths of a second ago still serve.
         Err(error) => tracing::warn!(%error, "membership"),

@@ -8,8 +8,8 @@
 //!
 //! `relay` is what was dialled to reach the relay that shall serve the header: a challenge that somebody passes on from
 //! another relay gets no answer that is of use there. The signature (Ed25519, the sender's route key) covers a domain
-//! string, the challenge and the header. The relay answers with one status byte: `OK`, or why not. After `OK` of
-//! `forward` the next hop's bytes follow.
+//! string, the challenge and the header. The actions are 1 forward, 2 sink, 3 source and 4 keepalive. The relay answers
+//! with one status byte: `OK`, or why not. After `OK` of `forward` the next hop's bytes follow.
 
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -23,14 +23,16 @@ pub type Challenge = [u8; 32];
 pub const STATUS_OK: u8 = 0;
 /// The next hop could not be reached.
 pub const STATUS_UNREACHABLE: u8 = 1;
+/// The relay could not do it; its log says why.
+pub const STATUS_FAILED: u8 = 2;
 /// A probe's result: bytes, then nanoseconds, 8 bytes each.
 pub const RESULT_BYTES: usize = 16;
 /// Longest header: fixed fields, a transfer id of 80, two addresses, a signature.
 pub const MAX_HEADER_BYTES: usize = 4 + 1 + 1 + 2 + 80 + 6 + 1 + 6 + 4 + SIGNATURE_BYTES;
 
 const MAGIC: &[u8; 4] = b"CPTR";
-const VERSION: u8 = 2;
-const DOMAIN: &[u8] = b"cpt route header 2\0";
+const VERSION: u8 = 3;
+const DOMAIN: &[u8] = b"cpt route header 3\0";
 const SIGNATURE_BYTES: usize = 64;
 
 /// What a relay shall do with a stream.
@@ -42,6 +44,8 @@ pub enum Action {
     Sink { milliseconds: u32 },
     /// Dial the next address, hand its challenge back, then send filler for so long.
     Source { next: SocketAddrV4, milliseconds: u32 },
+    /// Stay: the relay's time-to-live begins anew. Nothing follows the status.
+    Keepalive,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +76,7 @@ impl RouteHeader {
             Action::Forward(next) => (1, Some(next), 0),
             Action::Sink { milliseconds } => (2, None, milliseconds),
             Action::Source { next, milliseconds } => (3, Some(next), milliseconds),
+            Action::Keepalive => (4, None, 0),
         };
         let mut out = MAGIC.to_vec();
         out.extend_from_slice(&[VERSION, action]);
@@ -133,6 +138,7 @@ impl RouteHeader {
             (1, Some(next)) if milliseconds == 0 => Action::Forward(next),
             (2, None) => Action::Sink { milliseconds },
             (3, Some(next)) => Action::Source { next, milliseconds },
+            (4, None) if milliseconds == 0 => Action::Keepalive,
             (other, _) => return Err(WireError::Unknown { what: "action (with its address and time)", value: other.into() }),
         };
         Ok(Self { transfer, relay, action })
@@ -172,27 +178,31 @@ mod tests {
     #[test]
     fn golden_bytes() {
         let text = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
-        let golden = |action: &str, next: &str, time: &str| ["4350545202", action, "0003742d31", "0a01000911f8", next, time].concat();
+        let golden = |action: &str, next: &str, time: &str| ["4350545203", action, "0003742d31", "0a01000911f8", next, time].concat();
         assert_eq!(text(&header().encode()), golden("01", "010a01020311f8", "00000000"));
         let sink = RouteHeader { action: Action::Sink { milliseconds: 1500 }, ..header() };
         assert_eq!(text(&sink.encode()), golden("02", "00", "000005dc"));
         let source = RouteHeader { action: Action::Source { next: "10.1.2.3:4600".parse().unwrap(), milliseconds: 1500 }, ..header() };
         assert_eq!(text(&source.encode()), golden("03", "010a01020311f8", "000005dc"));
+        let keepalive = RouteHeader { action: Action::Keepalive, ..header() };
+        assert_eq!(text(&keepalive.encode()), golden("04", "00", "00000000"));
         // Ed25519 is deterministic: the whole answer to a challenge is golden.
         let signed = header().sign(&[1; 32], &key().0);
         assert_eq!(text(&signed[..2]), "005c");
         assert_eq!(text(&signed[2..signed.len() - SIGNATURE_BYTES]), text(&header().encode()));
-        let signature = "38776f047da7920659fb3991d688d5814c38b5e4fcf8cd938ec0c9f159e033ce\
-                         be072f9f634659d760347d9ceaafe6c41bed2e28073815ddaaf2ceaa6a8eda04";
+        let signature = "965e599f90f8ce4611d3a764fb14f41a4113e7f369734787863dce271f97874c\
+                         969168f8d7141c42cd6f21d37d6942b23eefe48e5c09c93476b216963b45360e";
         assert_eq!(text(&signed[signed.len() - SIGNATURE_BYTES..]), signature);
     }
 
     #[test]
-    fn a_forward_that_names_a_time_is_refused() {
+    fn a_forward_or_a_keepalive_that_names_a_time_is_refused() {
         // Found by fuzzing: the time was ignored, so that one header had many forms.
-        let mut header = header().encode();
-        *header.last_mut().unwrap() = 1;
-        assert!(matches!(RouteHeader::decode(&header), Err(WireError::Unknown { .. })));
+        for right in [header(), RouteHeader { action: Action::Keepalive, ..header() }] {
+            let mut header = right.encode();
+            *header.last_mut().unwrap() = 1;
+            assert!(matches!(RouteHeader::decode(&header), Err(WireError::Unknown { .. })), "{right:?}");
+        }
     }
 
     #[test]

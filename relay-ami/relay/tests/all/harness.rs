@@ -34,6 +34,7 @@ pub struct Transfer {
     pub plan: TransferPlan,
     pub router_key: [u8; 32],
     pub verify: Verify,
+    pub keepalive: Duration,
     router: Option<Router>,
 }
 
@@ -67,7 +68,16 @@ impl Transfer {
         let survey = scan::source(&[contents], &*control, "").unwrap();
         let plan = plan::make(&control, &id, &survey, chunk_size, 2).unwrap();
         let router = Router { transfer: id.clone(), key: generate_route_key().unwrap() };
-        Self { directory, id, control, plan, router_key: route_public(&router.key), router: Some(router), verify: Verify::Digest }
+        Self {
+            directory,
+            id,
+            control,
+            plan,
+            router_key: route_public(&router.key),
+            router: Some(router),
+            verify: Verify::Digest,
+            keepalive: Duration::from_secs(60),
+        }
     }
 
     pub fn source(&self) -> PathBuf {
@@ -103,14 +113,17 @@ impl Transfer {
     }
 
     pub fn relay(&self) -> Running<()> {
-        self.relay_with(Duration::from_secs(600), Limits::RELAY, Vec::new())
+        self.relay_with(|_| {})
     }
 
-    pub fn relay_with(&self, idle: Duration, limits: Limits, known_as: Vec<SocketAddrV4>) -> Running<()> {
+    /// A relay whose settings `change` changes.
+    pub fn relay_with(&self, change: impl FnOnce(&mut relay::Config)) -> Running<()> {
         let (listeners, address) = listen();
         let stop = Stop::new().unwrap();
         let (transfer, rules) = (self.id.clone(), RateRules::default());
-        let config = relay::Config { transfer, route_key: self.router_key, known_as, idle, rules, limits };
+        let (idle, limits, known_as) = (Duration::from_secs(600), Limits::RELAY, Vec::new());
+        let mut config = relay::Config { transfer, route_key: self.router_key, known_as, idle, lifetime: None, rules, limits };
+        change(&mut config);
         let stopped = stop.clone();
         let thread = std::thread::spawn(move || relay::run(config, &listeners, &stopped).unwrap());
         Running { stop, address, thread }
@@ -134,6 +147,7 @@ impl Transfer {
             identity,
             rules: RateRules::default(),
             bandwidth_limit_mbps: limit_mbps,
+            keepalive: self.keepalive,
         };
         let (control, stopped) = (Arc::clone(&self.control), stop.clone());
         let thread = std::thread::spawn(move || send::run(config, control, &stopped).unwrap());

@@ -5,6 +5,8 @@ mod contracts;
 mod destination;
 mod faults;
 mod harness;
+mod keepalives;
+mod mesh;
 mod paths;
 mod relays;
 mod sources;

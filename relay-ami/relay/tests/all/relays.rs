@@ -4,7 +4,6 @@ use std::io::{Read, Write};
 use std::net::{SocketAddrV4, TcpStream};
 use std::time::Duration;
 
-use cpt_relay::door::Limits;
 use cpt_relay::route::Router;
 use cpt_relay::secure::keys::generate_route_key;
 use cpt_relay::wire::route::{Action, RouteHeader, STATUS_UNREACHABLE};
@@ -75,5 +74,5 @@ fn a_relay_measures_the_way_to_the_next() {
 
 #[test]
 fn an_idle_relay_ends_itself() {
-    transfer().relay_with(Duration::from_millis(100), Limits::RELAY, Vec::new()).join();
+    transfer().relay_with(|config| config.idle = Duration::from_millis(100)).join();
 }

@@ -19,7 +19,7 @@ fn transfer() -> Transfer {
 }
 
 fn relay(transfer: &Transfer, limits: Limits) -> Running<()> {
-    transfer.relay_with(Duration::from_secs(600), limits, Vec::new())
+    transfer.relay_with(|config| config.limits = limits)
 }
 
 /// A connection from an address of the stranger's own.
@@ -194,7 +194,7 @@ fn a_relay_behind_nat_serves_headers_for_the_address_that_it_was_told() {
     let transfer = transfer();
     let (nat, next) = (Middle::new(), Middle::new());
     let route = path("pair-0", &[nat.address()], next.address());
-    let relay = transfer.relay_with(Duration::from_secs(600), Limits::RELAY, vec![nat.address()]);
+    let relay = transfer.relay_with(|config| config.known_as = vec![nat.address()]);
     nat.pass_on_to(relay.address);
     let stream = transfer.router().open(&route).unwrap();
     next.0.accept().unwrap();

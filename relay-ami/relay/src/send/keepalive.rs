@@ -1,0 +1,124 @@
+//! Tells the relays of the membership that they are still wanted: each powers its machine off when it has not heard so for its
+//! time-to-live. Streams do not count, since they may outlive the sender's interest.
+//!
+//! Whoever calls has just read the membership. A sender that the control plane does not answer any more, or whose transfer stands
+//! still, keeps nobody alive: the stack may have been deleted, and with it all that would terminate relays.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::Shared;
+use crate::defaults::STANDSTILL;
+use crate::documents::membership::{Hop, Membership};
+
+/// A relay's node id, and the ways to it: the relays to go through, itself the last.
+type Ways = BTreeMap<String, Vec<Vec<Hop>>>;
+
+/// When which relay was told, and when the transfer last got on.
+pub struct Keepalives {
+    interval: Duration,
+    told_at: HashMap<String, Instant>,
+    /// Delivered chunks and version of the membership, since when.
+    standing: Option<((u64, u64), Instant)>,
+}
+
+impl Keepalives {
+    #[must_use]
+    pub fn new(interval: Duration) -> Self {
+        Self { interval, told_at: HashMap::new(), standing: None }
+    }
+
+    /// Tells each relay that was not told for an interval, all at the same time: one that is gone takes as long as a connection
+    /// that nobody answers.
+    pub fn follow(&mut self, shared: &Arc<Shared>, membership: &Membership) {
+        let delivered = shared.counters.chunks.load(Ordering::Relaxed);
+        for (node, ways) in self.due(membership, delivered, Instant::now()) {
+            let shared = Arc::clone(shared);
+            if let Err(error) = crate::thread::spawn("keepalive", move || tell(&shared, &node, &ways)) {
+                tracing::warn!(%error, "no thread for a keepalive");
+            }
+        }
+    }
+
+    fn due(&mut self, membership: &Membership, delivered: u64, now: Instant) -> Ways {
+        let (sign, mut ways) = ((delivered, membership.version), Ways::new());
+        match self.standing {
+            Some((before, since)) if before == sign && now.saturating_duration_since(since) >= STANDSTILL => return ways,
+            Some((before, _)) if before == sign => {}
+            _ => self.standing = Some((sign, now)),
+        }
+        for path in membership.paths.iter().chain(membership.probes.iter().map(|probe| &probe.path)) {
+            for (at, hop) in path.hops.iter().enumerate() {
+                ways.entry(hop.node_id.clone()).or_default().push(path.hops[..=at].to_vec());
+            }
+        }
+        self.told_at.retain(|node, _| ways.contains_key(node));
+        ways.retain(|node, _| self.told_at.get(node).is_none_or(|at| now.saturating_duration_since(*at) >= self.interval));
+        self.told_at.extend(ways.keys().map(|node| (node.clone(), now)));
+        ways
+    }
+}
+
+/// The first way that leads there is enough. One that fails is tried again after the interval, of which a life has many.
+fn tell(shared: &Shared, node: &str, ways: &[Vec<Hop>]) {
+    for way in ways {
+        match shared.router.keep_alive(way) {
+            Ok(()) => return,
+            Err(error) => tracing::warn!(node, %error, "keepalive"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::documents::membership::{Path, Probe};
+    use crate::documents::text::{Address, PathId, SchemaVersion1};
+
+    fn path(name: &str, hops: &[u16]) -> Path {
+        let address = |port: u16| Address(std::net::SocketAddrV4::new([10, 0, 0, 1].into(), port));
+        let hops = hops.iter().map(|port| Hop { node_id: format!("node-{port}"), address: address(*port) }).collect();
+        Path { path_id: PathId::new(name).unwrap(), generation: 1, hops, receiver: address(9), lanes: 1 }
+    }
+
+    fn membership(paths: Vec<Path>, probed: Vec<Path>) -> Membership {
+        let probes = probed.into_iter().map(|path| Probe { path, seconds: 1.0 }).collect();
+        Membership { schema_version: SchemaVersion1, version: 1, paths, probes }
+    }
+
+    fn told(ways: &Ways) -> Vec<(&str, usize)> {
+        ways.iter().map(|(node, ways)| (node.as_str(), ways.len())).collect()
+    }
+
+    #[test]
+    fn every_relay_is_told_once_an_interval_whichever_paths_it_is_on() {
+        let (mut keepalives, start) = (Keepalives::new(Duration::from_secs(60)), Instant::now());
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mesh = || vec![path("direct", &[]), path("pair-0-0", &[1, 3]), path("pair-1-0", &[2, 3])];
+        let first = keepalives.due(&membership(mesh(), vec![path("pair-7", &[4, 5])]), 1, at(0));
+        assert_eq!(told(&first), [("node-1", 1), ("node-2", 1), ("node-3", 2), ("node-4", 1), ("node-5", 1)]);
+        let way = &first["node-3"][1];
+        assert_eq!(way.iter().map(|hop| hop.node_id.as_str()).collect::<Vec<_>>(), ["node-2", "node-3"]);
+        // One joins, one leaves and comes back.
+        assert_eq!(told(&keepalives.due(&membership(vec![path("pair-0", &[1, 6])], vec![]), 1, at(59))), [("node-6", 1)]);
+        let again = keepalives.due(&membership(mesh(), vec![]), 1, at(60));
+        assert_eq!(told(&again), [("node-1", 1), ("node-2", 1), ("node-3", 2)]);
+        assert!(keepalives.due(&membership(mesh(), vec![]), 1, at(119)).is_empty());
+    }
+
+    #[test]
+    fn a_transfer_that_stands_still_keeps_nobody_alive_until_it_goes_on() {
+        let (mut keepalives, start) = (Keepalives::new(Duration::from_secs(60)), Instant::now());
+        let mut due = |version, delivered, seconds| {
+            let members = Membership { version, ..membership(vec![path("pair-0", &[1])], vec![]) };
+            !keepalives.due(&members, delivered, start + Duration::from_secs(seconds)).is_empty()
+        };
+        let standstill = STANDSTILL.as_secs();
+        assert!(due(1, 5, 0) && due(1, 5, standstill - 1));
+        assert!(!due(1, 5, standstill) && !due(1, 5, 10 * standstill));
+        assert!(due(1, 6, 10 * standstill), "a chunk was delivered");
+        assert!(!due(1, 6, 11 * standstill) && due(2, 6, 11 * standstill), "a path changed");
+    }
+}
