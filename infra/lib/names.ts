@@ -23,7 +23,14 @@ export const STAGES = [
 ] as const;
 
 /** Handlers that a rule or a schedule invokes. */
-export const REACTIONS = ['retry_chunk', 'replace_relay', 'finish_transfer', 'reconcile', 'sweep_execution'] as const;
+export const REACTIONS = [
+  'retry_chunk',
+  'replace_relay',
+  'finish_transfer',
+  'reconcile',
+  'watch_relays',
+  'sweep_execution',
+] as const;
 
 /** Handlers that people invoke, by the command line; whoever may is a matter of their own IAM policies. */
 export const CALLS = ['decide_approval', 'estimate_request', 'teardown_request'] as const;

@@ -10,6 +10,7 @@ from lambdas.core.estimate import Estimate
 from lambdas.core.fleet_report import Spawned
 from lambdas.core.meter import Spent
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
+from lambdas.core.watch import Watch
 
 ACTIVE_INDEX = "active"
 _RECORD = "transfer"
@@ -126,6 +127,7 @@ def to_record(item: dict[str, Any]) -> TransferRecord:
         teardown=item.get("teardown"),
         spent=Spent.from_document(item["spent"]) if "spent" in item else None,
         budget=item.get("budget"),
+        watch=Watch.from_document(item.get("watch", {})),
     )
 
 

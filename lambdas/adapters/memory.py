@@ -17,6 +17,15 @@ from lambdas.core.meter import Spent
 from lambdas.core.profile import Metric, Profile
 from lambdas.core.progress import Progress
 from lambdas.core.transfer import AcceptedTransfer, Membership, ResolvedPaths, TransferPlan
+from lambdas.core.watch import Watch
+
+_NOTED: dict[str, type[Document]] = {
+    "paths": ResolvedPaths,
+    "estimate": Estimate,
+    "plan": TransferPlan,
+    "spawned": Spawned,
+    "watch": Watch,
+}
 
 
 class MemoryTransferStore:
@@ -43,13 +52,7 @@ class MemoryTransferStore:
 
     def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
         """See TransferStore."""
-        models: dict[str, type[Document]] = {
-            "paths": ResolvedPaths,
-            "estimate": Estimate,
-            "plan": TransferPlan,
-            "spawned": Spawned,
-        }
-        read = {name: models[name].from_document(value) for name, value in documents.items() if name in models}
+        read = {name: _NOTED[name].from_document(value) for name, value in documents.items() if name in _NOTED}
         self._change(transfer_id, **{**documents, **read})
 
     def note_spent(self, transfer_id: str, spent: Spent) -> bool:

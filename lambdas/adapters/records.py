@@ -7,6 +7,7 @@ from lambdas.core.estimate import Estimate
 from lambdas.core.fleet_report import Spawned
 from lambdas.core.meter import Spent
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
+from lambdas.core.watch import Watch
 
 Side = Literal["sender", "receiver"]
 Status = Literal["ACTIVE", "DONE", "SUCCEEDED", "FAILED"]
@@ -30,6 +31,7 @@ class TransferRecord:
     spent: Spent | None = None
     budget: dict[str, Any] | None = None
     """`decision` and `cause`, once the budget no longer bears relays."""
+    watch: Watch = field(default_factory=Watch)
 
     @property
     def running(self) -> bool:

@@ -24,13 +24,25 @@ class ChunkFailed(Document):
 
 
 class RelayLost(Document):
-    """The lanes of a path broke at a relay."""
+    """The lanes of a path broke at a relay; from the control plane: it is dead or silent."""
 
     schema_version: Literal[1]
     type: Literal["Relay Lost"]
     transfer_id: TransferId
-    path_id: str
+    path_id: str | None = None
     node_id: str
+    message: str
+
+
+class RelaySlow(Document):
+    """A relay carries far less than it should, MB/s."""
+
+    schema_version: Literal[1]
+    type: Literal["Relay Slow"]
+    transfer_id: TransferId
+    node_id: str
+    rate: float = Field(alias="rateMBps", ge=0)
+    expected: float = Field(alias="expectedMBps", ge=0)
     message: str
 
 

@@ -11,7 +11,10 @@ from lambdas.core.documents import Count, Document, InstanceId, Region, Transfer
 Role = Literal["source", "destination"]
 ROLES: tuple[Role, Role] = ("source", "destination")
 NodeState = Literal["SPAWNED", "READY", "JOINED", "DRAINING", "REJECTED", "LOST", "TERMINATED"]
+NODE_ID = r"^(source|destination)-[0-9]+-[0-9]+$"
 LIVE_STATES: frozenset[NodeState] = frozenset({"SPAWNED", "READY", "JOINED", "DRAINING"})
+# States of an instance that carries no more, whatever it was stopped by.
+ENDED_INSTANCE_STATES = frozenset({"stopping", "stopped", "shutting-down", "terminated"})
 # Three times the 81 to 95 s that starting a VM took in the dissertation's measurements.
 JOIN_TIMEOUT_SECONDS = 300.0
 # A relay without a stream for so long ends itself; longer than a pre-test of 64 pairs at 10 s (640 s) is not needed,
@@ -23,7 +26,7 @@ class Node(Document):
     """Contract `node`; times in Unix seconds, rates in MB/s."""
 
     transfer_id: TransferId
-    node_id: Annotated[str, Field(pattern=r"^(source|destination)-[0-9]+-[0-9]+$")]
+    node_id: Annotated[str, Field(pattern=NODE_ID)]
     role: Role
     slot: Annotated[int, Field(ge=1)]
     generation: Count
@@ -45,6 +48,26 @@ class Node(Document):
     measured_inter_region: float | None = Field(default=None, alias="measuredInterRegionMBps")
     measured_intra_region: float | None = Field(default=None, alias="measuredIntraRegionMBps")
     reason: str | None = None
+    successor: Annotated[str, Field(pattern=NODE_ID)] | None = None
+    not_replaced: str | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether nobody has to bring a successor any more."""
+        if self.successor or self.not_replaced or self.state in ("REJECTED", "TERMINATED"):
+            return True
+        return self.state == "LOST" and self.joined_at is None
+
+    @property
+    def tested(self) -> float | None:
+        """What the pre-test measured, MB/s: the slower of its two hops."""
+        return min(filter(None, (self.measured_inter_region, self.measured_intra_region)), default=None)
+
+
+def heir(nodes: Iterable[Node], node: Node) -> Node | None:
+    """The newest relay that was launched after `node` for its place."""
+    later = [n for n in nodes if (n.role, n.slot) == (node.role, node.slot) and n.generation > node.generation]
+    return max(later, key=lambda n: n.generation, default=None)
 
 
 def node_id(role: Role, slot: int, generation: int) -> str:

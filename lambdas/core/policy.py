@@ -2,13 +2,19 @@
 
 from dataclasses import dataclass
 
+from lambdas.core.models import Serving, zero_wait
+
 MAX_ATTEMPTS = 5
 # 1 + 2 + 4 + 8 s of back-off before the fifth and last attempt: 15 s in all.
 BACK_OFF_SECONDS = 1.0
 # The source's own faults do not go away by sending again; one more try covers a file caught while it was written.
 MAX_SOURCE_ATTEMPTS = 2
 SOURCE_REASONS = frozenset({"source-changed", "source-unreadable"})
+# A place in the fleet that has eaten three relays would eat a fourth.
 MAX_GENERATION = 3
+# A replacement that shortens the rest by less is lost in the spread between two runs (as in core/choice).
+LEAST_GAIN = 0.05
+LEAST_BILLED_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -33,8 +39,58 @@ def after_failure(attempt: int, reason: str) -> TryAgain | GiveUp:
     return TryAgain(BACK_OFF_SECONDS * 2 ** (attempt - 1))
 
 
-def worth_replacing(remaining_bytes: int, rate_mbps: float, spawn_seconds: float, generation: int) -> bool:
-    """A new relay pays if the rest, at the rate of the other paths (MB/s), lasts longer than it needs to serve."""
-    if generation + 1 >= MAX_GENERATION or remaining_bytes <= 0:
-        return False
-    return rate_mbps <= 0 or remaining_bytes / 1e6 / rate_mbps > spawn_seconds
+@dataclass(frozen=True)
+class Rest:
+    """What is left to move when a relay fails: MB, and MB/s of the others together, of the relay, of its successor.
+
+    `successor` serves after `spawn_seconds`; until then the relay carries `own` (0 where it is lost). `source` and
+    `destination`: what the ends can move in all. `relays`: how many are up beside the one in question.
+    """
+
+    size: float
+    others: float
+    own: float
+    successor: float
+    spawn_seconds: float
+    source: float
+    destination: float
+    relays: int
+
+    def without(self) -> float:
+        """Seconds that the rest takes with what is left; infinite where nothing carries."""
+        return zero_wait(self.size, [Serving(self.others + self.own)], self.source, self.destination)
+
+    def replaced(self) -> float:
+        """Seconds that it takes with a successor."""
+        paths = [
+            Serving(self.others),
+            Serving(self.own, leaves=self.spawn_seconds),
+            Serving(self.successor, joins=self.spawn_seconds),
+        ]
+        return zero_wait(self.size, paths, self.source, self.destination)
+
+    def more_relay_seconds(self) -> float:
+        """What the successor costs in relay seconds, less what the whole fleet is up for a shorter time."""
+        kept = self.relays + (self.own > 0)
+        after = self.relays * self.replaced() + max(self.replaced(), LEAST_BILLED_SECONDS)
+        return after + min(self.spawn_seconds, self.replaced()) * (self.own > 0) - kept * self.without()
+
+
+def why_not_replaced(rest: Rest, generation: int, made: int, relays: int, *, cheapest: bool) -> str | None:
+    """In words why a relay of `generation` gets no successor after `made` replacements; None where it pays.
+
+    One transfer makes as many as it has `relays`: each is replaced once on average. It pays where the rest gets shorter
+    by `LEAST_GAIN`; where the request wants the least cost, only if it also costs no more relay time.
+    """
+    if generation + 1 >= MAX_GENERATION:
+        return f"{MAX_GENERATION - 1} successors in one place are the most"
+    if made >= relays:
+        return f"{made} replacements are the most for {relays} relays"
+    if rest.size <= 0:
+        return "nothing is left to move"
+    without, replaced = rest.without(), rest.replaced()
+    if not replaced < without * (1 - LEAST_GAIN):
+        return f"the rest takes {without:.0f} s, with a successor {replaced:.0f} s"
+    if cheapest and rest.more_relay_seconds() > 0:
+        return f"a successor would cost more than the {without - replaced:.0f} s that it saves"
+    return None

@@ -12,6 +12,7 @@ from lambdas.core.fleet import Node
 from lambdas.core.fleet_report import FleetReport, Spawned
 from lambdas.core.meter import Spent
 from lambdas.core.profiling import Measured
+from lambdas.core.replacements import Replacement, replacements
 from lambdas.core.stages import StageTime
 from lambdas.core.tally import FailedChunk, RetryCause, Tally
 from lambdas.core.transfer import AcceptedTransfer, EndMachine, Failure
@@ -75,6 +76,7 @@ class Report(Document):
     cost: Dollars
     estimate: dict[str, Any] | None
     nodes: list[dict[str, Any]]
+    replacements: list[Replacement]
     fleet: FleetReport | None = None
     measured: Measured | None = None
     course: Course | None = None
@@ -145,6 +147,7 @@ def build(
         ),
         estimate=estimate.to_document() if estimate else None,
         nodes=[node.to_document() for node in nodes],
+        replacements=replacements(nodes),
         fleet=fleet_report.build(transfer, spawned, nodes),
         measured=measured,
         course=tally.course(),
@@ -177,6 +180,7 @@ def of_refused(transfer_id: str, execution_arn: str, failure: Failure, total_sec
         cost=Dollars(relays=0.0, egress=0.0, cross_zone=0.0, control_plane=0.0, total=0.0, estimate=0.0),
         estimate=None,
         nodes=[],
+        replacements=[],
         stages=[],
     )
 

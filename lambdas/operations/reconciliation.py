@@ -4,10 +4,11 @@ from typing import Any
 
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
-from lambdas.core.fleet import JOIN_TIMEOUT_SECONDS, LIVE_STATES
+from lambdas.core.fleet import ENDED_INSTANCE_STATES, JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.progress import Look, Progress
 from lambdas.core.transfer import Failure
 from lambdas.operations import relays, reporting, retry, teardown
+from lambdas.operations.replace import RESUME_SECONDS
 from lambdas.operations.token import release
 
 # Step Functions may not know an execution for a while after it has begun.
@@ -18,7 +19,7 @@ UNUSED_SECONDS = JOIN_TIMEOUT_SECONDS + 900
 
 
 def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
-    """Repeat a lost release, retry, drop dead relays, send a heartbeat; None when its execution is over: sweep it."""
+    """Repeat a lost release, retry, tell of lost relays, send a heartbeat; None when its execution is over."""
     transfer = record.transfer
     status = world.executions.status(transfer.execution_arn)
     if status is None and world.clock.now() - transfer.execution_started_at < UNKNOWN_SECONDS:
@@ -35,7 +36,7 @@ def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
     receiver = sender if transfer.request.measures else world.agents.progress(transfer.transfer_id, "receiver")
     found = {
         "retried": _retry_noted(world, record, sender),
-        "lost": _drop_dead_relays(world, record),
+        "lost": _tell_lost_relays(world, record),
         "unused": _discard_old_unused(world, record),
     }
     if sender is None or receiver is None:
@@ -88,18 +89,31 @@ def _retry_noted(world: World, record: TransferRecord, sender: Progress | None) 
     return sum(decision != "known" for decision in decided)
 
 
-def _drop_dead_relays(world: World, record: TransferRecord) -> int:
-    """Relays whose instance is gone: taken out here; a successor is the matter of Relay Lost, which the sender puts."""
-    live = [node for node in world.nodes.of(record.transfer.transfer_id) if node.state in LIVE_STATES]
-    lost = 0
+def _tell_lost_relays(world: World, record: TransferRecord) -> int:
+    """Put Relay Lost for each relay that nobody told of, or whose replacement stopped half-way; how many there are."""
+    nodes = world.nodes.of(record.transfer.transfer_id)
+    dead = _dead(world, [node for node in nodes if node.state in LIVE_STATES])
+    late = world.clock.now() - RESUME_SECONDS
+    left = {n: n.reason or "" for n in nodes if n.state == "LOST" and not n.settled and (n.ended_at or 0) < late}
+    for node, reason in (dead | left).items():
+        about = {"transferId": node.transfer_id, "nodeId": node.node_id, "message": reason}
+        world.events.put("Relay Lost", about)
+    return len(dead | left)
+
+
+def _dead(world: World, live: list[Node]) -> dict[Node, str]:
+    """Those whose instance carries no more, and why."""
+    found: dict[Node, str] = {}
     for region in sorted({node.region for node in live}):
         mine = [node for node in live if node.region == region]
-        alive = {i.instance_id for i in world.compute(region).describe(n.instance_id for n in mine) if not i.gone}
-        settled = [n for n in mine if world.clock.now() - n.requested_at > relays.UNSEEN_SECONDS]
-        for node in settled:
-            if node.instance_id not in alive:
-                lost += relays.lose(world, node, "EC2 does not list its instance any more")
-    return lost
+        shown = {i.instance_id: i.state for i in world.compute(region).describe(n.instance_id for n in mine)}
+        for node in mine:
+            state = shown.get(node.instance_id)
+            if state in ENDED_INSTANCE_STATES:
+                found[node] = f"its instance is {state}"
+            elif state is None and world.clock.now() - node.requested_at > relays.UNSEEN_SECONDS:
+                found[node] = "EC2 does not list its instance any more"
+    return found
 
 
 def _discard_old_unused(world: World, record: TransferRecord) -> int:

@@ -164,7 +164,7 @@ describe('functions', () => {
 describe('rules', () => {
   const expected: [string, string, object][] = [
     ['cpt-retry-chunk', 'cpt-retry-chunk', { 'detail-type': ['Chunk Failed'] }],
-    ['cpt-replace-relay', 'cpt-replace-relay', { source: ['cpt.agent', 'aws.ec2'] }],
+    ['cpt-replace-relay', 'cpt-replace-relay', { source: ['cpt.agent', 'cpt.control', 'aws.ec2'] }],
     ['cpt-finish-transfer', 'cpt-finish-transfer', { 'detail-type': ['Transfer Delivered', 'Transfer Failed'] }],
     ['cpt-sweep-execution', 'cpt-sweep-execution', { detail: { status: ['FAILED', 'ABORTED', 'TIMED_OUT'] } }],
   ];
@@ -174,10 +174,10 @@ describe('rules', () => {
     expect(targetsOf(found)).toEqual([target]);
   });
 
-  it('a schedule reconciles every minute', () => {
-    const found = rules.find(({ Name }) => Name === 'cpt-reconcile');
+  it.each(['cpt-reconcile', 'cpt-watch-relays'])('a schedule invokes %s every minute', (name) => {
+    const found = rules.find(({ Name }) => Name === name);
     expect(found?.ScheduleExpression).toBe('rate(1 minute)');
-    expect(targetsOf(found)).toEqual(['cpt-reconcile']);
+    expect(targetsOf(found)).toEqual([name]);
   });
 
   it('listen where their events arrive: those of agents and relays on the bus, executions on the default bus', () => {

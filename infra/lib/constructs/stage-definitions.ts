@@ -173,13 +173,14 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: [on('chunks', 'UpdateItem')],
     },
     replace_relay: {
-      description: 'Relay Lost, instance events: takes the relay out of the membership and replaces it',
+      description: 'Relay Lost, Relay Slow, instance events: brings a successor where it pays, and takes the relay out',
       timeout: LONG,
       access: [
         on('transfers', 'GetItem', 'PutItem'),
         on('nodes', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
         data.index(settings, 'nodes', 'by-instance'),
         relays.describe('RouteTables', 'Subnets'),
+        data.putEvents(settings),
         ...relays.launchRelays(settings),
         ...startRelays(settings),
       ],
@@ -199,6 +200,18 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         on('control-tokens', 'GetItem', 'UpdateItem'),
         data.sendTask('Success', 'Failure', 'Heartbeat'),
         data.describeExecutions(settings),
+      ],
+    },
+    watch_relays: {
+      description: 'Every half minute: relays that carry far less than they should',
+      // It sleeps half of its time, and judges some numbers in the other.
+      memorySize: 256,
+      timeout: Duration.minutes(2),
+      access: [
+        readAndNote,
+        data.index(settings, 'transfers', 'active'),
+        on('nodes', 'Query'),
+        data.putEvents(settings),
       ],
     },
     sweep_execution: {

@@ -11,6 +11,9 @@ import { Reactor } from './stage-functions';
 /** Source of what the daemons at the ends put on the bus. */
 const AGENT = 'cpt.agent';
 
+/** Source of what the control plane puts there. */
+const CONTROL = 'cpt.control';
+
 /** States in which a relay is lost; `exists: false` lets the warnings through, whose detail has no state. */
 const LOST_STATES = [{ exists: false }, 'stopping', 'stopped', 'shutting-down', 'terminated'];
 
@@ -35,8 +38,8 @@ export class TransferEvents extends Construct {
     this.bus.applyRemovalPolicy(RemovalPolicy.DESTROY);
     this.onBus('retry_chunk', 'retry-chunk', { source: [AGENT], detailType: ['Chunk Failed'] });
     this.onBus('replace_relay', 'replace-relay', {
-      source: [AGENT, 'aws.ec2'],
-      detailType: ['Relay Lost', ...EC2_DETAIL_TYPES],
+      source: [AGENT, CONTROL, 'aws.ec2'],
+      detailType: ['Relay Lost', 'Relay Slow', ...EC2_DETAIL_TYPES],
       detail: { state: LOST_STATES },
     });
     this.onBus('finish_transfer', 'finish-transfer', {
@@ -54,6 +57,7 @@ export class TransferEvents extends Construct {
       },
     });
     this.rule('reconcile', 'reconcile', { schedule: events.Schedule.rate(Duration.minutes(1)) });
+    this.rule('watch_relays', 'watch-relays', { schedule: events.Schedule.rate(Duration.minutes(1)) });
   }
 
   private onBus(reaction: Reaction, suffix: string, eventPattern: events.EventPattern): void {

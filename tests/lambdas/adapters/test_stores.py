@@ -16,6 +16,7 @@ from lambdas.adapters.memory import (
 )
 from lambdas.adapters.ports import AgentRecords, NodeStore, PathLocks, TokenStore, TransferStore
 from lambdas.core.transfer import Membership, TransferPath
+from lambdas.core.watch import Look, PathLook, Watch
 from tests.lambdas import builders
 
 
@@ -67,9 +68,15 @@ def test_transfer_record_comes_back_as_it_was_written(transfers: TransferStore) 
     transfers.create(builders.transfer(objective={"maxCostUsd": 1.25}))
     transfers.note("first", paths=builders.paths().to_document(), estimate=builders.estimate(2).to_document())
     transfers.note("first", plan=builders.plan().to_document(), teardown={"terminated": 2})
+    watched = Watch(
+        looks=[Look(epoch=1, at=3.0, paths=[PathLook(path_id="direct", generation=0, lanes=2, bytes=7)])],
+        best={"direct": 20.0},
+    )
+    transfers.note("first", watch=watched.to_document())
     transfers.note_stage("first", "Survey Ends", {"enteredAt": 1.5, "leftAt": 2.25})
     record = transfers.get("first")
     assert record is not None
+    assert record.watch == watched
     assert record.transfer == builders.transfer(objective={"maxCostUsd": 1.25})
     assert (record.status, record.fenced, record.running) == ("ACTIVE", False, True)
     assert (record.paths, record.estimate, record.plan) == (builders.paths(), builders.estimate(2), builders.plan())

@@ -13,7 +13,7 @@ from lambdas.core.chunk import Chunk
 from lambdas.core.comparison import Comparison
 from lambdas.core.documents import Document
 from lambdas.core.estimate import Estimate
-from lambdas.core.events import ChunkFailed, RelayLost, TransferDelivered, TransferFailed
+from lambdas.core.events import ChunkFailed, RelayLost, RelaySlow, TransferDelivered, TransferFailed
 from lambdas.core.fleet import Node
 from lambdas.core.progress import Progress
 from lambdas.core.report import Report
@@ -33,10 +33,10 @@ MODELS: dict[str, list[type[Document]]] = {
     "report": [Report],
     "survey": [SourceSurvey, DestinationSurvey],
     "transfer-plan": [TransferPlan],
-    "event": [ChunkFailed, RelayLost, TransferDelivered, TransferFailed],
+    "event": [ChunkFailed, RelayLost, RelaySlow, TransferDelivered, TransferFailed],
 }
 # Written by the control plane, never read by it.
-OWN_EVENTS = ("Transfer Started", "Transfer Finished", "Approval Required")
+OWN_EVENTS = ("Transfer Started", "Transfer Finished", "Approval Required", "Relay Replaced", "Transfer Degraded")
 
 
 def read(contract: str, document: Any) -> Document | None:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,10 +9,12 @@ from lambdas.core.errors import TeardownIncomplete
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.handlers.reconcile import reconcile
 from lambdas.handlers.spawn_relays import SpawnInput, spawn_relays
+from lambdas.operations.relays import lose
+from lambdas.operations.replace import RESUME_SECONDS
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import ARN, WEST, chunk, estimate, paths, progress, transfer
 from tests.lambdas.cloud import Cloud, printed
-from tests.lambdas.fleet import path_ids, spawned, states
+from tests.lambdas.fleet import path_ids, spawned
 
 
 def running() -> Cloud:
@@ -69,14 +72,53 @@ def test_failure_whose_event_was_lost_is_retried() -> None:
     assert run(cloud)["first"]["retried"] == 0
 
 
-def test_relay_whose_instance_is_gone_is_dropped() -> None:
+def lost_relays(cloud: Cloud) -> list[str]:
+    return [detail["nodeId"] for kind, detail in cloud.events.put_events if kind == "Relay Lost"]
+
+
+@pytest.mark.parametrize("state", ["stopping", "stopped", "shutting-down", "terminated"])
+def test_relay_whose_instance_has_ended_is_told_of_until_somebody_acts(state: str) -> None:
     cloud = running()
     source = next(node for node in cloud.nodes.of("first") if node.role == "source")
-    cloud.compute[WEST].terminate([source.instance_id])
-    cloud.clock.time += 120
+    machine = cloud.compute[WEST].machines[source.instance_id]
+    machine.instance = replace(machine.instance, state=state)
     assert run(cloud)["first"]["lost"] == 1
-    assert states(cloud)["source-1-0"] == "LOST"
-    assert path_ids(cloud) == ["direct"]
+    assert run(cloud)["first"]["lost"] == 1
+    assert lost_relays(cloud) == ["source-1-0", "source-1-0"]
+    lose(cloud.world, source, "told")
+    assert run(cloud)["first"]["lost"] == 0
+
+
+def test_relay_that_ec2_does_not_show_yet_is_not_lost() -> None:
+    cloud = running()
+    source = next(node for node in cloud.nodes.of("first") if node.role == "source")
+    del cloud.compute[WEST].machines[source.instance_id]
+    cloud.clock.time = source.requested_at + 59
+    assert run(cloud)["first"]["lost"] == 0
+    cloud.clock.time = source.requested_at + 61
+    assert run(cloud)["first"]["lost"] == 1
+
+
+def test_replacement_that_stopped_half_way_is_told_of_again() -> None:
+    cloud = running()
+    source = next(node for node in cloud.nodes.of("first") if node.role == "source")
+    lose(cloud.world, source, "its instance is terminated")
+    assert run(cloud)["first"]["lost"] == 0  # somebody may be at work on it
+    cloud.clock.time += RESUME_SECONDS + 1
+    assert run(cloud)["first"]["lost"] == 1
+    assert cloud.events.put_events[-1][1]["message"] == "its instance is terminated"
+    lost = next(node for node in cloud.nodes.of("first") if node.state == "LOST")
+    cloud.nodes.move(lost, "LOST", ["LOST"], not_replaced="nothing is left to move")
+    assert run(cloud)["first"]["lost"] == 0
+
+
+def test_relay_whose_agent_is_silent_is_not_lost() -> None:
+    cloud = running()
+    for machine in cloud.compute[WEST].machines.values():
+        machine.agent = False
+    cloud.clock.time += 600
+    assert run(cloud)["first"]["lost"] == 0
+    assert path_ids(cloud) == ["direct", "pair-1"]
 
 
 def test_outcome_whose_release_was_lost_is_released() -> None:
