@@ -17,10 +17,8 @@ from local.config import LocalConfig
 from tests.e2e.account import HOME, OTHER, Account, Run
 
 MB = 1_000_000
-PROBE_SECONDS = 1
-"""A pre-test's `PRE_TEST_SECONDS`: 8 pairs then take 1 s between regions and 8 × 0.25 s inside."""
 POLL_SECONDS = 0.1
-"""VMs boot 20 times faster than real ones, so the control plane looks more often too (1 s on AWS)."""
+"""VMs boot 10 to 80 times faster than real ones, so the control plane looks more often too (1 s on AWS)."""
 
 
 class CaseError(Exception):
@@ -37,11 +35,15 @@ class Options:
 
 @dataclass(frozen=True)
 class Machines:
-    """What the emulation alone knows: caps of the ends and of the relays' type, and the fleets that differ from it."""
+    """Caps of the ends and of the relays' type, and the fleets that differ from it: what the emulation alone knows.
+
+    `probe_seconds`: the deployment's `preTestSeconds`.
+    """
 
     ends: Machine
     relay: Machine
     boot_seconds: float = 1.0
+    probe_seconds: float = 1.0
     fleets: tuple[Fleet, ...] = ()
 
     def settings(self, image: Path) -> dict[str, Any]:
@@ -68,13 +70,13 @@ class Machines:
 class Site:
     """Two machines, one file, and CPT."""
 
-    def __init__(self, account: Account, work: Path) -> None:
+    def __init__(self, account: Account, work: Path, probe_seconds: float) -> None:
         self.account = account
         self.file = work / "set" / "file"
         self._work = work
         for function in FLEET:
-            account.configure(function, PRE_TEST_SECONDS=str(PROBE_SECONDS), POLL_SECONDS=str(POLL_SECONDS))
-            # It refuses an empty event, and is warm: a cold start is not 20 times faster.
+            account.configure(function, PRE_TEST_SECONDS=str(probe_seconds), POLL_SECONDS=str(POLL_SECONDS))
+            # It refuses an empty event, and is warm: a cold start is not that much faster.
             account.aws.client("lambda").invoke(FunctionName=function, Payload=b"{}")
 
     def fill(self, size: int) -> None:
@@ -118,4 +120,5 @@ def site(machines: Machines) -> Iterator[Site]:
     with workspace("cpt-fleet-") as work:
         config = LocalConfig.model_validate(machines.settings(make_image(work / "image")))
         with LocalCloud(config, work / "state") as cloud:
-            yield Site(Account(cloud, work, (SOURCE_TYPE, DESTINATION_TYPE)), work)
+            account = Account(cloud, work, (SOURCE_TYPE, DESTINATION_TYPE))
+            yield Site(account, work, machines.probe_seconds)
