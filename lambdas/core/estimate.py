@@ -103,8 +103,15 @@ def estimate(
         figures=figures,
         instance_type=offer.instance_type,
         candidates=candidates,
-        notes=notes,
+        notes=[*notes, *_quota_notes(offer, pairs, wanted)],
     )
+
+
+def _quota_notes(offer: Offer, pairs: int, wanted: int) -> list[str]:
+    """Whether more pairs might have been chosen, had the quota left them."""
+    if pairs == 0 or pairs != offer.most_pairs or pairs >= wanted:
+        return []
+    return [f"the quota of vCPUs leaves {pairs} pairs of {offer.instance_type}; a larger one allows more"]
 
 
 def _best(candidates: list[Candidate], offers: list[Offer], requested: int | Literal["auto"]) -> Offer:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from lambdas.runtime import clients
 from local.cloud import LocalCloud
 from local.config import Fault, LocalConfig
 from tests.local.assembly import HOME, OTHER
@@ -94,6 +95,24 @@ def test_launch_fault_is_aimed_at_zone_type_and_market(quick: LocalCloud) -> Non
     with pytest.raises(ClientError, match="InsufficientInstanceCapacity"):
         launch(quick, HOME, kind="c6in.large", **spot)
     assert launch(quick, HOME, kind="c6in.large", **spot)
+
+
+def test_lack_of_capacity_is_one_call_for_the_client_that_launches(
+    quick: LocalCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", quick.endpoint)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    clients._client.cache_clear()
+    order: Any = {"ImageId": IMAGE, "InstanceType": "t3.small", "MinCount": 1, "MaxCount": 1}
+    spoil(quick, region=OTHER, count=2)
+    for _ in range(2):  # each fault spoils one call, so there was one each time
+        with pytest.raises(ClientError, match="InsufficientInstanceCapacity"):
+            clients.ec2_launching(OTHER).run_instances(**order)
+    assert clients.ec2_launching(OTHER).run_instances(**order)["Instances"]
+    spoil(quick, region=OTHER)
+    assert clients.ec2(OTHER).run_instances(**order)["Instances"]  # the other client asks again, for up to 45 s
+    clients._client.cache_clear()
 
 
 def test_any_action_of_ec2_can_fail(quick: LocalCloud) -> None:
