@@ -71,6 +71,14 @@ def test_relays_that_were_asked_for_and_cannot_be_launched_are_refused() -> None
         run(requested=2, offers=[offer(refusal="not offered in us-west-2a")])
 
 
+def test_a_quota_that_bounds_the_choice_stands_in_the_notes() -> None:
+    assert run(200 * GB, [offer(most_pairs=2)]).notes == [
+        "the quota of vCPUs leaves 2 pairs of t3.small; a larger one allows more"
+    ]
+    assert run(1, [offer(most_pairs=2)]).notes == []
+    assert run(200 * GB).notes == []
+
+
 def test_a_quota_leaves_fewer_pairs_and_says_so() -> None:
     assert len(run(offers=[offer(most_pairs=2)]).rows) == 3
     found = run(requested=5, offers=[offer(most_pairs=2)])
