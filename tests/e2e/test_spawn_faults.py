@@ -76,7 +76,7 @@ def test_spot_relays_are_on_demand_where_there_is_no_spot_capacity(account: Acco
 
 def test_quota_gives_fewer_pairs_and_the_report_says_so(account: Account, files: Path) -> None:
     # two at once are refused, one is launched, one more is refused
-    refusals = [{"code": "VcpuLimitExceeded"}, {"code": "VcpuLimitExceeded", "after": 2}]
+    refusals: list[dict[str, Any]] = [{"code": "VcpuLimitExceeded"}, {"code": "VcpuLimitExceeded", "after": 2}]
     run = transfer(account, files, "quota", refusals, pairs=2)
     assert (run.report["fleet"]["launched"], run.report["pairs"]) == (1, 1)
     assert run.report["fleet"]["notes"] == [f"the quota of vCPUs in {HOME} allowed 1 of 2 relays"]
