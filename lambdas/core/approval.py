@@ -53,7 +53,7 @@ def take_row(estimate: Estimate, pairs: int, request: TransferRequest, pre_test_
             f"$.pairs: {pairs} pairs cost {row.cost_usd:.4f} dollars, with what the meter holds back more than "
             f"$.objective.maxCostUsd, {most}; give one of {_named(borne)}, or start again with a larger budget"
         )
-    tested = is_pre_test_wanted(request.pre_test, estimate.bytes, pairs, estimate.figures, pre_test_seconds, most)
+    tested = is_pre_test_wanted(request.testing, estimate.bytes, pairs, estimate.figures, pre_test_seconds, most)
     changes = {"chosen_pairs": pairs, "pre_test": tested, "reason": f"approved by person: {pairs} pairs"}
     return estimate.model_copy(update=changes)
 

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from lambdas.core.budget import within
 from lambdas.core.choice import choose
+from lambdas.core.crew import PAIRS, Crew
 from lambdas.core.documents import Count, Document
 from lambdas.core.errors import NoSuitableType
 from lambdas.core.figures import EndFigures, Figures
@@ -76,6 +77,7 @@ def estimate(
     most_pairs: int,
     pre_test_seconds: float,
     notes: list[str],
+    crew: Crew = PAIRS,
 ) -> Estimate:
     """The whole estimate. `ends`: figures of the end machines; those of relays come from the best of `offers`.
 
@@ -87,7 +89,7 @@ def estimate(
     offer = _best(candidates, offers, requested)
     figures = offer.figures(ends)
     most = 0 if offer.refusal else min(wanted, offer.most_pairs)
-    rows = build_rows(size_bytes, most, figures, pre_test_seconds if pre_test is True else 0.0)
+    rows = build_rows(size_bytes, most, figures, pre_test_seconds if pre_test is True else 0.0, crew)
     asked = requested if requested == "auto" else min(requested, most)
     pairs, reason = choose(rows, asked, objective, figures, pre_test=pre_test is True)
     if requested != "auto" and requested > most:
@@ -103,7 +105,7 @@ def estimate(
         figures=figures,
         instance_type=offer.instance_type,
         candidates=candidates,
-        notes=[*notes, *_quota_notes(offer, pairs, wanted)],
+        notes=[*notes, *_quota_notes(offer, pairs, wanted), *crew.notes(pairs)],
     )
 
 

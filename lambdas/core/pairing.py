@@ -134,30 +134,31 @@ def _weight(pair: Pair) -> float:
 def entrants(nodes: Iterable[Node]) -> list[Node]:
     """READY relays that can carry data at once.
 
-    A relay waits for the partner of its slot while the sides are equal; where they are not, for anybody on the other
-    side. One that has joined goes on without its partner.
+    A relay waits for the partner of its slot; where its slot was never filled on the other side, for anybody there.
+    One that has joined goes on without its partner.
     """
     nodes = list(nodes)
     able = _newest(nodes, "READY", "JOINED")
-    free = not _partnered(nodes)
-    present = {(node.role, node.slot) for node in able}
-    come = [node for node in able if node.state == "JOINED" or free or (_other(node.role), node.slot) in present]
+    present, filled = _places(able), _places(nodes)
+    come = [n for n in able if n.state == "JOINED" or _opposite(n) in present or _opposite(n) not in filled]
     sides = {node.role for node in come}
-    return [node for node in come if node.state == "READY" and _other(node.role) in sides]
+    return [node for node in come if node.state == "READY" and _opposite(node)[0] in sides]
 
 
 def singles(nodes: Iterable[Node]) -> list[Node]:
     """Live relays that have nobody left to work with, successors that are on their way counted in.
 
-    Where the sides are equal that is the partner of their slot: one more on one side adds nothing to like relays.
+    That is the partner of their slot: one more on one side adds nothing to like relays. Where a slot was never filled
+    on the other side, it is everybody there.
     """
     nodes = list(nodes)
     live = _newest(nodes, *LIVE_STATES)
-    present = {(node.role, node.slot) for node in live}
-    sides = {node.role for node in live}
-    if _partnered(nodes):
-        return [node for node in live if (_other(node.role), node.slot) not in present]
-    return [node for node in live if _other(node.role) not in sides]
+    present, filled, sides = _places(live), _places(nodes), {node.role for node in live}
+    return [
+        node
+        for node in live
+        if _opposite(node)[0] not in sides or (_opposite(node) in filled and _opposite(node) not in present)
+    ]
 
 
 def strength(nodes: Iterable[Node], *states: NodeState) -> int:
@@ -180,11 +181,9 @@ def _newest(nodes: Iterable[Node], *states: NodeState) -> list[Node]:
     return [node for node in newest if node.state in states]
 
 
-def _partnered(nodes: Iterable[Node]) -> bool:
-    """Whether each slot was filled on both sides; those that lost the pre-test do not count."""
-    filled = [{node.slot for node in nodes if node.role == role and node.state != "REJECTED"} for role in ROLES]
-    return filled[0] == filled[1]
+def _places(nodes: Iterable[Node]) -> set[tuple[Role, int]]:
+    return {(node.role, node.slot) for node in nodes}
 
 
-def _other(role: Role) -> Role:
-    return "destination" if role == "source" else "source"
+def _opposite(node: Node) -> tuple[Role, int]:
+    return ("destination" if node.role == "source" else "source"), node.slot

@@ -11,7 +11,7 @@ _RIGHT = {
 }
 _ABSOLUTE = "write an absolute path, e.g. /data/set"
 _MESSAGES = {"model_type": "write a JSON object", "model_attributes_type": "write a JSON object"}
-_UNION_BRANCHES = ("literal['auto']", "constrained-int", "bool", "int", "function-before[whole(), int]")
+_UNION_BRANCHES = ("literal['auto']", "constrained-int", "bool", "int", "function-before[whole(), int]", "Sides")
 
 
 def describe(error: ValidationError) -> list[str]:

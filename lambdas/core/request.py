@@ -33,13 +33,33 @@ class DestinationRequest(Document):
     path: Path
 
 
+SideCount = Annotated[Integer, Field(ge=1, le=MAX_REQUEST_PAIRS)]
+
+
+class Sides(Document):
+    """Relays on each side: any of the source's feeds any of the destination's."""
+
+    source: SideCount
+    destination: SideCount
+
+
 class RelaysRequest(Document):
     """Which relays to use."""
 
-    pairs: Literal["auto"] | Annotated[Integer, Field(ge=0, le=MAX_REQUEST_PAIRS)] = "auto"
+    pairs: Literal["auto"] | Annotated[Integer, Field(ge=0, le=MAX_REQUEST_PAIRS)] | Sides = "auto"
     instance_types: list[InstanceType] | None = Field(default=None, min_length=1, max_length=20)
     market: Literal["on-demand", "spot"] = "on-demand"
     existing: list[InstanceId] = Field(default_factory=list, max_length=128)
+
+    @property
+    def wanted(self) -> int | Literal["auto"]:
+        """Pairs that were asked for: what the smaller side is, since like relays carry no more."""
+        return min(self.pairs.source, self.pairs.destination) if isinstance(self.pairs, Sides) else self.pairs
+
+    @property
+    def sides(self) -> Sides | None:
+        """Where they were asked for by side."""
+        return self.pairs if isinstance(self.pairs, Sides) else None
 
 
 class Objective(Document):
@@ -74,6 +94,12 @@ class TransferRequest(Document):
     chunk_size_mib: Annotated[ChunkSize, BeforeValidator(whole)] | None = Field(default=None, alias="chunkSizeMiB")
     bandwidth_limit_mbps: Integer | None = Field(default=None, ge=1)
     verify: Literal["digest", "readback"] = "digest"
+
+    @property
+    def testing(self) -> Literal["auto"] | bool:
+        """`preTest`; it tests pairs, so there is none where the sides differ."""
+        sides = self.relays.sides
+        return False if sides and sides.source != sides.destination else self.pre_test
 
     @property
     def measures(self) -> bool:
@@ -135,9 +161,7 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
         problems += _path_problem(f"$.source.paths[{i}]", path)
     problems += _path_problem("$.destination.path", request.destination.path)
     problems += _collisions(request.source.paths)
-    pairs = request.relays.pairs
-    if pairs != "auto" and pairs > limits.max_pairs:
-        problems.append(f"$.relays.pairs: {pairs} is more than this deployment's limit; give 0 to {limits.max_pairs}")
+    problems += _pairs_problems(request, limits)
     for i, instance_type in enumerate(request.relays.instance_types or ()):
         if limits.instance_types and instance_type not in limits.instance_types:
             allowed = ", ".join(limits.instance_types)
@@ -151,6 +175,25 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
         problems.append(f"$.objective.minimise: '{request.objective.minimise}': {request.objective.contradiction}")
     if request.relays.existing:
         problems.append("$.relays.existing: existing instances are not supported yet; leave it out to spawn relays")
+    return problems
+
+
+def _pairs_problems(request: TransferRequest, limits: Limits) -> list[str]:
+    pairs, sides = request.relays.wanted, request.relays.sides
+    if sides is None:
+        if pairs == "auto" or pairs <= limits.max_pairs:
+            return []
+        return [f"$.relays.pairs: {pairs} is more than this deployment's limit; give 0 to {limits.max_pairs}"]
+    problems = [
+        f"$.relays.pairs.{side}: {count} is more than this deployment's limit; give 1 to {limits.max_pairs}"
+        for side, count in (("source", sides.source), ("destination", sides.destination))
+        if count > limits.max_pairs
+    ]
+    if request.pre_test is True and sides.source != sides.destination:
+        problems.append(
+            f"$.preTest: pairs are tested, and {sides.source} source with {sides.destination} destination relays are "
+            "none; leave it out, or ask for as many on both sides"
+        )
     return problems
 
 

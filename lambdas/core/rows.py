@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from lambdas.core import control_plane, cost, models, plan
+from lambdas.core.crew import PAIRS, Crew
 from lambdas.core.documents import Count, Document
 from lambdas.core.figures import Figures
 
@@ -32,17 +33,24 @@ def seconds_for(size_bytes: int, pairs: int, figures: Figures, wait_seconds: flo
     return models.zero_wait(size_bytes / 1e6, paths, figures.send, figures.receive)
 
 
-def build_rows(size_bytes: int, most_pairs: int, figures: Figures, pre_test_seconds: float = 0.0) -> list[Row]:
-    """p = 0..`most_pairs`; with `pre_test_seconds` > 0 the rows pay for a pre-test in time and money."""
+def build_rows(
+    size_bytes: int, most_pairs: int, figures: Figures, pre_test_seconds: float = 0.0, crew: Crew = PAIRS
+) -> list[Row]:
+    """p = 0..`most_pairs`; with `pre_test_seconds` > 0 the rows pay for a pre-test in time and money.
+
+    A row pays for the relays that `crew` has launched; it carries what its pairs do, whatever the larger side is.
+    """
     direct = seconds_for(size_bytes, 0, figures)
     rows = []
     for pairs in range(most_pairs + 1):
         wait = pre_test_seconds if pairs else 0.0
         seconds = seconds_for(size_bytes, pairs, figures, wait)
         dollars = _control_plane(size_bytes, pairs, seconds, figures)
-        dollars += cost.transfer(size_bytes, pairs, seconds, figures.relay_hour.value, figures.egress.value)
+        launched, hour = crew.launched(pairs), figures.relay_hour.value
+        dollars += cost.relays(launched, seconds, hour) + cost.egress(size_bytes, figures.egress.value)
         if wait:
-            dollars += cost.pre_test(pairs, min(figures.spawn.value + wait, seconds), figures.relay_hour.value)
+            more = crew.launched(2 * pairs) - launched
+            dollars += cost.relays(more, min(figures.spawn.value + wait, seconds), hour)
         rows.append(
             Row(
                 pairs=pairs,

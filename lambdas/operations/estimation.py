@@ -2,6 +2,7 @@
 
 from lambdas.adapters.world import World
 from lambdas.core import cross_zone, offers
+from lambdas.core.crew import PAIRS, Crew
 from lambdas.core.estimate import Estimate, estimate
 from lambdas.core.offers import Side
 from lambdas.core.prices import needed
@@ -43,13 +44,14 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
             survey.destination.write_mbps if survey else None,
         ),
         [offers.offer(route, kind, profiles[kind]) for kind in types],
-        requested=1 if request.measures else request.relays.pairs,
-        pre_test=True if request.measures else request.pre_test,
+        requested=1 if request.measures else request.relays.wanted,
+        pre_test=True if request.measures else request.testing,
         objective=Objective() if request.measures else request.objective,
         most_pairs=world.env.max_pairs,
         # Both hops of a path are measured one after the other.
         pre_test_seconds=2 * world.env.pre_test_seconds,
         notes=_notes(transfer, types, market, route.now),
+        crew=PAIRS if request.measures else Crew(request.relays),
     )
     found = found.model_copy(update={"notes": [*found.notes, *_notes_on_relays(found, transfer, market)]})
     if request.measures:

@@ -158,12 +158,13 @@ def test_successor_joins_the_partner_that_went_on() -> None:
     assert [one.node_id for one in pairing.entrants(nodes)] == ["source-1-1"]
 
 
-def test_relays_of_unequal_sides_wait_for_anybody() -> None:
-    nodes = [node("source", 1, state="SPAWNED"), node("source", 2, state="READY")]
-    nodes += [node("destination", slot, state="SPAWNED") for slot in (1, 2, 3)]
+def test_relay_whose_slot_has_no_partner_waits_for_anybody() -> None:
+    nodes = [node("source", 1, state="READY"), node("source", 2, state="SPAWNED")]
+    nodes += [node("destination", 1, state="SPAWNED"), node("destination", 2, state="SPAWNED")]
+    nodes += [node("destination", 3, state="READY")]
     assert pairing.entrants(nodes) == []
-    nodes[4] = node("destination", 3, state="READY")
-    assert [one.node_id for one in pairing.entrants(nodes)] == ["source-2-0", "destination-3-0"]
+    nodes[2] = node("destination", 1, state="READY")
+    assert [one.node_id for one in pairing.entrants(nodes)] == ["destination-1-0", "source-1-0", "destination-3-0"]
 
 
 def test_relay_is_single_when_its_partner_is_gone_and_nobody_comes() -> None:
@@ -172,11 +173,13 @@ def test_relay_is_single_when_its_partner_is_gone_and_nobody_comes() -> None:
     assert pairing.singles([*nodes, node("destination", 2, 1, "SPAWNED")]) == []
 
 
-def test_relay_of_unequal_sides_is_single_when_the_other_side_is_empty() -> None:
-    nodes = [node("source", 1, state="JOINED"), node("destination", 1, state="LOST")]
-    assert pairing.singles([*nodes, node("destination", 2, state="JOINED")]) == []
-    gone = [*nodes, node("destination", 2, state="LOST")]
-    assert [one.node_id for one in pairing.singles(gone)] == ["source-1-0"]
+def test_relay_whose_slot_has_no_partner_is_single_when_the_other_side_is_empty() -> None:
+    nodes = joined([1, 2], [1, 2, 3])
+    assert pairing.singles(nodes) == []
+    nodes[0] = node("source", 1, state="LOST")
+    assert [one.node_id for one in pairing.singles(nodes)] == ["destination-1-0"]
+    nodes[1] = node("source", 2, state="LOST")
+    assert [one.slot for one in pairing.singles(nodes)] == [1, 2, 3]
 
 
 def test_fleet_is_as_strong_as_its_smaller_side() -> None:

@@ -138,6 +138,16 @@ CASES: dict[str, tuple[Any, list[str]]] = {
     "negative pairs": (request(relays={"pairs": -1}), ["$.relays.pairs", "-1", "auto"]),
     "absurd pairs": (request(relays={"pairs": 1000}), ["$.relays.pairs", "1000"]),
     "pairs over the limit": (request(relays={"pairs": 9}), ["$.relays.pairs", "9", "0 to 8"]),
+    "side without relays": (request(relays={"pairs": {"source": 0, "destination": 1}}), ["$.relays.pairs.source", "0"]),
+    "one side": (request(relays={"pairs": {"source": 1}}), ["$.relays.pairs.destination", "required"]),
+    "side over the limit": (
+        request(relays={"pairs": {"source": 2, "destination": 9}}),
+        ["$.relays.pairs.destination", "9", "1 to 8"],
+    ),
+    "pre-test of what are no pairs": (
+        request(relays={"pairs": {"source": 2, "destination": 3}}, preTest=True),
+        ["$.preTest", "2 source with 3 destination", "leave it out"],
+    ),
     "not an object": (["source"], ["$", "object"]),
     "existing relays": (request(relays={"existing": [SOURCE_ID]}), ["$.relays.existing", "not supported yet"]),
     "dot dot": (
