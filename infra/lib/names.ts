@@ -70,6 +70,9 @@ export type RegionDaemons = Readonly<Partial<Record<Architecture, DaemonAsset>>>
 /** Tag that all of a deployment's resources and instances carry; its value is the deployment's name. */
 export const DEPLOYMENT_TAG = 'cpt:deployment';
 
+/** Tag by which an owner lends a machine to a deployment, whose name is its value, as a relay. */
+export const LENT_TAG = 'cpt:lent-to';
+
 /** Prefix of the control bucket under which a transfer's objects lie. */
 export const TRANSFERS_PREFIX = 'transfers/';
 

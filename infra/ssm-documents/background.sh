@@ -14,7 +14,7 @@ start_daemon() {
     mv -f "$command.new" "$command"
     # The agent kills a command's process group at its timeout, hence a unit of its own.
     systemd-run --quiet --unit="$unit" --collect --property=NoNewPrivileges=yes --property=LimitNOFILE=65536 \
-      --property=TimeoutStopSec=15 "$bin" "$1" --command "$command" --ready "$ready" >&2
+      --property=TimeoutStopSec=15 ${SSM_CpuQuota:+"--property=CPUQuota=$SSM_CpuQuota"} "$bin" "$1" --command "$command" --ready "$ready" >&2
   fi
   "$bin" await-ready "$ready" --seconds 20 || {
     journalctl -u "$unit" -n 20 --no-pager >&2

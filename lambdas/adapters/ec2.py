@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 TRANSFER_TAG = "cpt:transfer"
 ROLE_TAG = "cpt:role"
 DEPLOYMENT_TAG = "cpt:deployment"
+# An owner puts it on a machine that relays may use; nothing with it alone can be terminated.
+LENT_TAG = "cpt:lent-to"
 _ALIVE = ["pending", "running", "stopping", "stopped"]
 # TerminateInstances takes 1 000 ids, a filter 200 values; one page of 100 keeps every call far below.
 _PAGE = 100
@@ -129,6 +131,7 @@ def _pages(ids: Iterable[str]) -> Iterator[list[str]]:
 def _instance(item: Any) -> Instance:
     options = item.get("CpuOptions") or {}
     cores = options.get("CoreCount")
+    tags = {tag["Key"]: tag["Value"] for tag in item.get("Tags", [])}
     return Instance(
         instance_id=item["InstanceId"],
         state=item["State"]["Name"],
@@ -139,6 +142,8 @@ def _instance(item: Any) -> Instance:
         private_address=item.get("PrivateIpAddress", ""),
         public_address=item.get("PublicIpAddress") or None,
         vcpus=cores * options.get("ThreadsPerCore", 1) if cores else None,
-        transfer_id=next((tag["Value"] for tag in item.get("Tags", []) if tag["Key"] == TRANSFER_TAG), None),
+        transfer_id=tags.get(TRANSFER_TAG),
         spot=item.get("InstanceLifecycle") == "spot",
+        lent_to=tags.get(LENT_TAG),
+        group_ids=frozenset(group["GroupId"] for group in item.get("SecurityGroups", [])),
     )

@@ -204,8 +204,15 @@ class Commands(Protocol):
     def online(self, instance_ids: Iterable[str]) -> set[str]:
         """Those whose agent answers."""
 
-    def send(self, document: DocumentName, instance_id: str, transfer_id: str, command: Command | None) -> str:
-        """Start a document; the command's id. Raises NotManagedError."""
+    def send(
+        self,
+        document: DocumentName,
+        instance_id: str,
+        transfer_id: str,
+        command: Command | None,
+        cpu_percent: int | None = None,
+    ) -> str:
+        """Start a document, with at most `cpu_percent` of one processor; the command's id. Raises NotManagedError."""
 
     def result(self, command_id: str, instance_id: str) -> CommandResult | None:
         """None while it runs."""

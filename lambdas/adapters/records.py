@@ -67,7 +67,7 @@ class ControlToken:
 
 @dataclass(frozen=True)
 class Instance:
-    """An EC2 instance; `transfer_id` is what a relay is tagged with."""
+    """An EC2 instance; `transfer_id` is a relay's tag, `lent_to` names the deployment that may use it as one."""
 
     instance_id: str
     state: str
@@ -80,6 +80,8 @@ class Instance:
     vcpus: int | None = None
     transfer_id: str | None = None
     spot: bool = False
+    lent_to: str | None = None
+    group_ids: frozenset[str] = frozenset()
 
     @property
     def gone(self) -> bool:

@@ -42,7 +42,14 @@ class SsmCommands:
                 online |= {item["InstanceId"] for item in found if item["PingStatus"] == "Online"}
         return online
 
-    def send(self, document: DocumentName, instance_id: str, transfer_id: str, command: Command | None) -> str:
+    def send(
+        self,
+        document: DocumentName,
+        instance_id: str,
+        transfer_id: str,
+        command: Command | None,
+        cpu_percent: int | None = None,
+    ) -> str:
         """See Commands."""
         parameters = {"TransferId": [transfer_id]}
         if command is not None:
@@ -51,6 +58,8 @@ class SsmCommands:
             for architecture, daemon in self._daemons.items():
                 suffix = "Arm64" if architecture == "arm64" else ""
                 parameters |= {f"DaemonUri{suffix}": [daemon.uri], f"DaemonSha256{suffix}": [daemon.sha256]}
+        if cpu_percent is not None:
+            parameters["CpuQuota"] = [f"{cpu_percent}%"]
         try:
             answer = self._client.send_command(
                 DocumentName=f"{self._deployment}-{document}",

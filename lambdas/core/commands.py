@@ -93,11 +93,14 @@ def relay(
     listen: list[str],
     route_key: str,
     idle_seconds: int,
+    *,
     time_to_live_seconds: int | None,
+    bandwidth_limit_mbps: int | None = None,
 ) -> Command:
     """Pass streams on that are signed with `route_key`.
 
     The machine powers itself off `time_to_live_seconds` after the last keepalive; with None it is never touched.
+    `bandwidth_limit_mbps`: of all that it sends, Mbit/s.
     """
     command = {
         **_head("relay", transfer_id),
@@ -106,7 +109,8 @@ def relay(
         "senderRouteKey": route_key,
         "idleSeconds": idle_seconds,
     }
-    return command if time_to_live_seconds is None else {**command, "timeToLiveSeconds": time_to_live_seconds}
+    bounds = {"timeToLiveSeconds": time_to_live_seconds, "bandwidthLimitMbps": bandwidth_limit_mbps}
+    return command | {name: bound for name, bound in bounds.items() if bound is not None}
 
 
 def probe(transfer_id: str, mode: Literal["listen", "connect"], target: list[str] | str, seconds: float) -> Command:

@@ -23,7 +23,11 @@ RELAY_IDLE_SECONDS = 600
 
 
 class Node(Document):
-    """Contract `node`; times in Unix seconds, rates in MB/s."""
+    """Contract `node`; times in Unix seconds, rates in MB/s.
+
+    `existing`: a machine of the user, which nobody terminates; it serves with `cpu_percent` of one processor and
+    `bandwidth_limit_mbps`, Mbit/s.
+    """
 
     transfer_id: TransferId
     node_id: Annotated[str, Field(pattern=NODE_ID)]
@@ -36,6 +40,9 @@ class Node(Document):
     region: Region
     availability_zone: str
     market: Literal["on-demand", "spot"]
+    existing: bool | None = None
+    cpu_percent: Annotated[int, Field(ge=1)] | None = None
+    bandwidth_limit_mbps: Annotated[int, Field(ge=1)] | None = None
     private_address: str
     public_address: str | None = None
     port: Count | None = None

@@ -200,6 +200,8 @@ def relay_dollars(nodes: Iterable[Node], now: float, estimate: Estimate | None, 
     estimated_hour = estimate.figures.relay_hour.value if estimate else 0.0
     total = 0.0
     for node in nodes:
+        if node.existing:
+            continue
         price = PriceBook().find_instance_hour(node.instance_type, node.region)
         other = estimate is None or (node.instance_type, node.market) != (estimate.instance_type, market)
         hour = price.usd if price and other else estimated_hour

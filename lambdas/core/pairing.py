@@ -140,9 +140,9 @@ def entrants(nodes: Iterable[Node]) -> list[Node]:
     nodes = list(nodes)
     able = _newest(nodes, "READY", "JOINED")
     present, filled = _places(able), _places(nodes)
-    come = [n for n in able if n.state == "JOINED" or _opposite(n) in present or _opposite(n) not in filled]
+    come = [n for n in able if n.state == "JOINED" or opposite(n) in present or opposite(n) not in filled]
     sides = {node.role for node in come}
-    return [node for node in come if node.state == "READY" and _opposite(node)[0] in sides]
+    return [node for node in come if node.state == "READY" and opposite(node)[0] in sides]
 
 
 def singles(nodes: Iterable[Node]) -> list[Node]:
@@ -157,7 +157,7 @@ def singles(nodes: Iterable[Node]) -> list[Node]:
     return [
         node
         for node in live
-        if _opposite(node)[0] not in sides or (_opposite(node) in filled and _opposite(node) not in present)
+        if opposite(node)[0] not in sides or (opposite(node) in filled and opposite(node) not in present)
     ]
 
 
@@ -185,5 +185,6 @@ def _places(nodes: Iterable[Node]) -> set[tuple[Role, int]]:
     return {(node.role, node.slot) for node in nodes}
 
 
-def _opposite(node: Node) -> tuple[Role, int]:
+def opposite(node: Node) -> tuple[Role, int]:
+    """Side and slot of a relay's partner."""
     return ("destination" if node.role == "source" else "source"), node.slot

@@ -50,6 +50,7 @@ class RelaysRequest(Document):
     instance_types: list[InstanceType] | None = Field(default=None, min_length=1, max_length=20)
     market: Literal["on-demand", "spot"] = "on-demand"
     existing: list[InstanceId] = Field(default_factory=list, max_length=128)
+    existing_share: Annotated[float, Field(gt=0, le=1)] = 0.5
 
     @property
     def wanted(self) -> int | Literal["auto"]:
@@ -173,9 +174,7 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
         )
     if request.objective.contradiction:
         problems.append(f"$.objective.minimise: '{request.objective.minimise}': {request.objective.contradiction}")
-    if request.relays.existing:
-        problems.append("$.relays.existing: existing instances are not supported yet; leave it out to spawn relays")
-    return problems
+    return problems + _existing_problems(request)
 
 
 def _pairs_problems(request: TransferRequest, limits: Limits) -> list[str]:
@@ -194,6 +193,23 @@ def _pairs_problems(request: TransferRequest, limits: Limits) -> list[str]:
             f"$.preTest: pairs are tested, and {sides.source} source with {sides.destination} destination relays are "
             "none; leave it out, or ask for as many on both sides"
         )
+    return problems
+
+
+def _existing_problems(request: TransferRequest) -> list[str]:
+    existing, ends = request.relays.existing, (request.source.instance_id, request.destination.instance_id)
+    problems = []
+    for i, instance_id in enumerate(existing):
+        if instance_id in ends or instance_id in existing[:i]:
+            why = "is an end of this transfer" if instance_id in ends else "is named twice"
+            problems.append(f"$.relays.existing[{i}]: '{instance_id}' {why}; name each other machine once")
+    if existing and request.measures:
+        problems.append(
+            "$.relays.existing: a share of these machines would be all that is measured; leave it out where $.profile "
+            "is 'measure'"
+        )
+    if existing and request.relays.wanted == 0:
+        problems.append("$.relays.existing: $.relays.pairs is 0, so no relay is used; leave one of them out")
     return problems
 
 

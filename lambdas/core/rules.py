@@ -31,4 +31,5 @@ def shared(rules: Iterable[Rule], transfer: AcceptedTransfer) -> list[Rule]:
 
 
 def _addresses(transfer: AcceptedTransfer) -> set[str]:
-    return {address for address in (transfer.source.private_address, transfer.source.public_address) if address}
+    machines = [transfer.source, *transfer.existing]
+    return {address for m in machines for address in (m.private_address, m.public_address) if address}

@@ -77,7 +77,7 @@ def samples_of(
 
 
 class _Relays:
-    """Relays by path; `types`: their type, for paths of which all relays are of one type."""
+    """Relays by path; `types`: their type, where all relays of a path are of one, and none lends but a share."""
 
     def __init__(self, nodes: list[Node], used: Iterable[str]) -> None:
         self._nodes = nodes
@@ -86,7 +86,8 @@ class _Relays:
         self._by_path = {path: both for path, both in through.items() if both}
         # A pair goes as fast as the slower of the two: of two types, nobody can tell which one that was.
         kinds = {path: {node.instance_type for node in both} for path, both in self._by_path.items()}
-        self.types = {path: kind for path, (kind, *others) in kinds.items() if not others}
+        whole = {path for path, both in self._by_path.items() if not any(node.existing for node in both)}
+        self.types = {path: kind for path, (kind, *others) in kinds.items() if path in whole and not others}
 
     def tested(self) -> Rates:
         """Pre-tested MB/s of the pairs that kept their relays."""
@@ -112,7 +113,7 @@ class _Relays:
         for node in self._nodes:
             # A pre-test delays joining, and the estimate counts it apart.
             serves_at = node.joined_at if node.measured_inter_region is None else node.ready_at
-            if serves_at is not None:
+            if serves_at is not None and not node.existing:
                 yield Sample(node.instance_type, "spawn", serves_at - node.requested_at)
 
     def _pre_tests(self) -> Iterable[Sample]:

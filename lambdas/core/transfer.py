@@ -25,6 +25,13 @@ class EndMachine(Document):
     public_address: str | None = None
 
 
+class ExistingRelay(EndMachine):
+    """A machine of the user that serves as a relay on the side of `role`; never terminated."""
+
+    role: Literal["source", "destination"]
+    spot: bool = False
+
+
 class AcceptedTransfer(Document):
     """What Validate Request returns; `request` has its defaults filled in."""
 
@@ -34,6 +41,7 @@ class AcceptedTransfer(Document):
     request: TransferRequest
     source: EndMachine
     destination: EndMachine
+    existing: list[ExistingRelay] = Field(default_factory=list)
 
     @property
     def region_pair(self) -> str:

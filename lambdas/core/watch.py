@@ -189,7 +189,13 @@ def _expected(watch: Watch, node: Node, nodes: dict[str, Node], judged: dict[str
     """What it was tested for; else its own best, or the median of its like where that is more."""
     if node.tested:
         return node.tested
-    like = [judged[other.node_id].rate for other in _peers(node, nodes) if other.instance_type == node.instance_type]
+    # Whoever works with a machine that lends a share carries no more than that.
+    lent = {other.slot for other in nodes.values() if other.existing}
+    like = [
+        judged[other.node_id].rate
+        for other in _peers(node, nodes)
+        if other.instance_type == node.instance_type and (other.slot in lent) == (node.slot in lent)
+    ]
     return max(watch.best.get(node.node_id, 0.0), median(like) if like else 0.0)
 
 

@@ -21,7 +21,8 @@ class EstimateRequest(Document):
 
 def estimate_request(event: EstimateRequest, world: World) -> Estimate:
     """The estimate; raises InvalidRequest, BudgetTooSmall, DeadlineUnreachable or MissingPrice."""
-    request, source, destination = accept(event.request, world)
+    accepted = accept(event.request, world)
+    request = accepted.request
     if not event.size_bytes:
         found = "is missing" if event.size_bytes is None else "is 0"
         raise InvalidRequest(
@@ -33,8 +34,9 @@ def estimate_request(event: EstimateRequest, world: World) -> Estimate:
         execution_arn="none",
         execution_started_at=world.clock.now(),
         request=request,
-        source=source,
-        destination=destination,
+        source=accepted.source,
+        destination=accepted.destination,
+        existing=accepted.existing,
     )
     return estimate_for(transfer, event.size_bytes, world)
 

@@ -1,17 +1,23 @@
-"""Spawn Relays: launch p relays on each side, 2p when they will be pre-tested; fewer where no more are to be had."""
+"""Spawn Relays: p relays on each side, or as many as were asked for there; 2p when they will be pre-tested.
+
+Fewer where no more are to be had. Machines of the user come first.
+"""
 
 from dataclasses import replace
 from typing import Any
 
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
+from lambdas.core import pairing
+from lambdas.core.crew import Crew
 from lambdas.core.documents import Handover
 from lambdas.core.errors import CptError, NoCapacity
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet_report import Spawned
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
 from lambdas.operations import metering
-from lambdas.operations.launch import Launched, launch_pairs
+from lambdas.operations.existing import enlist
+from lambdas.operations.launch import Launched, launch_relays
 from lambdas.runtime.handler import task_state
 from lambdas.runtime.idempotency import once
 
@@ -36,21 +42,23 @@ def spawn_relays(event: SpawnInput, world: World) -> dict[str, Any]:
     except CptError as error:  # the report is to say why there are none
         _note(world, transfer, Spawned(wanted=wanted, launched=0, notes=[f"{type(error).__name__}: {error}"]))
         raise
-    pairs = len(launched.nodes) // 2
+    pairs = pairing.strength(launched.nodes, "SPAWNED")
     _note(world, transfer, Spawned(wanted=wanted, launched=pairs, notes=launched.notes))
     return {"wanted": wanted, "spawned": pairs, "preTest": estimate.pre_test, "notes": launched.notes}
 
 
 def _launch(event: SpawnInput, world: World, record: TransferRecord, wanted: int) -> Launched:
     request = event.transfer.request
-    bearable = metering.affordable(world, record, 2 * wanted) // 2
+    crew = Crew.of(event.transfer)
+    bearable = crew.most_pairs(metering.affordable(world, record, crew.launched(wanted)), wanted)
     budget = f"$.objective.maxCostUsd: {request.objective.max_cost_usd} bears {bearable} of {wanted} pairs now"
     if bearable == 0:
         raise NoCapacity(budget)
     # The selected one first; where it has no capacity, the others in the request's order.
     allowed = request.relays.instance_types or world.env.instance_types
     types = list(dict.fromkeys([event.estimate.instance_type, *allowed]))
-    launched = launch_pairs(world, record, event.paths, bearable, types)
+    launched = launch_relays(world, record, event.paths, crew.places(bearable), types)
+    launched = replace(launched, nodes=[*launched.nodes, *enlist(world, record, crew, bearable)])
     return launched if bearable == wanted else replace(launched, notes=[*launched.notes, budget])
 
 

@@ -23,25 +23,27 @@ class ValidateInput(Handover):
 
 def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
     """The accepted transfer; raises InvalidRequest or DestinationBusy."""
-    request, source, destination = accept(event.request, world)
+    accepted = accept(event.request, world)
+    request = accepted.request
     transfer_id = request.name or sub(r"[^A-Za-z0-9_-]", "-", event.execution_name)[:80].lstrip("-_")
     transfer = AcceptedTransfer(
         transfer_id=transfer_id,
         execution_arn=event.execution_arn,
         execution_started_at=datetime.fromisoformat(event.started_at).timestamp(),
         request=request.model_copy(update={"name": transfer_id}),
-        source=source,
-        destination=destination,
+        source=accepted.source,
+        destination=accepted.destination,
+        existing=accepted.existing,
     )
     # The record comes first: whatever fails from here on, the teardown finds the transfer by its execution.
     if not world.transfers.create(transfer):
         raise InvalidRequest(f"$.name: '{transfer_id}' was used by another execution; choose another name")
     path = request.destination.path
-    other = world.locks.acquire(destination.instance_id, path, transfer_id)
+    other = world.locks.acquire(transfer.destination.instance_id, path, transfer_id)
     if other:
         raise DestinationBusy(
-            f"$.destination.path: '{path}' on {destination.instance_id} overlaps with what transfer '{other}' writes; "
-            "wait until it has ended or choose another path"
+            f"$.destination.path: '{path}' on {transfer.destination.instance_id} overlaps with what transfer '{other}' "
+            "writes; wait until it has ended or choose another path"
         )
     world.events.put("Transfer Started", {"transferId": transfer_id, "executionArn": event.execution_arn})
     return transfer

@@ -1,21 +1,37 @@
 """What must be true of a request before anything is done for it; looks, and changes nothing."""
 
+from dataclasses import dataclass
+
 from lambdas.adapters.records import Instance
 from lambdas.adapters.world import World
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.request import Limits, TransferRequest, parse_request
-from lambdas.core.transfer import EndMachine
+from lambdas.core.transfer import EndMachine, ExistingRelay
+from lambdas.operations.existing import look_at
 
 
-def accept(raw: object, world: World) -> tuple[TransferRequest, EndMachine, EndMachine]:
-    """The request with the deployment's defaults filled in, source, destination; raises InvalidRequest."""
+@dataclass(frozen=True)
+class Accepted:
+    """A request with the deployment's defaults filled in, and its machines."""
+
+    request: TransferRequest
+    source: EndMachine
+    destination: EndMachine
+    existing: list[ExistingRelay]
+
+
+def accept(raw: object, world: World) -> Accepted:
+    """What was asked for, if it can work; raises InvalidRequest."""
     env = world.env
     request = parse_request(raw, Limits(env.regions, env.max_pairs, env.instance_types))
     source, destination = _ends(request, world)
+    existing, problems = look_at(request, {"source": source, "destination": destination}, world)
+    if problems:
+        raise InvalidRequest(problems)
     relays = request.relays.model_copy(
         update={"instance_types": request.relays.instance_types or list(env.instance_types)}
     )
-    return request.model_copy(update={"relays": relays}), source, destination
+    return Accepted(request.model_copy(update={"relays": relays}), source, destination, existing)
 
 
 def _ends(request: TransferRequest, world: World) -> tuple[EndMachine, EndMachine]:

@@ -51,7 +51,7 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
         # Both hops of a path are measured one after the other.
         pre_test_seconds=2 * world.env.pre_test_seconds,
         notes=_notes(transfer, types, market, route.now),
-        crew=PAIRS if request.measures else Crew(request.relays),
+        crew=PAIRS if request.measures else Crew.of(transfer),
     )
     found = found.model_copy(update={"notes": [*found.notes, *_notes_on_relays(found, transfer, market)]})
     if request.measures:

@@ -1,17 +1,19 @@
 """Launch of relays: the plan is carried out call by call; the fence is checked before and after."""
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
 
 from lambdas.adapters.records import Instance, LaunchError, LaunchRequest, TransferRecord
 from lambdas.adapters.world import World
-from lambdas.core import cross_zone, launch_plan
+from lambdas.core import cross_zone, launch_plan, pairing
 from lambdas.core.errors import LaunchRefused, MissingPermission, NoCapacity, Throttled, TransferFenced
 from lambdas.core.fleet import ROLES, Node, Role, node_id
 from lambdas.core.launch_decision import LaunchDecision, decide_launch, missing_permission, remedy
 from lambdas.core.launch_plan import LaunchPlan, Step, usable
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
+from lambdas.operations.existing import give_back
 
 # For some seconds after RunInstances, EC2 may know neither an instance's id nor its state; a minute bounds the wait.
 TERMINATE_SECONDS = 60.0
@@ -46,11 +48,12 @@ class Launched:
     notes: list[str]
 
 
-def launch_pairs(world: World, record: TransferRecord, paths: ResolvedPaths, count: int, types: list[str]) -> Launched:
-    """Up to `count` new pairs, slots from 1; relays without a partner are terminated at once."""
-    slots = list(range(1, count + 1))
+def launch_relays(
+    world: World, record: TransferRecord, paths: ResolvedPaths, slots: Mapping[Role, list[int]], types: list[str]
+) -> Launched:
+    """New relays for `slots` of each side; one whose partner was wanted and is not to be had is terminated at once."""
     with ThreadPoolExecutor(len(ROLES)) as pool:
-        sides = [pool.submit(launch_side, world, record, paths, role, slots, 0, types) for role in ROLES]
+        sides = [pool.submit(launch_side, world, record, paths, role, slots[role], 0, types) for role in slots]
     failures = [error for error in (side.exception() for side in sides) if error]
     launched = [side.result() for side in sides if side.exception() is None]
     if failures:
@@ -59,11 +62,13 @@ def launch_pairs(world: World, record: TransferRecord, paths: ResolvedPaths, cou
         whole = [node for side in launched for node in side.nodes]
         discard(world, whole, f"the other side could not be launched: {failures[0]}")
         raise failures[0]
-    most = min(len(side.nodes) for side in launched)
-    surplus = [node for side in launched for node in side.nodes[most:]]
-    discard(world, surplus, f"no partner: the other side has capacity for {most}")
+    nodes = [node for side in launched for node in side.nodes]
+    wanted = {(role, slot) for role in slots for slot in slots[role]}
+    missing = wanted - {(node.role, node.slot) for node in nodes}
+    surplus = [node for node in nodes if pairing.opposite(node) in missing]
+    discard(world, surplus, "no partner: the other side has too little capacity")
     return Launched(
-        [node for side in launched for node in side.nodes[:most]],
+        [node for node in nodes if pairing.opposite(node) not in missing],
         [note for side in launched for note in side.notes],
     )
 
@@ -219,6 +224,7 @@ def discard(world: World, nodes: list[Node], reason: str) -> None:
 
 def _terminate(world: World, nodes: list[Node]) -> None:
     """Terminate until EC2 shows them all gone: an id that it does not know yet is not terminated."""
+    nodes = give_back(world, nodes)
     deadline = world.clock.monotonic() + TERMINATE_SECONDS
     left = {region: {n.instance_id for n in nodes if n.region == region} for region in {n.region for n in nodes}}
     while any(left.values()) and world.clock.monotonic() < deadline:

@@ -7,6 +7,7 @@ from lambdas.core.fleet import Measurement
 from lambdas.core.pairing import Pair
 from lambdas.core.transfer import Probe
 from lambdas.operations import membership
+from lambdas.operations.existing import give_back
 
 # Two hops one after the other for each pair, should the sender test the pairs in turn, and time to see the record.
 SPARE_SECONDS = 20.0
@@ -69,4 +70,5 @@ def note(world: World, pairs: list[Pair], ranking: list[Measurement], rejected: 
                 **ended,
             )
             if moved and reject:
-                world.compute(node.region).terminate([node.instance_id])
+                for ours in give_back(world, [node]):
+                    world.compute(ours.region).terminate([ours.instance_id])

@@ -10,6 +10,7 @@ from lambdas.core import commands, fleet, pairing
 from lambdas.core.fleet import LIVE_STATES, Node, Role
 from lambdas.core.transfer import PORT, ResolvedPaths
 from lambdas.operations import membership
+from lambdas.operations.existing import give_back
 from lambdas.operations.launch import discard, endpoint_group, relay_group
 
 # EC2 may not show an instance for some seconds after RunInstances has named it.
@@ -69,7 +70,7 @@ class RelayStarter:
         if instance.state != "running" or (self._paths.inter_region == "public" and not instance.public_address):
             return None
         # Before the node is said to run, since nobody opens its hops after that.
-        self._admit(node.role, instance)
+        self._admit(node, instance)
         return self._world.nodes.move(
             node,
             "SPAWNED",
@@ -79,14 +80,18 @@ class RelayStarter:
             private_address=instance.private_address,
         )
 
-    def _admit(self, role: Role, instance: Instance) -> None:
+    def _admit(self, node: Node, instance: Instance) -> None:
         """Open the hops of this relay: to itself from inside, and to the next machine from it.
 
-        Where the direct path is measured, the source reaches the destination's relays too.
+        Where the direct path is measured, the source reaches the destination's relays too. A machine of the user is in
+        the group of the ends.
         """
-        if role == "source":
-            self._open("source", "relay", self._transfer.source.private_address)
-            self._open("destination", "relay", self._paths.outward(instance.private_address, instance.public_address))
+        if node.role == "source":
+            self._open("source", "endpoint" if node.existing else "relay", self._transfer.source.private_address)
+            outward = self._paths.outward(instance.private_address, instance.public_address)
+            self._open("destination", "relay", outward)
+            if any(machine.role == "destination" for machine in self._transfer.existing):
+                self._open("destination", "endpoint", outward)
         else:
             self._open("destination", "endpoint", instance.private_address)
             if self._transfer.request.measures:
@@ -105,10 +110,19 @@ class RelayStarter:
         if key is None:
             return  # the sender has not published it yet
         listen = commands.listen_addresses(node.private_address, node.public_address)
-        life = self._world.env.relay_time_to_live_seconds
-        command = commands.relay(node.transfer_id, node.node_id, listen, key, fleet.RELAY_IDLE_SECONDS, life)
+        command = commands.relay(
+            node.transfer_id,
+            node.node_id,
+            listen,
+            key,
+            fleet.RELAY_IDLE_SECONDS,
+            # A machine of the user is not to power itself off.
+            time_to_live_seconds=None if node.existing else self._world.env.relay_time_to_live_seconds,
+            bandwidth_limit_mbps=node.bandwidth_limit_mbps,
+        )
+        machines = self._world.commands(node.region)
         try:
-            sent = self._world.commands(node.region).send("relay", node.instance_id, node.transfer_id, command)
+            sent = machines.send("relay", node.instance_id, node.transfer_id, command, node.cpu_percent)
         except NotManagedError:
             return
         self._sent[node.node_id] = sent
@@ -205,5 +219,6 @@ def lose(world: World, node: Node, reason: str) -> bool:
     if moved is None:
         return False
     membership.settle(world, node.transfer_id)
-    world.compute(node.region).terminate([node.instance_id])
+    for ours in give_back(world, [node]):
+        world.compute(ours.region).terminate([ours.instance_id])
     return True

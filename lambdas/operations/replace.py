@@ -92,7 +92,9 @@ def _bring_successor(world: World, record: TransferRecord, node: Node, failing: 
         generation = (heir or node).generation
         if why := _why_not(world, record, node, failing, nodes, generation):
             return why
-        types = [node.instance_type, *(record.transfer.request.relays.instance_types or world.env.instance_types)]
+        # A machine of the user may be of a type that is not launched here.
+        same = [] if node.existing else [node.instance_type]
+        types = [*same, *(record.transfer.request.relays.instance_types or world.env.instance_types)]
         try:
             launch_side(world, record, record.paths, node.role, [node.slot], generation + 1, list(dict.fromkeys(types)))
         except (ReplaceNode, FailTransfer) as error:

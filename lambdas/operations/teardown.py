@@ -45,7 +45,8 @@ def find(world: World, transfer_id: str | None, execution_arn: str) -> TransferR
 def _stop_daemons(world: World, transfer: AcceptedTransfer) -> int:
     """A machine that is gone or has lost its agent cannot be told; its daemon sees the fence by itself."""
     try:
-        orders = [Order.on(transfer.source, "stop"), Order.on(transfer.destination, "stop")]
+        machines = [transfer.source, transfer.destination, *transfer.existing]
+        orders = [Order.on(machine, "stop") for machine in machines]
         results = run_all(world, transfer.transfer_id, orders, STOP_SECONDS)
     except (Throttled, MissingPermission):
         return 0
@@ -77,7 +78,8 @@ def _terminate(world: World, transfer: AcceptedTransfer, *, relays_wanted: bool)
 def _alive(world: World, region: str, transfer_id: str) -> list[str]:
     """By tag and by the node table: a new instance's tags may be shown later than the instance."""
     tagged = {i.instance_id for i in world.compute(region).of_transfer(transfer_id)}
-    known = [n.instance_id for n in world.nodes.of(transfer_id) if n.region == region and n.state in LIVE_STATES]
+    nodes = [n for n in world.nodes.of(transfer_id) if n.region == region and n.state in LIVE_STATES]
+    known = [node.instance_id for node in nodes if not node.existing]
     listed = {i.instance_id for i in world.compute(region).describe(known) if not i.gone} if known else set()
     return sorted(tagged | listed)
 

@@ -71,6 +71,17 @@ describe('least privilege', () => {
     }
   });
 
+  it('a relay is started on our own machines and on those that were lent to us', () => {
+    for (const name of ['cpt-await-relays', 'cpt-replace-relay']) {
+      const sent = statementsOf(control, name).filter(({ actions }) => actions.includes('ssm:SendCommand'));
+      const machines = sent.filter(({ resources: on }) => on.some((arn) => arn.endsWith(':instance/*')));
+      expect(machines.map(({ condition }) => condition)).toEqual([
+        { StringEquals: { 'ssm:resourceTag/cpt:deployment': 'cpt' } },
+        { StringEquals: { 'ssm:resourceTag/cpt:lent-to': 'cpt' } },
+      ]);
+    }
+  });
+
   it('commands are our documents only', () => {
     const targets = all
       .filter(([, { actions }]) => actions.includes('ssm:SendCommand'))

@@ -48,6 +48,7 @@ describe('documents', () => {
         'DaemonSha256',
         'DaemonUriArm64',
         'DaemonSha256Arm64',
+        ...(document === 'relay' ? ['CpuQuota'] : []),
         'DaemonRegion',
       ]);
     }
@@ -63,8 +64,10 @@ describe('documents', () => {
     ['DaemonUriArm64', '', ' '],
     ['DaemonSha256Arm64', '', 'a'],
     ['DaemonRegion', 'eu-west-1', 'eu-west-1 x'],
+    ['CpuQuota', '150%', '150'],
+    ['CpuQuota', '', '0%'],
   ])('%s accepts %s and refuses %s', (name, good, bad) => {
-    const pattern = new RegExp(contentOf('scan').parameters[name]?.allowedPattern ?? '');
+    const pattern = new RegExp(contentOf('relay').parameters[name]?.allowedPattern ?? '');
     expect([pattern.test(good), pattern.test(bad)]).toEqual([true, false]);
   });
 

@@ -93,6 +93,13 @@ class MemoryCompute:
         self.machines[instance_id] = Machine(instance, "", "", -1000.0)
         return self.machines[instance_id]
 
+    def lend(self, instance_id: str, private: str, public: str | None = None) -> Machine:
+        """A machine of the user that relays may use."""
+        machine = self.add(instance_id, private, public or private.replace("10.", "54.", 1))
+        groups = frozenset({f"{machine.instance.vpc_id}/cpt-endpoint"})
+        machine.instance = replace(machine.instance, lent_to="cpt", group_ids=groups, vcpus=2)
+        return machine
+
     def describe(self, instance_ids: Iterable[str]) -> list[Instance]:
         return [self._now(self.machines[i]) for i in instance_ids if self._shows(i)]
 
@@ -178,6 +185,7 @@ class MemoryCommands:
         self._compute, self._clock = compute, clock
         self.scripts: dict[tuple[str, str] | str, Script] = {}
         self.sent: list[tuple[DocumentName, str, Command | None]] = []
+        self.quotas: dict[str, int | None] = {}
         self._results: dict[str, CommandResult] = {}
 
     def online(self, instance_ids: Iterable[str]) -> set[str]:
@@ -189,7 +197,14 @@ class MemoryCommands:
             if m.agent and m.instance.state == "running" and self._clock.time - m.launched >= ready
         }
 
-    def send(self, document: DocumentName, instance_id: str, transfer_id: str, command: Command | None) -> str:
+    def send(
+        self,
+        document: DocumentName,
+        instance_id: str,
+        transfer_id: str,
+        command: Command | None,
+        cpu_percent: int | None = None,
+    ) -> str:
         if instance_id not in self.online([instance_id]):
             raise NotManagedError(instance_id)
         decoded = None
@@ -197,6 +212,7 @@ class MemoryCommands:
             text = encode(command)
             decoded = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
         self.sent.append((document, instance_id, decoded))
+        self.quotas[instance_id] = cpu_percent
         script = self.scripts.get((document, instance_id)) or self.scripts.get(document)
         command_id = f"command-{len(self.sent)}"
         self._results[command_id] = script(decoded) if script else printed({"ok": True})

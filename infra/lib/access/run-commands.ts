@@ -1,6 +1,6 @@
 /** What functions may do with SSM Run Command: send our own documents, and read how they went. */
 
-import { arn, DEPLOYMENT_TAG, Document, documentName } from '../names';
+import { arn, DEPLOYMENT_TAG, Document, documentName, LENT_TAG } from '../names';
 import { Settings } from '../config';
 import { Access } from './access';
 
@@ -41,6 +41,18 @@ export function commandRelays(settings: Settings, ...documents: readonly Documen
       ...instances(settings),
       conditions: { StringEquals: { [`ssm:resourceTag/${DEPLOYMENT_TAG}`]: settings.name } },
       why: 'relays have no id before their launch; only machines with our tag are reached',
+    },
+  ];
+}
+
+/** SendCommand of these documents to machines that their owners lend to this deployment, by a tag. */
+export function commandLent(settings: Settings, ...documents: readonly Document[]): Access[] {
+  return [
+    documentsOf(settings, documents),
+    {
+      ...instances(settings),
+      conditions: { StringEquals: { [`ssm:resourceTag/${LENT_TAG}`]: settings.name } },
+      why: 'these are the users’ machines; only those that an owner has tagged for this are reached',
     },
   ];
 }

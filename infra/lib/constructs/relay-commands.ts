@@ -39,11 +39,17 @@ const PARAMETERS = {
     allowedPattern: '^([0-9a-f]{64})?$',
     default: '',
   },
+  CpuQuota: {
+    description: 'Of one processor, what the daemon may use; empty where the machine is its own',
+    allowedPattern: '^([1-9][0-9]{0,5}%)?$',
+    default: '',
+  },
   DaemonRegion: { description: 'Region of the asset bucket', allowedPattern: '^[a-z]{2}(-[a-z]+)+-[0-9]$' },
 } as const;
 type ParameterName = keyof typeof PARAMETERS;
 
-const ALL = Object.keys(PARAMETERS) as ParameterName[];
+const RELAY = Object.keys(PARAMETERS) as ParameterName[];
+const ALL = RELAY.filter((name) => name !== 'CpuQuota');
 const FOREGROUND = { parts: ['daemon.sh', 'foreground.sh'], parameters: ALL };
 const BACKGROUND = { parts: ['daemon.sh', 'units.sh', 'background.sh'], parameters: ALL, timeoutSeconds: 90 };
 
@@ -53,7 +59,7 @@ const DEFINITIONS: Readonly<Record<Document, DocumentDefinition>> = {
   probe: { ...FOREGROUND, description: 'Finds out whether an address is reachable', timeoutSeconds: 120 },
   receive: { ...BACKGROUND, description: 'Starts the receiver and prints its ready file' },
   send: { ...BACKGROUND, description: 'Starts the sender and prints its ready file' },
-  relay: { ...BACKGROUND, description: 'Starts a relay and prints its ready file' },
+  relay: { ...BACKGROUND, parameters: RELAY, description: 'Starts a relay and prints its ready file' },
   stop: {
     description: 'Stops the daemons of a transfer',
     parts: ['units.sh'],

@@ -34,7 +34,12 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
   return {
     validate_request: {
       description: 'Checks the request and its machines, takes the lock of the destination',
-      access: [membership, data.putEvents(settings), relays.describe('Instances'), ssm.findMachines()],
+      access: [
+        membership,
+        data.putEvents(settings),
+        relays.describe('Instances', 'SecurityGroups'),
+        ssm.findMachines(),
+      ],
     },
     resolve_paths: {
       description: 'Chooses the address of each hop, opens it, and probes it from the machines themselves',
@@ -100,9 +105,17 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         readAndNote,
         on('nodes', 'Query', 'PutItem', 'UpdateItem'),
         data.idempotency(settings),
-        relays.describe('Instances', 'RouteTables', 'SecurityGroups', 'Subnets'),
+        relays.describe(
+          'Instances',
+          'InstanceTypes',
+          'InstanceTypeOfferings',
+          'RouteTables',
+          'SecurityGroups',
+          'Subnets',
+        ),
         ...relays.launchRelays(settings),
         relays.terminateRelays(settings),
+        ...ssm.commandLent(settings, 'stop'),
       ],
     },
     await_relays: {
@@ -120,6 +133,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         data.sendTask('Success', 'Failure'),
         relays.describe('Instances'),
         relays.terminateRelays(settings),
+        ...ssm.commandLent(settings, 'stop'),
       ],
     },
     join_relays: {
@@ -156,7 +170,12 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
     },
     estimate_request: {
       description: 'Invoked by people: what a request would take and cost; starts nothing',
-      access: [on('profiles', 'GetItem'), ...askMarkets(settings), ssm.findMachines()],
+      access: [
+        on('profiles', 'GetItem'),
+        ...askMarkets(settings),
+        relays.describe('SecurityGroups'),
+        ssm.findMachines(),
+      ],
     },
     teardown_request: {
       description: 'Invoked by people: takes down what a transfer has left, and stops it where it still runs',
@@ -239,6 +258,7 @@ function startRelays(settings: Settings): Access[] {
     relays.terminateRelays(settings),
     ...relays.openPaths(settings),
     ...ssm.commandRelays(settings, 'relay'),
+    ...ssm.commandLent(settings, 'relay', 'stop'),
     ssm.findMachines(),
     ssm.readResults(),
   ];

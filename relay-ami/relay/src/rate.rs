@@ -26,6 +26,12 @@ impl Bucket {
         Arc::new(Self { bytes_per_second, earned: Mutex::new(Instant::now()) })
     }
 
+    /// `mbps`: Mbit/s.
+    #[must_use]
+    pub fn of_megabits(mbps: u64) -> Arc<Self> {
+        Self::new(mbps as f64 * 1e6 / 8.0)
+    }
+
     /// Waits until `bytes` may go.
     pub fn take(&self, bytes: usize) {
         let wait = self.reserve(bytes, Instant::now());

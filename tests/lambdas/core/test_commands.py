@@ -26,8 +26,10 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "receive with readback": commands.receive(transfer(verify="readback"), CONTROL, 1, "transfers/first/plan.json"),
     "send": commands.send(transfer(), CONTROL, 1, "transfers/first/plan.json", 900),
     "send limited": commands.send(transfer(bandwidthLimitMbps=80), CONTROL, 1, "transfers/first/plan.json", 900),
-    "relay": commands.relay("first", "source-1-0", LISTEN, "k" * 43, 600, 900),
-    "relay that outlives it": commands.relay("first", "source-1-0", LISTEN, "k" * 43, 600, None),
+    "relay": commands.relay("first", "source-1-0", LISTEN, "k" * 43, 600, time_to_live_seconds=900),
+    "relay on an existing machine": commands.relay(
+        "first", "source-1-0", LISTEN, "k" * 43, 600, time_to_live_seconds=None, bandwidth_limit_mbps=80
+    ),
     "probe listen": commands.probe("first", "listen", LISTEN, 20.0),
     "probe connect": commands.probe("first", "connect", "54.0.0.1:4600", 15.0),
 }
@@ -44,7 +46,7 @@ def test_receiver_is_told_what_verification_the_request_wants() -> None:
 
 def test_sender_keeps_relays_alive_fifteen_times_as_often_as_they_need() -> None:
     assert COMMANDS["relay"]["timeToLiveSeconds"] == 15 * COMMANDS["send"]["keepaliveSeconds"]
-    assert "timeToLiveSeconds" not in COMMANDS["relay that outlives it"]
+    assert "timeToLiveSeconds" not in COMMANDS["relay on an existing machine"]
 
 
 def test_encoding_is_base64url_that_decodes_to_the_same() -> None:

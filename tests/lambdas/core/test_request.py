@@ -40,8 +40,8 @@ def test_golden_examples_are_judged_as_their_folder_says(path: Path) -> None:
     if path.parts[-3] == "bad":
         assert problems
     else:
-        # What a deployment refuses although its shape is right: not enrolled, not allowed, not yet supported.
-        assert all("not supported yet" in p or "not enrolled" in p or "allowed" in p or "limit" in p for p in problems)
+        # What a deployment refuses although its shape is right: not enrolled, not allowed.
+        assert all("not enrolled" in p or "allowed" in p or "limit" in p for p in problems)
 
 
 values = st.one_of(
@@ -149,7 +149,20 @@ CASES: dict[str, tuple[Any, list[str]]] = {
         ["$.preTest", "2 source with 3 destination", "leave it out"],
     ),
     "not an object": (["source"], ["$", "object"]),
-    "existing relays": (request(relays={"existing": [SOURCE_ID]}), ["$.relays.existing", "not supported yet"]),
+    "end as a relay": (request(relays={"existing": [SOURCE_ID]}), ["$.relays.existing[0]", SOURCE_ID, "is an end"]),
+    "relay twice": (
+        request(relays={"existing": ["i-0cccccccccccccccc", "i-0cccccccccccccccc"]}),
+        ["$.relays.existing[1]", "is named twice"],
+    ),
+    "share of nothing": (request(relays={"existingShare": 0}), ["$.relays.existingShare", "0"]),
+    "existing relays without pairs": (
+        request(relays={"pairs": 0, "existing": ["i-0cccccccccccccccc"]}),
+        ["$.relays.existing", "$.relays.pairs is 0"],
+    ),
+    "existing relays that are measured": (
+        request(profile="measure", relays={"existing": ["i-0cccccccccccccccc"]}),
+        ["$.relays.existing", "a share", "'measure'"],
+    ),
     "dot dot": (
         {**request(), "destination": {**request()["destination"], "path": "/a/../b"}},
         ["$.destination.path", "/a/../b", ".."],

@@ -252,3 +252,9 @@ def test_relays_of_two_slots_tell_their_rate_where_each_has_one_path() -> None:
     nodes = [pair(3)[0], pair(2)[1]]
     traffic = Traffic({"direct": 20.0, "pair-3-2": 30.0}, {"direct": 0.0, "pair-3-2": 6.0}, size_mb=600)
     assert values(learnt(traffic, nodes), TYPE, "interRegion") == [pytest.approx(30.0, rel=ACCURACY)]
+
+
+def test_machine_that_lends_a_share_tells_nothing_of_its_type() -> None:
+    traffic = Traffic({"direct": 20.0, "pair-1": 10.0}, {"direct": 0.0, "pair-1": 6.0}, size_mb=600)
+    samples = learnt(traffic, pair(1, existing=True))
+    assert {sample.subject for sample in samples} == {HOSTS}

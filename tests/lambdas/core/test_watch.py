@@ -174,6 +174,16 @@ def test_untested_relay_is_held_against_its_own_best_and_its_like() -> None:
     assert set(alone.suspects()) == {"source-1-0", "destination-1-0"}
 
 
+def test_pair_with_a_machine_that_lends_a_share_is_not_held_against_its_neighbours() -> None:
+    fleet = three_pairs(tested=None)
+    lent = "source-3-0"
+    fleet.relays = [
+        each.model_copy(update={"existing": True}) if each.node_id == lent else each for each in fleet.relays
+    ]
+    fleet.carry(30, {"direct": 20, "pair-1": 20, "pair-2": 20, "pair-3": 4})
+    assert fleet.suspects() == {}
+
+
 def test_relay_of_another_type_is_not_held_against_its_neighbours() -> None:
     fleet = three_pairs(tested=None)
     fleet.relays = [

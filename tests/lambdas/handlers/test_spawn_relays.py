@@ -51,6 +51,14 @@ def test_pre_test_launches_twice_as_many() -> None:
     assert len(cloud.alive()) == 8
 
 
+def test_sides_are_launched_as_asked_for_and_a_surplus_that_was_asked_for_stays() -> None:
+    cloud = prepared()
+    sides = transfer(relays={"pairs": {"source": 1, "destination": 2}, "instanceTypes": ["t3.small"]})
+    asked = SpawnInput(transfer=sides, estimate=estimate(1), paths=paths())
+    assert spawn_relays(asked, cloud.world)["spawned"] == 1
+    assert nodes(cloud) == {"source-1-0": "SPAWNED", "destination-1-0": "SPAWNED", "destination-2-0": "SPAWNED"}
+
+
 def test_repeated_call_launches_nothing_more() -> None:
     cloud = prepared()
     spawn_relays(event(), cloud.world)

@@ -161,8 +161,16 @@ fn relay(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let idle = Duration::from_secs(options.idle_seconds.unwrap_or(IDLE_SECONDS));
     let rules = roles::rules()?;
     // A machine that somebody works at is not powered off.
-    let config =
-        relay::Config { transfer: options.transfer(), route_key, known_as: addresses, idle, lifetime: None, rules, limits: Limits::RELAY };
+    let config = relay::Config {
+        transfer: options.transfer(),
+        route_key,
+        known_as: addresses,
+        idle,
+        lifetime: None,
+        rules,
+        bandwidth: None,
+        limits: Limits::RELAY,
+    };
     roles::run_relay(config, &listeners, None, options, stop)
 }
 

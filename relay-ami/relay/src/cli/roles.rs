@@ -15,7 +15,7 @@ use crate::documents::event::Event;
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::{SchemaVersion1, TransferId};
 use crate::door::Limits;
-use crate::rate::RateRules;
+use crate::rate::{Bucket, RateRules};
 use crate::receive::{self, ReceiveError};
 use crate::route::Router;
 use crate::secure::keys::{Identity, generate_route_key, route_public};
@@ -264,7 +264,8 @@ fn relay(options: &Options, command: &command::Relay, stop: &Stop) -> Result<Exi
     let idle = Duration::from_secs(command.idle_seconds);
     let (transfer, known_as) = (command.transfer_id.clone(), addresses.clone());
     let lifetime = command.time_to_live_seconds.map(|seconds| relay::Lifetime::new(Duration::from_secs(seconds)));
-    let config = relay::Config { transfer, route_key, known_as, idle, lifetime, rules: rules()?, limits: Limits::RELAY };
+    let bandwidth = command.bandwidth_limit_mbps.map(Bucket::of_megabits);
+    let config = relay::Config { transfer, route_key, known_as, idle, lifetime, rules: rules()?, bandwidth, limits: Limits::RELAY };
     run_relay(config, &listen(&addresses)?, Some(&command.node_id), options, stop)
 }
 

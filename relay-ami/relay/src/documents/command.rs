@@ -83,6 +83,8 @@ command!(
         idle_seconds: u64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         time_to_live_seconds: Option<u64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bandwidth_limit_mbps: Option<u64>,
     }
 );
 command!(
@@ -160,7 +162,8 @@ impl Command {
                 .and(life("keepaliveSeconds", send.keepalive_seconds)),
             Self::Relay(relay) => at_least_one("listen", relay.listen.len())
                 .and(positive("idleSeconds", relay.idle_seconds))
-                .and(life("timeToLiveSeconds", relay.time_to_live_seconds.unwrap_or(1))),
+                .and(life("timeToLiveSeconds", relay.time_to_live_seconds.unwrap_or(1)))
+                .and(positive("bandwidthLimitMbps", relay.bandwidth_limit_mbps.unwrap_or(1))),
             Self::ProbeListen(probe) => at_least_one("listen", probe.listen.len()).and(duration(probe.seconds)),
             Self::ProbeConnect(probe) => duration(probe.seconds),
         }

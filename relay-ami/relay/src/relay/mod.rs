@@ -15,7 +15,7 @@ pub use lifetime::Lifetime;
 use crate::defaults;
 use crate::documents::text::TransferId;
 use crate::door::{Door, Limits};
-use crate::rate::RateRules;
+use crate::rate::{Bucket, RateRules};
 use crate::stop::Stop;
 
 /// What a relay needs to know.
@@ -31,6 +31,8 @@ pub struct Config {
     /// None on a machine that is not to be powered off.
     pub lifetime: Option<Lifetime>,
     pub rules: RateRules,
+    /// Of all that is sent, on a machine that does other work too.
+    pub bandwidth: Option<Arc<Bucket>>,
     pub limits: Limits,
 }
 

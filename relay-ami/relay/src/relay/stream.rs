@@ -96,7 +96,7 @@ fn act(relay: &Relay, mut socket: TcpStream, action: Action) -> Result<(), Strea
         Action::Source { next, milliseconds } => {
             let onward = dial_next(&mut socket, next)?;
             socket.write_all(&[STATUS_OK])?;
-            probe::source(&socket, Outlet::new(onward, &relay.config.rules, None), milliseconds).map_err(StreamError::Io)
+            probe::source(&socket, outlet(relay, onward), milliseconds).map_err(StreamError::Io)
         }
         Action::Keepalive => {
             let renewed = relay.config.lifetime.as_ref().map_or(Ok(()), Lifetime::renew);
@@ -104,6 +104,10 @@ fn act(relay: &Relay, mut socket: TcpStream, action: Action) -> Result<(), Strea
             renewed.map_err(StreamError::NotRenewed)
         }
     }
+}
+
+fn outlet(relay: &Relay, socket: TcpStream) -> Outlet {
+    Outlet::new(socket, &relay.config.rules, relay.config.bandwidth.as_ref())
 }
 
 fn dial_next(socket: &mut TcpStream, next: SocketAddrV4) -> Result<TcpStream, StreamError> {
@@ -115,8 +119,7 @@ fn dial_next(socket: &mut TcpStream, next: SocketAddrV4) -> Result<TcpStream, St
 }
 
 fn forward(relay: &Relay, socket: TcpStream, onward: TcpStream) -> io::Result<()> {
-    let rules = &relay.config.rules;
-    let (here, there) = (Outlet::new(socket, rules, None), Outlet::new(onward, rules, None));
+    let (here, there) = (outlet(relay, socket), outlet(relay, onward));
     std::thread::scope(|scope| {
         let back = std::thread::Builder::new()
             .stack_size(crate::defaults::STACK_BYTES)

@@ -183,7 +183,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         owner: format!("sender-{epoch}-{serial:016x}"),
         peer_key: crate::peer::pinned(Arc::clone(&control), Side::Receiver),
         // Mbit/s to bytes per second.
-        limit: bandwidth_limit_mbps.map(|limit| Bucket::new(limit as f64 * 1e6 / 8.0)),
+        limit: bandwidth_limit_mbps.map(Bucket::of_megabits),
         board: Board::new(&plan),
         ledger: Mutex::default(),
         witness: Arc::default(),

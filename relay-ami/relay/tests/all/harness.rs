@@ -122,7 +122,8 @@ impl Transfer {
         let stop = Stop::new().unwrap();
         let (transfer, rules) = (self.id.clone(), RateRules::default());
         let (idle, limits, known_as) = (Duration::from_secs(600), Limits::RELAY, Vec::new());
-        let mut config = relay::Config { transfer, route_key: self.router_key, known_as, idle, lifetime: None, rules, limits };
+        let mut config =
+            relay::Config { transfer, route_key: self.router_key, known_as, idle, lifetime: None, rules, bandwidth: None, limits };
         change(&mut config);
         let stopped = stop.clone();
         let thread = std::thread::spawn(move || relay::run(config, &listeners, &stopped).unwrap());
