@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 STATES = ("SPAWNED", "READY", "JOINED")
+LAST_SHARE = 0.95
+"""Of the chunks: after that the transfer is over before a command has reached the relay."""
 
 
 @dataclass(frozen=True)
@@ -22,14 +24,14 @@ class Moment:
 def moments(count: int, relays: int) -> list[Moment]:
     """`count` of them from the launch to the end; the relay to kill goes round.
 
-    First each change of state of the fleet (launched, ready, joined), then evenly over the chunks.
+    First each change of state of the fleet (launched, ready, joined), then evenly over the chunks up to `LAST_SHARE`.
     """
     changes = min(relays * len(STATES), count // 4)
     chunks = count - changes
     of_states = [round((number + 1) * relays * len(STATES) / changes) for number in range(changes)]
     return [
         *(Moment(number % relays, changes=change) for number, change in enumerate(of_states)),
-        *(Moment(number % relays, share=(number + 0.5) / chunks) for number in range(chunks)),
+        *(Moment(number % relays, share=LAST_SHARE * (number + 1) / chunks) for number in range(chunks)),
     ]
 
 

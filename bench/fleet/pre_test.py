@@ -33,6 +33,7 @@ def run(options: Options) -> list[Result]:
     fleets = draw(options.seed, QUICK_FLEETS if options.quick else FLEETS)
     right, errors = 0, []
     with site(Machines(ENDS, RELAY, fleets=tuple(fleets))) as place:
+        place.begin()
         place.fill(SIZE)
         for one in fleets:
             found, off = choose(place, one)

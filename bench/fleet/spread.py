@@ -60,8 +60,8 @@ def run(options: Options) -> list[Result]:
     plain, tested = draw(options.seed, QUICK_RUNS if options.quick else RUNS)
     without, with_it = [], []
     with site(Machines(ENDS, RELAY, BOOT_SECONDS, PROBE_SECONDS, (*plain, *tested))) as place:
+        place.begin()
         place.fill(SIZE)
-        place.move("first", 1)  # the daemon is fetched to both ends
         for one, other in zip(plain, tested, strict=True):
             without.append(seconds(place, one, pre_test=False))
             with_it.append(seconds(place, other, pre_test=True))

@@ -30,8 +30,7 @@ def run(options: Options) -> list[Result]:
     """Every size without and with relays in turn."""
     found: dict[tuple[int, int], list[Phases]] = {}
     with site(Machines(ENDS, RELAY)) as place:
-        place.fill(SIZES[0])
-        place.move("first", 1)  # the daemon is fetched to both ends
+        place.begin()
         for size in QUICK_SIZES if options.quick else SIZES:
             place.fill(size)
             for number in range(runs(size, quick=options.quick)):

@@ -16,8 +16,8 @@ from local.config import LocalConfig
 from tests.e2e.account import HOME, OTHER
 
 
-def killed(ratio: float, *, identical: bool = True) -> Killed:
-    return Killed(Moment(0, changes=3), "source-1-0", identical, ratio, replaced=True)
+def killed(ratio: float, *, identical: bool = True, in_time: bool = True) -> Killed:
+    return Killed(Moment(0, changes=3), "source-1-0", identical, in_time, ratio, replaced=True)
 
 
 def test_unknown_case_is_named_with_those_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,6 +62,12 @@ def test_measured_rates_are_compared_with_the_true_ones() -> None:
 def test_one_transfer_that_differs_misses_the_bar() -> None:
     identical, _ = summary([killed(1.0), killed(1.0, identical=False)])
     assert (identical.measured, identical.holds) == (1, False)
+
+
+def test_a_relay_that_was_gone_before_it_was_killed_proves_nothing() -> None:
+    identical, _ = summary([killed(1.0), killed(1.0, in_time=False)])
+    assert (identical.measured, identical.holds) == (1, False)
+    assert "killed too late: 1" in identical.note
 
 
 def test_the_worst_moment_counts_and_is_named() -> None:

@@ -2,7 +2,9 @@
 
 from itertools import pairwise
 
-from bench.fleet.moments import Moment, changes_of, moments
+import pytest
+
+from bench.fleet.moments import LAST_SHARE, Moment, changes_of, moments
 
 FIFTY = moments(50, relays=4)
 
@@ -12,9 +14,9 @@ def test_every_change_of_state_and_then_evenly_over_the_chunks() -> None:
     assert [moment.changes for moment in FIFTY[:12]] == list(range(1, 13))
     shares = [moment.share for moment in FIFTY[12:] if moment.share is not None]
     assert len(shares) == 38
-    assert 0 < shares[0] < 0.02
-    assert 0.98 < shares[-1] < 1
-    assert {round(later - sooner, 6) for sooner, later in pairwise(shares)} == {round(1 / 38, 6)}
+    assert 0 < shares[0] < 0.03
+    assert shares[-1] == pytest.approx(LAST_SHARE)
+    assert {round(later - sooner, 6) for sooner, later in pairwise(shares)} == {round(LAST_SHARE / 38, 6)}
 
 
 def test_every_relay_has_its_turn() -> None:
