@@ -23,7 +23,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo test lint test-python test-dynamodb-local test-infra test-daemon faults fuzz daemon daemon-arm64 synth bench bench-control bench-speed bench-data-plane bench-estimate bench-fleet figures aws-smoke clean down
+.PHONY: help setup demo test lint test-python test-dynamodb-local test-infra test-daemon faults fuzz daemon daemon-arm64 synth bench bench-control bench-speed bench-data-plane bench-estimate bench-fleet bench-scale figures aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -110,7 +110,7 @@ test-dynamodb-local: .venv/stamp  ## The stores' suite over the official DynamoD
 	@tools/dynamodb-local/fetch.sh .cache/dynamodb-local
 	@$(RUN) pytest -k dynamodb-local tests/lambdas
 
-bench: bench-control bench-speed bench-data-plane bench-estimate bench-fleet  ## All benchmarks; each writes bench/out/NAME.json
+bench: bench-control bench-speed bench-data-plane bench-estimate bench-fleet bench-scale  ## All benchmarks; each writes bench/out/NAME.json
 
 bench-control: synth  ## From start-execution to the first byte
 	@$(RUN) python -m bench.control
@@ -126,6 +126,9 @@ bench-estimate: synth  ## Estimates against transfers on an emulated network, 24
 
 bench-fleet: synth  ## Relays that are chosen, lost and late on an emulated network (needs root)
 	@$(RUN) python -m bench.fleet $(ARGS)
+
+bench-scale: synth  ## Plans, verifications and reports of 10^6 chunks and 10^7 files in a Lambda's memory
+	@$(RUN) python -m bench.scale $(ARGS)
 
 figures: | .tools/stamp  ## Draw the plots of docs/models.md
 	@$(UV) run --frozen --isolated --no-default-groups --group figures python -m bench.figures

@@ -1,13 +1,14 @@
 """From listing lines to chunks, lazily: an iterator in, an iterator out, memory bounded by one bundle.
 
-Only directories are held back to the end, since they must follow all they contain: mode and mtime are set last.
+Directories come at the end, since they must follow all they contain: mode and mtime are set last. The listing is that
+of a walk, each directory before what it holds; read backwards, it has them in the order that is wanted.
 """
 
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import ceil
-from typing import TypedDict
+from typing import NamedTuple
 
 MIB = 1 << 20
 MAX_BUNDLE_ENTRIES = 2_000
@@ -23,17 +24,11 @@ FLOW_MBPS = 625.0
 SMALL_FILE_BYTES = 256 << 10
 
 
-class ListingEntry(TypedDict, total=False):
-    """One line of the survey's listing (contract `listing-entry`)."""
+class ListedEntry(NamedTuple):
+    """A line of the survey's listing (contract `listing-entry`), without its end, and its number in it."""
 
-    path: str
-    source: str
-    kind: str
-    size: int
-    mode: int
-    mtimeNs: int
-    inode: int
-    target: str
+    number: int
+    line: bytes
 
 
 @dataclass(frozen=True)
@@ -65,10 +60,9 @@ def lanes_per_path(path_mbps: float, size_bytes: int, files: int) -> int:
     return max(flows, 2 if small else 1)
 
 
-def segment_line(number: int, entry: ListingEntry, offset: int, length: int) -> bytes:
-    """One manifest line (contract `segment`)."""
-    segment = {"entry": number, **entry, "offset": offset, "length": length}
-    return json.dumps(segment, separators=(",", ":")).encode() + b"\n"
+def segment_line(entry: ListedEntry, offset: int, length: int) -> bytes:
+    """One manifest line (contract `segment`): the entry's own, with what is sent of it."""
+    return b'{"entry":%d,"offset":%d,"length":%d,%b\n' % (entry.number, offset, length, entry.line.strip()[1:])
 
 
 @dataclass
@@ -95,41 +89,42 @@ class _Bundle:
         return chunk
 
 
-def plan_chunks(entries: Iterable[ListingEntry], part_bytes: int) -> Iterator[PlannedChunk]:
-    """Bundles of small entries and aligned parts of large files first, directories last, deepest first."""
+def plan_chunks(entries: Iterable[ListedEntry], part_bytes: int) -> Iterator[PlannedChunk]:
+    """Phase 0: bundles of small entries and aligned parts of large files."""
     bundle = _Bundle(phase=0)
-    directories: list[tuple[int, int, bytes]] = []
-    for number, entry in enumerate(entries):
-        size = entry["size"] if entry["kind"] == "file" else 0
-        if entry["kind"] == "directory":
-            directories.append((-entry["path"].count("/"), number, segment_line(number, entry, 0, 0)))
-        elif size > part_bytes:
-            yield from _parts(number, entry, part_bytes)
+    for entry in entries:
+        fields = json.loads(entry.line)
+        size = fields["size"] if fields["kind"] == "file" else 0
+        if fields["kind"] == "directory":
+            continue
+        if size > part_bytes:
+            yield from _parts(entry, size, part_bytes)
         else:
             if bundle.full(size, part_bytes):
                 yield bundle.take()
-            bundle.add(segment_line(number, entry, 0, size), size)
+            bundle.add(segment_line(entry, 0, size), size)
     if bundle.lines:
         yield bundle.take()
-    yield from _last_phase(directories)
 
 
-def _parts(number: int, entry: ListingEntry, part_bytes: int) -> Iterator[PlannedChunk]:
+def _parts(entry: ListedEntry, size: int, part_bytes: int) -> Iterator[PlannedChunk]:
     """Parts start at multiples of `part_bytes`, so each is a subtree of the file's BLAKE3 tree."""
-    size = entry["size"]
     for offset in range(0, size, part_bytes):
         length = min(part_bytes, size - offset)
         last = offset + length == size
-        yield PlannedChunk(segment_line(number, entry, offset, length), length, int(last), 0)
+        yield PlannedChunk(segment_line(entry, offset, length), length, int(last), 0)
 
 
-def _last_phase(directories: list[tuple[int, int, bytes]]) -> Iterator[PlannedChunk]:
-    directories.sort()
+def plan_directories(backwards: Iterable[ListedEntry]) -> Iterator[PlannedChunk]:
+    """Phase 1: of the listing read from its end, the directories, each after all that it holds."""
     bundle = _Bundle(phase=1)
-    for _, _, line in directories:
+    for entry in backwards:
+        # Most lines are files: they need not be parsed to be left out.
+        if b'"directory"' not in entry.line or json.loads(entry.line)["kind"] != "directory":
+            continue
         if bundle.full(0, 1):
             yield bundle.take()
-        bundle.add(line, 0)
+        bundle.add(segment_line(entry, 0, 0), 0)
     if bundle.lines:
         yield bundle.take()
 

@@ -1,29 +1,47 @@
-"""Chunks and manifests of a transfer, from its listing: read once, in memory bounded by one part and one window."""
+"""Chunks and manifests of a transfer, from its listing; memory is bounded by one part and one window of items."""
 
-import json
 from collections.abc import Iterator
+from itertools import chain
 
 from lambdas.adapters.world import World
 from lambdas.core import plan
 from lambdas.core.chunk import RANGE_SIZE, Chunk, item_key, range_key
-from lambdas.core.plan import ListingEntry, ManifestPart, PlacedChunk
+from lambdas.core.plan import ListedEntry, ManifestPart, PlacedChunk
 
 MANIFEST_PART_BYTES = 4 << 20
 
 
 def write_chunks(world: World, transfer_id: str, listing: list[str], part_bytes: int) -> "Written":
     """Cut and pack what the listing's parts (keys) hold; large files into parts of `part_bytes`."""
-    written = Written(world, transfer_id)
-    placed = plan.place(plan.plan_chunks(_entries(world, listing), part_bytes), MANIFEST_PART_BYTES)
-    world.chunks.put_all(written.chunks(placed))
+    written, listed = Written(world, transfer_id), _Listing(world, listing)
+    data = plan.plan_chunks(listed.forwards(), part_bytes)
+    directories = plan.plan_directories(listed.backwards())
+    world.chunks.put_all(written.chunks(plan.place(chain(data, directories), MANIFEST_PART_BYTES)))
     return written
 
 
-def _entries(world: World, keys: list[str]) -> Iterator[ListingEntry]:
-    for key in keys:
-        for line in world.objects.lines(key):
-            if line.strip():
-                yield json.loads(line)
+class _Listing:
+    """The listing's entries; backwards only after it was read forwards, part by part, each held whole."""
+
+    def __init__(self, world: World, keys: list[str]) -> None:
+        self._world, self._keys = world, keys
+        self._firsts: list[int] = []
+
+    def forwards(self) -> Iterator[ListedEntry]:
+        number = 0
+        for key in self._keys:
+            self._firsts.append(number)
+            for line in self._lines(key):
+                yield ListedEntry(number, line)
+                number += 1
+
+    def backwards(self) -> Iterator[ListedEntry]:
+        for key, first in zip(reversed(self._keys), reversed(self._firsts), strict=True):
+            lines = list(self._lines(key))
+            yield from (ListedEntry(first + at, lines[at]) for at in reversed(range(len(lines))))
+
+    def _lines(self, key: str) -> Iterator[bytes]:
+        return (line for line in self._world.objects.lines(key) if line.strip())
 
 
 class Written:

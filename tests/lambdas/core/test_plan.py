@@ -2,18 +2,19 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lambdas.core import plan
-from lambdas.core.plan import MIB, ListingEntry, ManifestPart, PlacedChunk
+from lambdas.core.plan import MIB, ListedEntry, ManifestPart, PlacedChunk
 
 PART = 1024
 
 
-def entry(kind: str, size: int, depth: int, number: int) -> ListingEntry:
+def entry(kind: str, size: int, depth: int, number: int) -> dict[str, Any]:
     path = "/".join(["d"] * depth + [f"e{number}"])
     return {
         "path": path,
@@ -40,13 +41,23 @@ listings = st.lists(
 )
 
 
-def planned(entries: list[ListingEntry]) -> list[tuple[plan.PlannedChunk, list[dict[str, Any]]]]:
-    return [(c, [json.loads(line) for line in c.lines.splitlines()]) for c in plan.plan_chunks(iter(entries), PART)]
+def listed(entries: Iterable[dict[str, Any]]) -> Iterator[ListedEntry]:
+    """The entries as `cpt-relay scan` writes them."""
+    return (ListedEntry(number, json.dumps(found).encode()) for number, found in enumerate(entries))
+
+
+def chunks_of(entries: list[dict[str, Any]]) -> Iterator[plan.PlannedChunk]:
+    yield from plan.plan_chunks(listed(entries), PART)
+    yield from plan.plan_directories(reversed(list(listed(entries))))
+
+
+def planned(entries: list[dict[str, Any]]) -> list[tuple[plan.PlannedChunk, list[dict[str, Any]]]]:
+    return [(c, [json.loads(line) for line in c.lines.splitlines()]) for c in chunks_of(entries)]
 
 
 @given(listings)
 @settings(deadline=None)
-def test_every_byte_of_every_entry_is_covered_exactly_once(entries: list[ListingEntry]) -> None:
+def test_every_byte_of_every_entry_is_covered_exactly_once(entries: list[dict[str, Any]]) -> None:
     covered: dict[int, list[tuple[int, int]]] = {}
     for chunk, segments in planned(entries):
         assert chunk.bytes == sum(segment["length"] for segment in segments)
@@ -64,7 +75,7 @@ def test_every_byte_of_every_entry_is_covered_exactly_once(entries: list[Listing
 
 @given(listings)
 @settings(deadline=None)
-def test_parts_of_large_files_are_alone_and_aligned(entries: list[ListingEntry]) -> None:
+def test_parts_of_large_files_are_alone_and_aligned(entries: list[dict[str, Any]]) -> None:
     for chunk, segments in planned(entries):
         for segment in segments:
             if segment["length"] < segment["size"]:
@@ -76,20 +87,20 @@ def test_parts_of_large_files_are_alone_and_aligned(entries: list[ListingEntry])
 
 @given(listings)
 @settings(deadline=None)
-def test_completed_entries_are_counted_once_each(entries: list[ListingEntry]) -> None:
+def test_completed_entries_are_counted_once_each(entries: list[dict[str, Any]]) -> None:
     assert sum(chunk.files for chunk, _ in planned(entries)) == len(entries)
 
 
 @given(listings)
 @settings(deadline=None)
-def test_directories_come_last_and_deepest_first(entries: list[ListingEntry]) -> None:
+def test_directories_come_last_and_after_all_that_they_hold(entries: list[dict[str, Any]]) -> None:
     found = planned(entries)
     phases = [chunk.phase for chunk, _ in found]
     assert phases == sorted(phases)
     last = [segment for chunk, segments in found if chunk.phase == 1 for segment in segments]
     assert all(segment["kind"] == "directory" for segment in last)
-    depths = [segment["path"].count("/") for segment in last]
-    assert depths == sorted(depths, reverse=True)
+    numbers = [segment["entry"] for segment in last]
+    assert numbers == sorted(numbers, reverse=True)
     assert all(s["kind"] != "directory" for chunk, segments in found if chunk.phase == 0 for s in segments)
 
 
@@ -100,7 +111,7 @@ def test_bundles_hold_at_most_two_thousand_entries() -> None:
 
 def test_bundles_of_long_names_are_cut_by_the_size_of_their_lines() -> None:
     long = [{**entry("file", 0, 0, i), "path": f"{i}" + "x" * 100_000} for i in range(40)]
-    assert max(len(chunk.lines) for chunk, _ in planned(long)) < 2 * plan.MAX_BUNDLE_LINES_BYTES  # type: ignore[arg-type]
+    assert max(len(chunk.lines) for chunk, _ in planned(long)) < 2 * plan.MAX_BUNDLE_LINES_BYTES
 
 
 def test_planning_is_lazy() -> None:
@@ -110,15 +121,15 @@ def test_planning_is_lazy() -> None:
             yield entry("file", 700, 0, number)
             number += 1
 
-    source = plan.place(plan.plan_chunks(endless(), PART), 1_000)
+    source = plan.place(plan.plan_chunks(listed(endless()), PART), 1_000)
     seen = [next(source) for _ in range(10)]
     assert any(isinstance(item, ManifestPart) for item in seen)
 
 
 @given(listings, st.integers(1, 5_000))
 @settings(deadline=None)
-def test_manifest_ranges_hold_exactly_the_chunks_lines(entries: list[ListingEntry], part_bytes: int) -> None:
-    chunks = list(plan.plan_chunks(iter(entries), PART))
+def test_manifest_ranges_hold_exactly_the_chunks_lines(entries: list[dict[str, Any]], part_bytes: int) -> None:
+    chunks = list(chunks_of(entries))
     placed = list(plan.place(iter(chunks), part_bytes))
     parts = {item.number: item.body for item in placed if isinstance(item, ManifestPart)}
     items = [item for item in placed if isinstance(item, PlacedChunk)]

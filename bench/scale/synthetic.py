@@ -1,0 +1,99 @@
+"""A listing, chunk items and digests of any size, made while they are read: nothing of them is kept."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from lambdas.core.chunk import RANGE_SIZE, Chunk, item_key, range_key
+
+# As `cpt-relay scan` cuts its listing (defaults.rs, PART_LINES).
+PART_LINES = 50_000
+TRANSFER = "scale"
+PREFIX = f"transfers/{TRANSFER}/"
+LANES = 8
+PATHS = ("direct", *(f"pair-{slot}" for slot in range(1, 9)))
+
+
+@dataclass(frozen=True)
+class Source:
+    """`directories` directories in one, each with `files_each` files of `file_bytes`."""
+
+    name: str
+    directories: int
+    files_each: int
+    file_bytes: int
+
+    @property
+    def files(self) -> int:
+        """Regular files."""
+        return self.directories * self.files_each
+
+    @property
+    def payload(self) -> int:
+        """Bytes."""
+        return self.files * self.file_bytes
+
+    @property
+    def entries(self) -> int:
+        """Lines of the listing."""
+        return self.directories + self.files
+
+    @property
+    def parts(self) -> int:
+        """Objects of the listing."""
+        return -(-self.entries // PART_LINES)
+
+    def listing(self, part: int) -> bytes:
+        """A part of the listing, in the order of a walk: each directory before what it holds."""
+        first = part * PART_LINES
+        return b"".join(self._line(number) for number in range(first, min(first + PART_LINES, self.entries)))
+
+    def _line(self, number: int) -> bytes:
+        directory, place = divmod(number, self.files_each + 1)
+        path = f"archive/project-{directory // 1000:06d}/scan-{directory:08d}"
+        if place:
+            path += f"/measurement-{place:08d}.dat"
+        kind = "file" if place else "directory"
+        size = self.file_bytes if place else 0
+        text = (
+            f'{{"path":"{path}","source":"/data/{path}","kind":"{kind}","size":{size},"mode":420,'
+            f'"mtimeNs":1700000000000000000,"inode":{number}}}\n'
+        )
+        return text.encode()
+
+
+def delivered(chunk: int, chunk_bytes: int, rate_mbps: float) -> Chunk:
+    """An item as the receiver leaves it, `rate_mbps` MB/s in all."""
+    seconds = chunk_bytes / 1e6 / rate_mbps
+    at = 1.7e9 + chunk * seconds
+    return Chunk(
+        range_key=range_key(TRANSFER, chunk // RANGE_SIZE),
+        item_key=item_key(chunk),
+        chunk=chunk,
+        state="DELIVERED",
+        attempt=1 + (chunk % 1000 == 0),
+        phase=0,
+        manifest_key=f"{PREFIX}manifest/part-00000.ndjson",
+        manifest_start=0,
+        manifest_end=300,
+        bytes=chunk_bytes,
+        files=1,
+        digest=digest(chunk),
+        path_id=PATHS[chunk % len(PATHS)],
+        lane=chunk % LANES,
+        started_at=round(at, 3),
+        delivered_at=round(at + LANES * len(PATHS) * seconds, 3),
+    )
+
+
+def digest(entry: int) -> str:
+    """Any 64 hex digits, the same for the same entry."""
+    return blake2b(entry.to_bytes(8, "big"), digest_size=32).hexdigest()
+
+
+def digests(part: int, files: int, shuffled: Callable[[int], int] = lambda entry: entry) -> Iterator[bytes]:
+    """Lines of a part of an end's digests."""
+    for number in range(part * PART_LINES, min((part + 1) * PART_LINES, files)):
+        entry = shuffled(number)
+        yield json.dumps({"entry": entry, "digest": digest(entry)}).encode() + b"\n"

@@ -1,0 +1,34 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.scale.history import most_events
+
+MACHINE = json.loads((Path(__file__).parents[3] / "statemachine" / "transfer.asl.json").read_text())
+TASK: dict[str, Any] = {"Type": "Task", "Retry": [{"MaxAttempts": 2}], "Next": "End"}
+END: dict[str, Any] = {"Type": "Succeed"}
+
+
+def test_the_history_does_not_grow_with_the_data() -> None:
+    assert most_events(MACHINE) < 1_000
+
+
+def test_each_try_of_a_task_counts() -> None:
+    machine = {"StartAt": "Move", "States": {"Move": TASK, "End": END}}
+    assert most_events(machine) == 10 + (2 + 3 * 3) + 2
+
+
+def test_a_loop_is_named() -> None:
+    machine = {
+        "StartAt": "Move",
+        "States": {"Move": {**TASK, "Next": "Wait"}, "Wait": {"Type": "Wait", "Next": "Move"}},
+    }
+    with pytest.raises(ValueError, match="Move → Wait → Move"):
+        most_events(machine)
+
+
+def test_a_map_is_refused() -> None:
+    with pytest.raises(ValueError, match="each item"):
+        most_events({"StartAt": "Each", "States": {"Each": {"Type": "Map"}}})

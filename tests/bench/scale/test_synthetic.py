@@ -1,0 +1,25 @@
+import json
+
+from jsonschema import Draft202012Validator
+
+from bench.scale.synthetic import PART_LINES, Source
+from bench.scale.work import plan
+from tests.contracts.test_contracts import SCHEMAS
+
+
+def test_a_synthetic_listing_is_one_and_in_the_order_of_a_walk() -> None:
+    source = Source("some", directories=600, files_each=100, file_bytes=10)
+    lines = [json.loads(line) for part in range(source.parts) for line in source.listing(part).splitlines()]
+    assert len(lines) == source.entries == 60_600
+    assert source.parts == -(-60_600 // PART_LINES)
+    validator = Draft202012Validator(SCHEMAS["listing-entry"])
+    assert all(validator.is_valid(line) for line in lines[::1000])
+    made = set()
+    for line in lines:
+        made.add(line["path"])
+        assert line["kind"] == "directory" or line["path"].rpartition("/")[0] in made
+
+
+def test_a_source_is_planned_whole_through_the_clients_that_answer_in_this_process() -> None:
+    found = plan(Source("some", directories=1, files_each=3, file_bytes=1 << 30))
+    assert found["chunks"] == 1 + 3 * (1 << 30) // (8 << 20)
