@@ -16,7 +16,7 @@ use crate::documents::membership::{Hop, Membership};
 /// A relay's node id, and the ways to it: the relays to go through, itself the last.
 type Ways = BTreeMap<String, Vec<Vec<Hop>>>;
 
-/// When which relay was told, and when the transfer last got on.
+/// When which relay was told or, at first, became known: its machine has just booted. And when the transfer last got on.
 pub struct Keepalives {
     interval: Duration,
     told_at: HashMap<String, Instant>,
@@ -55,8 +55,12 @@ impl Keepalives {
             }
         }
         self.told_at.retain(|node, _| ways.contains_key(node));
-        ways.retain(|node, _| self.told_at.get(node).is_none_or(|at| now.saturating_duration_since(*at) >= self.interval));
-        self.told_at.extend(ways.keys().map(|node| (node.clone(), now)));
+        ways.retain(|node, _| {
+            let told_at = self.told_at.entry(node.clone()).or_insert(now);
+            let due = now.saturating_duration_since(*told_at) >= self.interval;
+            *told_at = if due { now } else { *told_at };
+            due
+        });
         ways
     }
 }
@@ -97,20 +101,22 @@ mod tests {
         let (mut keepalives, start) = (Keepalives::new(Duration::from_secs(60)), Instant::now());
         let at = |seconds| start + Duration::from_secs(seconds);
         let mesh = || vec![path("direct", &[]), path("pair-0-0", &[1, 3]), path("pair-1-0", &[2, 3])];
-        let first = keepalives.due(&membership(mesh(), vec![path("pair-7", &[4, 5])]), 1, at(0));
+        let members = || membership(mesh(), vec![path("pair-7", &[4, 5])]);
+        assert!(keepalives.due(&members(), 1, at(0)).is_empty() && keepalives.due(&members(), 1, at(59)).is_empty());
+        let first = keepalives.due(&members(), 1, at(60));
         assert_eq!(told(&first), [("node-1", 1), ("node-2", 1), ("node-3", 2), ("node-4", 1), ("node-5", 1)]);
         let way = &first["node-3"][1];
         assert_eq!(way.iter().map(|hop| hop.node_id.as_str()).collect::<Vec<_>>(), ["node-2", "node-3"]);
         // One joins, one leaves and comes back.
-        assert_eq!(told(&keepalives.due(&membership(vec![path("pair-0", &[1, 6])], vec![]), 1, at(59))), [("node-6", 1)]);
-        let again = keepalives.due(&membership(mesh(), vec![]), 1, at(60));
-        assert_eq!(told(&again), [("node-1", 1), ("node-2", 1), ("node-3", 2)]);
-        assert!(keepalives.due(&membership(mesh(), vec![]), 1, at(119)).is_empty());
+        assert!(keepalives.due(&membership(vec![path("pair-0", &[1, 6])], vec![]), 1, at(119)).is_empty());
+        let again = keepalives.due(&membership(mesh(), vec![]), 1, at(120));
+        assert_eq!(told(&again), [("node-1", 1)]);
+        assert_eq!(told(&keepalives.due(&membership(mesh(), vec![]), 1, at(180))), [("node-1", 1), ("node-2", 1), ("node-3", 2)]);
     }
 
     #[test]
     fn a_transfer_that_stands_still_keeps_nobody_alive_until_it_goes_on() {
-        let (mut keepalives, start) = (Keepalives::new(Duration::from_secs(60)), Instant::now());
+        let (mut keepalives, start) = (Keepalives::new(Duration::ZERO), Instant::now());
         let mut due = |version, delivered, seconds| {
             let members = Membership { version, ..membership(vec![path("pair-0", &[1])], vec![]) };
             !keepalives.due(&members, delivered, start + Duration::from_secs(seconds)).is_empty()
