@@ -1,6 +1,7 @@
 """The control bucket."""
 
 from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,6 +10,8 @@ if TYPE_CHECKING:
 # DeleteObjects takes 1 000 keys.
 _PAGE = 1_000
 _CHUNK = 1 << 20
+# So that a browser shows what a person opens in the console.
+_CONTENT_TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".ndjson": "application/x-ndjson"}
 
 
 class S3Objects:
@@ -20,7 +23,8 @@ class S3Objects:
 
     def put(self, key: str, body: bytes) -> None:
         """See Objects."""
-        self._client.put_object(Bucket=self._bucket, Key=key, Body=body)
+        kind = _CONTENT_TYPES.get(PurePosixPath(key).suffix, "application/octet-stream")
+        self._client.put_object(Bucket=self._bucket, Key=key, Body=body, ContentType=kind)
 
     def lines(self, key: str) -> Iterator[bytes]:
         """See Objects."""

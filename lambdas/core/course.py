@@ -47,9 +47,13 @@ class LaneBars(Document):
 
 
 class Course(Document):
-    """Contract `report`, `course`. `zero_at`: the whole second (Unix time) in which the first byte came."""
+    """Contract `report`, `course`. `zero_at`: when the first byte came (Unix time, s); all times count from it.
 
-    zero_at: Count
+    The first interval begins at `rates_from`, the whole second before it: 0 or less.
+    """
+
+    zero_at: NonNegative
+    rates_from: Annotated[float, Field(gt=-1, le=0)]
     interval_seconds: Annotated[int, Field(ge=1)]
     paths: list[PathRates]
     lanes: list[LaneBars]
@@ -180,9 +184,11 @@ def course(arrivals: Arrivals, bars: Bars) -> Course | None:
         return None
     zero = min(seconds)
     width = interval(max(seconds) - zero + 1, len({path for _, path in arrivals.per_second}))
-    lanes, left_out = bars.lanes(zero)
+    zero_at = min(arrivals.begun.values())
+    lanes, left_out = bars.lanes(zero_at)
     return Course(
-        zero_at=zero,
+        zero_at=zero_at,
+        rates_from=round(min(zero - zero_at, 0.0), 3),
         interval_seconds=width,
         paths=_rates(arrivals.per_second, zero, width),
         lanes=lanes,

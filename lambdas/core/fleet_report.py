@@ -53,7 +53,7 @@ def build(transfer: AcceptedTransfer, spawned: Spawned | None, nodes: Iterable[N
         spot=sum(node.market == "spot" for node in relays),
         other_zones=sum(in_other_zone(transfer, node) for node in relays),
         notes=spawned.notes,
-        starts=[_start(node) for node in relays],
+        starts=[start_of(node) for node in relays],
     )
 
 
@@ -62,7 +62,8 @@ def in_other_zone(transfer: AcceptedTransfer, node: Node) -> bool:
     return node.availability_zone != transfer.end(node.role).availability_zone
 
 
-def _start(node: Node) -> Start:
+def start_of(node: Node) -> Start:
+    """The parts of T_v, as far as the relay came."""
     return Start(
         node_id=node.node_id,
         launch=_between(node.requested_at, node.running_at),

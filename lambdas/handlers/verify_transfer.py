@@ -1,4 +1,4 @@
-"""Verify Transfer: every chunk delivered, every file's digest the same at both ends."""
+"""Verify Transfer: every chunk delivered, every file's digest the same at both ends; then they are listed by name."""
 
 import json
 from collections.abc import Iterator
@@ -8,8 +8,10 @@ from lambdas.adapters.records import Side
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
 from lambdas.core.errors import VerificationFailed
+from lambdas.core.file_list import Digests
 from lambdas.core.transfer import AcceptedTransfer, TransferPlan
 from lambdas.core.verify import NAMED, Digest, compare
+from lambdas.operations import file_list
 from lambdas.runtime.handler import task_state
 
 # The receiver checkpoints in batches; its last one may come just after the sender has announced the end.
@@ -27,7 +29,9 @@ def verify_transfer(event: VerifyInput, world: World) -> dict[str, Any]:
     """`{"verified": true, "files": n}`; raises VerificationFailed."""
     transfer_id, plan = event.transfer.transfer_id, event.plan
     _await_delivered(world, transfer_id, plan.chunks)
-    found = compare(_digests(world, transfer_id, "sender"), _digests(world, transfer_id, "receiver"))
+    digests = Digests()
+    received = digests.noting(_digests(world, transfer_id, "receiver"))
+    found = compare(_digests(world, transfer_id, "sender"), received)
     if not found.clean:
         raise VerificationFailed(
             f"entries whose digests differ: {found.different}; with a digest at the sender only: {found.sender_only}; "
@@ -35,6 +39,7 @@ def verify_transfer(event: VerifyInput, world: World) -> dict[str, Any]:
         )
     if found.equal != plan.files:
         raise VerificationFailed(f"{found.equal} files have digests at both ends, the plan has {plan.files}")
+    file_list.write(world, transfer_id, digests)
     return {"verified": True, "files": found.equal}
 
 

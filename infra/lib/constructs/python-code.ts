@@ -22,6 +22,8 @@ const PLATFORM = [
   ':all:',
   '--no-deps',
 ];
+// Folder with what the report's page is made from.
+const TEMPLATES = 'templates';
 const REQUIREMENTS = path.join(ROOT, 'lambdas', 'requirements.txt');
 
 /** Code of every function; its hash covers the sources, the locked requirements and how they are installed. */
@@ -60,7 +62,11 @@ function sourceFiles(folder: string): string[] {
   return readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .map((file) => path.join(folder, file))
     .filter(
-      (file) => file.endsWith('.py') || file.endsWith('.schema.json') || file === path.relative(ROOT, REQUIREMENTS),
+      (file) =>
+        file.endsWith('.py') ||
+        file.endsWith('.schema.json') ||
+        path.basename(path.dirname(file)) === TEMPLATES ||
+        file === path.relative(ROOT, REQUIREMENTS),
     )
     .sort();
 }

@@ -141,13 +141,13 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: [membership, on('nodes', 'Query', 'UpdateItem')],
     },
     verify_transfer: {
-      description: 'Compares the digests of both ends',
+      description: 'Compares the digests of both ends and lists the files with them',
       memorySize: 2048,
       timeout: LONG,
       access: [
         noteTimes,
         on('chunks', 'Query'),
-        data.transferObjects(settings, 'GetObject'),
+        data.transferObjects(settings, 'GetObject', 'PutObject'),
         data.listTransferObjects(settings),
       ],
     },
@@ -158,7 +158,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: tearDown(settings),
     },
     write_report: {
-      description: 'Writes the report and closes the transfer',
+      description: 'Writes the report and its page, closes the transfer',
       // It reads every chunk item; memory also buys the processor for it.
       memorySize: 2048,
       timeout: LONG,
@@ -286,7 +286,8 @@ function report(settings: Settings): Access[] {
     data.table(settings, 'chunks', 'Query'),
     data.table(settings, 'nodes', 'Query'),
     data.table(settings, 'profiles', 'GetItem', 'UpdateItem'),
-    data.transferObjects(settings, 'PutObject'),
+    data.transferObjects(settings, 'GetObject', 'PutObject'),
+    data.listTransferObjects(settings),
     data.putEvents(settings),
   ];
 }

@@ -37,11 +37,11 @@ def test_each_chunk_is_a_bar_of_its_lane_while_they_are_few() -> None:
     found = of(
         [delivered(0, 1000.5, 1002.0), delivered(1, 1001.5, 1003.0, attempt=3), delivered(2, 1000.7, 1001.0, "pair-1")]
     )
-    assert found.zero_at == 1000
+    assert (found.zero_at, found.rates_from) == (1000.5, -0.5)
     direct, pair = found.lanes
     shown = [(bar.start, bar.end, bar.retries) for bar in direct.bars]
-    assert shown == [(0.5, 1.5, 0), (1.5, 3.0, 2)]  # the first was on disk after the lane had turned to the second
-    assert (pair.path_id, pair.bars[0].start) == ("pair-1", 0.7)
+    assert shown == [(0.0, 1.0, 0), (1.0, 2.5, 2)]  # the first was on disk after the lane had turned to the second
+    assert (pair.path_id, pair.bars[0].start) == ("pair-1", 0.2)
 
 
 def test_many_chunks_make_a_bounded_picture_that_forgets_none() -> None:

@@ -20,7 +20,8 @@ def prepared(sender: dict[int, str], receiver: dict[int, str], states: list[str]
     return cloud, VerifyInput(transfer=transfer(), plan=plan(chunks=len(states), files=3))
 
 
-GOOD = {0: "aa", 1: "bb", 5: "cc"}
+A, B, C, X = (letter * 64 for letter in "abcd")
+GOOD = {0: A, 1: B, 5: C}
 
 
 def test_equal_digests_in_any_order_verify() -> None:
@@ -38,9 +39,9 @@ def test_late_checkpoint_is_waited_for() -> None:
     ("receiver", "states", "words"),
     [
         (GOOD, ["DELIVERED", "FAILED"], r"not delivered: 1 \(FAILED, attempt 1\)"),
-        ({**GOOD, 1: "xx"}, ["DELIVERED"], r"digests differ: \[1\]"),
-        ({0: "aa", 1: "bb"}, ["DELIVERED"], r"sender only: \[5\]"),
-        ({**GOOD, 7: "dd"}, ["DELIVERED"], r"receiver only: \[7\]"),
+        ({**GOOD, 1: X}, ["DELIVERED"], r"digests differ: \[1\]"),
+        ({0: A, 1: B}, ["DELIVERED"], r"sender only: \[5\]"),
+        ({**GOOD, 7: X}, ["DELIVERED"], r"receiver only: \[7\]"),
     ],
 )
 def test_whatever_differs_is_named(receiver: dict[int, str], states: list[str], words: str) -> None:
@@ -50,6 +51,28 @@ def test_whatever_differs_is_named(receiver: dict[int, str], states: list[str], 
 
 
 def test_missing_digests_of_both_ends_do_not_pass() -> None:
-    cloud, event = prepared({0: "aa"}, {0: "aa"}, ["DELIVERED"])
+    cloud, event = prepared({0: A}, {0: A}, ["DELIVERED"])
     with pytest.raises(VerificationFailed, match="1 files have digests at both ends, the plan has 3"):
         verify_transfer(event, cloud.world)
+
+
+def test_files_are_listed_by_name_in_the_order_of_the_listing() -> None:
+    cloud, event = prepared(GOOD, GOOD, ["DELIVERED"])
+    names = ["set/one", "set/caf%C3%A9", "set", "set/sub", "set/link", "set/%FF"]
+    for part, some in enumerate((names[:4], names[4:])):
+        listing = "".join(json.dumps({"path": name, "size": len(name)}) + "\n" for name in some)
+        cloud.objects.put(f"transfers/first/listing/part-{part:05d}.ndjson", listing.encode())
+    verify_transfer(event, cloud.world)
+    listed = cloud.objects.objects["transfers/first/files/part-00000.ndjson"].splitlines()
+    assert [json.loads(line) for line in listed] == [
+        {"path": name, "bytes": len(name), "digest": digest}
+        for name, digest in (("set/one", A), ("set/caf%C3%A9", B), ("set/%FF", C))
+    ]
+
+
+def test_nothing_is_listed_that_does_not_agree() -> None:
+    cloud, event = prepared(GOOD, {**GOOD, 1: X}, ["DELIVERED"])
+    cloud.objects.put("transfers/first/listing/part-00000.ndjson", b'{"path": "set/one", "size": 3}\n')
+    with pytest.raises(VerificationFailed):
+        verify_transfer(event, cloud.world)
+    assert cloud.objects.keys("transfers/first/files/") == []

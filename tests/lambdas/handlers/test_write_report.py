@@ -108,6 +108,18 @@ def test_report_is_written_announced_and_the_transfer_closed() -> None:
     )
 
 
+def test_page_is_written_beside_the_report_with_the_files_that_were_verified() -> None:
+    cloud = finished()
+    line = {"path": "set/%3Cscript%3E", "bytes": 3, "digest": "ab" * 32}
+    cloud.objects.put("transfers/first/files/part-00000.ndjson", json.dumps(line).encode() + b"\n")
+    run(cloud, verified={"verified": True, "files": 3})
+    page = cloud.objects.objects["transfers/first/report.html"].decode()
+    assert "set/&lt;script&gt;" in page
+    assert "The first 1 of 3 files" in page
+    run(cloud, failure={"Error": "VerificationFailed", "Cause": "a digest differs"})
+    assert "ab" * 32 not in cloud.objects.objects["transfers/first/report.html"].decode()
+
+
 @pytest.mark.parametrize(
     "failure",
     [

@@ -1,0 +1,49 @@
+"""Quantities as people read them: three digits, units beside the number."""
+
+_SIZES = ("B", "kB", "MB", "GB", "TB", "PB")
+
+
+def three_digits(value: float) -> str:
+    """`0.35`, `4.21`, `42.1`, `421`, `4,210`."""
+    if value >= 99.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+
+
+def size(count: float) -> str:
+    """Bytes in decimal units."""
+    unit = 0
+    while count >= 999.5 and unit < len(_SIZES) - 1:
+        count /= 1000
+        unit += 1
+    return f"{count:.0f} B" if unit == 0 else f"{three_digits(count)} {_SIZES[unit]}"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds as people say them; a dash where nothing is known."""
+    if seconds is None:
+        return "–"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    minutes = whole // 60
+    if minutes < 24 * 60:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{minutes // 1440} d {minutes % 1440 // 60} h"
+
+
+def rate(mbps: float) -> str:
+    """MB/s (10⁶ bytes)."""
+    return f"{three_digits(mbps)} MB/s"
+
+
+def dollars(usd: float) -> str:
+    """Four places below a dollar, since most transfers cost less."""
+    return f"${usd:,.2f}" if abs(usd) >= 1 else f"${usd:.4f}"
+
+
+def many(count: int, one: str, several: str | None = None) -> str:
+    """`1 file`, `4,021 files`."""
+    return f"{count:,} {one if count == 1 else several or one + 's'}"
