@@ -12,9 +12,10 @@ from pathlib import Path
 from cli.aws import Aws, configuration
 from cli.demo_data import make_tree
 from cli.figures import tell_figures
-from cli.main import read_report
-from cli.render import duration, make_console, report_view
+from cli.render import make_console, report_view
+from cli.reporting import read_report, save_page
 from cli.watching import watch_execution
+from lambdas.core.words import duration
 from local.cloud import LocalCloud, namespaces_available
 from local.config import LocalConfig
 
@@ -119,8 +120,11 @@ def _transfer(cloud: LocalCloud, source: Path, destination: Path, arguments: arg
         return False
     console.print(report_view(report))
     (ROOT / "report.json").write_text(json.dumps(report, indent=2))
+    save_page(aws, execution, report, ROOT / "report.html")
     left = cloud.live_relays()
-    console.print(f"Relays left running: {len(left)}. Report: {ROOT / 'report.json'}")
+    console.print(
+        f"Relays left running: {len(left)}. Report: {ROOT / 'report.json'}; as a page: {ROOT / 'report.html'}"
+    )
     return report["status"] == "SUCCEEDED" and not left
 
 

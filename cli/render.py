@@ -9,6 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.transfer_state import TransferState
+from lambdas.core.advice import advice
+from lambdas.core.words import duration
 
 BAR_WIDTH = 24
 PLAIN_WIDTH = 120  # of logs and pipes, where there is no terminal to ask
@@ -23,15 +25,6 @@ def make_console() -> Console:
 def megabytes(count: float) -> str:
     """Bytes as MB (10⁶), small counts as kB."""
     return f"{count / 1e6:,.0f} MB" if count >= 1e6 or not count else f"{count / 1e3:,.1f} kB"
-
-
-def duration(seconds: float | None) -> str:
-    """Seconds as people say them."""
-    if seconds is None:
-        return "–"
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    return f"{int(seconds) // 60} min {int(seconds) % 60:02d} s"
 
 
 def estimate_table(estimate: dict[str, Any]) -> RenderableType:
@@ -148,6 +141,7 @@ def report_view(report: dict[str, Any]) -> RenderableType:
     lines = [Text(f"{report['status']}: {report['transferId']}", style="bold green" if succeeded else "bold red")]
     if report.get("error"):
         lines.append(Text(f"{report['error']}: {report.get('cause', '')}", style="red"))
+        lines.append(Text(f"What to do: {advice(report['error'])}"))
     if report.get("measured"):
         lines += [Text(sentence) for sentence in _measured(report)]
     elif report["bytes"]:

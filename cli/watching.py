@@ -11,7 +11,6 @@ from rich.live import Live
 from cli.aws import Aws
 from cli.render import (
     approval_line,
-    duration,
     estimate_table,
     live_view,
     make_console,
@@ -19,6 +18,7 @@ from cli.render import (
     megabytes,
 )
 from cli.transfer_state import TransferState, describe, read_state
+from lambdas.core.words import duration
 
 LOOK_SECONDS = 0.5  # the ends report every two seconds; a look is one query
 PLAIN_LINE_SECONDS = 5.0  # where nothing can be redrawn, a line now and then

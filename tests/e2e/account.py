@@ -7,7 +7,7 @@ from typing import Any
 
 from cli.aws import Aws, configuration
 from cli.figures import tell_figures
-from cli.main import read_report
+from cli.reporting import read_report
 from local.cloud import LocalCloud
 
 HOME, OTHER = "us-west-2", "eu-west-1"
