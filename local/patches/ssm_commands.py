@@ -19,7 +19,7 @@ from typing import Any
 
 from local.instances.fleet import Fleet
 from local.instances.model import Instance
-from local.patches import events, ssm_documents
+from local.patches import events, ssm_agents, ssm_documents
 from local.patches.ssm_documents import DocumentError, Script
 from local.patches.upstream import account_id, ec2, region_name, responses, scoped_dict, ssm
 
@@ -221,30 +221,7 @@ class RunCommand:
         return {"Commands": [_public(item) for item in self._commands.values() if wanted in (None, item["CommandId"])]}
 
     def _describe_instances(self, data: Json) -> Json:
-        wanted = {
-            item.get("Key") or item.get("key"): set(item.get("Values") or item.get("valueSet") or [])
-            for item in [*(data.get("Filters") or []), *(data.get("InstanceInformationFilterList") or [])]
-        }
-        ids = wanted.get("InstanceIds")
-        return {
-            "InstanceInformationList": [
-                {
-                    "InstanceId": instance.instance_id,
-                    "PingStatus": "Online",
-                    "LastPingDateTime": time.time(),
-                    "AgentVersion": "3.3.3050.0",
-                    "IsLatestVersion": True,
-                    "PlatformType": "Linux",
-                    "PlatformName": "Amazon Linux",
-                    "PlatformVersion": "2023",
-                    "ResourceType": "EC2Instance",
-                    "IPAddress": instance.private_address,
-                    "ComputerName": instance.instance_id,
-                }
-                for instance in self._fleet.live()
-                if instance.online and instance.region == region_name() and (ids is None or instance.instance_id in ids)
-            ]
-        }
+        return ssm_agents.describe(self._fleet, data)
 
 
 def install(fleet: Fleet) -> None:

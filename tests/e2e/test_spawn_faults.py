@@ -11,15 +11,21 @@ from local.config import Fault
 from tests.e2e.account import HOME, OTHER, Account, Run
 from tests.e2e.files import make_files, tree
 
-# 15 s on the direct path (20 MB/s), so that relays, which boot in 1 s, join well before the end, on a busy machine too.
-LARGE = 300_000_000
+# 10 s on the direct path (20 MB/s), so that relays, which boot in 1 s, join well before the end, on a busy machine too.
+LARGE = 200_000_000
 TYPES = len(configuration()["instanceTypes"])
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What every test moves."""
+    """What tests move through relays."""
     return make_files(tmp_path_factory.mktemp("faults") / "set", large_bytes=LARGE)
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What tests move that have no relays to wait for."""
+    return make_files(tmp_path_factory.mktemp("few") / "set")
 
 
 def transfer(
@@ -57,8 +63,8 @@ def test_another_zone_is_used_where_the_own_one_has_no_capacity(account: Account
     assert start["launch"] + start["agent"] + start["daemon"] > 1  # boot
 
 
-def test_without_capacity_in_any_zone_all_goes_on_the_direct_path(account: Account, files: Path) -> None:
-    run = transfer(account, files, "no-capacity", [{"count": 2 * TYPES}])
+def test_without_capacity_in_any_zone_all_goes_on_the_direct_path(account: Account, few: Path) -> None:
+    run = transfer(account, few, "no-capacity", [{"count": 2 * TYPES}])
     assert (run.report["pairs"], run.report["fleet"]["launched"]) == (0, 0)
     (note,) = run.report["fleet"]["notes"]
     assert note.startswith(f"NoCapacity: no source relay in {HOME}: EC2 has too little capacity in {HOME}a")
@@ -96,10 +102,10 @@ def test_throttled_launch_is_tried_again(account: Account, files: Path) -> None:
     ],
 )
 def test_refused_launch_leaves_the_direct_path_and_says_what_to_do(
-    account: Account, files: Path, code: str, words: str
+    account: Account, few: Path, code: str, words: str
 ) -> None:
     name = code.split(".")[0]
-    run = transfer(account, files, name, [{"code": code}])
+    run = transfer(account, few, name, [{"code": code}])
     assert run.report["pairs"] == 0
     (note,) = run.report["fleet"]["notes"]
     assert re.match(words, note)
