@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from bench.fleet import kill, pre_test, spread, zero_wait
+from bench.fleet import kill, mesh, pre_test, spread, zero_wait
 from bench.fleet.site import CaseError, Options
 from bench.machine import unmet
 from bench.results import Result, publish, say
@@ -18,6 +18,7 @@ CASES: dict[str, Callable[[Options], list[Result]]] = {
     "spread": spread.run,
     "kill": kill.run,
     "zero-wait": zero_wait.run,
+    "mesh": mesh.run,
 }
 
 

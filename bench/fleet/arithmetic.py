@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from statistics import mean
+from statistics import mean, median
 from typing import Any
 
 from lambdas.core.models import Serving, zero_wait
@@ -12,6 +12,16 @@ from lambdas.core.models import Serving, zero_wait
 def spread(seconds: Sequence[float]) -> float:
     """By how much runs of one transfer differ: the slowest less the fastest, as a share of the mean."""
     return (max(seconds) - min(seconds)) / mean(seconds)
+
+
+def steady_rate(course: Mapping[str, Any]) -> float:
+    """MB/s through all relays together: the median of the intervals of the report's `course` in which all paths carry.
+
+    The first two, in which caps let a burst pass, and the last two, in which lanes run dry, do not count.
+    """
+    relayed = [path["ratesMBps"] for path in course["paths"] if path["pathId"] != "direct"]
+    busy = [rates for rates in zip(*relayed, strict=True) if all(rate > 0 for rate in rates)]
+    return float(median(sum(rates) for rates in busy[2:-2]))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """A local cloud whose relays differ, and transfers through it."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,8 +93,8 @@ class Site:
             stream.truncate(size * MB)
         memory.warm(self._work, size * MB)
 
-    def start(self, name: str, pairs: int, *, pre_test: bool = False) -> str:
-        """Start a transfer of the file; the execution's ARN."""
+    def start(self, name: str, pairs: int | Mapping[str, int], *, pre_test: bool = False) -> str:
+        """Start a transfer of the file with so many pairs, or relays by side; the execution's ARN."""
         relays = {"pairs": pairs, "instanceTypes": [RELAY_TYPE]}
         request = self.account.request(self.file.parent, self._work / name, relays=relays, preTest=pre_test)
         return self.account.start(request, name)
@@ -114,7 +114,7 @@ class Site:
         """Remove what arrived."""
         shutil.rmtree(self._work / name, ignore_errors=True)
 
-    def move(self, name: str, pairs: int, *, pre_test: bool = False) -> Run:
+    def move(self, name: str, pairs: int | Mapping[str, int], *, pre_test: bool = False) -> Run:
         """A whole transfer; what arrived is removed."""
         run = self.finish(self.start(name, pairs, pre_test=pre_test))
         self.forget(name)

@@ -113,9 +113,9 @@ def _key(transfer_id: str) -> dict[str, str]:
 
 def to_record(item: dict[str, Any]) -> TransferRecord:
     """The record of a decoded item."""
-    fields = ("transferId", "executionArn", "executionStartedAt", "request", "source", "destination")
+    fields = {str(field.alias) for field in AcceptedTransfer.model_fields.values()}
     return TransferRecord(
-        transfer=AcceptedTransfer.from_document({name: item[name] for name in fields}),
+        transfer=AcceptedTransfer.from_document({name: item[name] for name in fields & item.keys()}),
         status=item["status"],
         fenced=item["fenced"],
         paths=ResolvedPaths.from_document(item["paths"]) if "paths" in item else None,

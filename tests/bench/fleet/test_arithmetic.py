@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bench.fleet.arithmetic import Caps, Mistake, mistakes, replay, spread
+from bench.fleet.arithmetic import Caps, Mistake, mistakes, replay, spread, steady_rate
 
 CAPS = Caps(direct=10, relay=10, ends=100)
 START = 1000.0
@@ -20,6 +20,13 @@ def node(name: str, joined: float | None, ended: float = 99.0, state: str = "TER
 def test_spread_is_from_fastest_to_slowest_over_the_mean() -> None:
     assert spread([9, 10, 11]) == pytest.approx(0.2)
     assert spread([10, 10]) == 0
+
+
+def test_steady_rate_is_that_of_all_relays_once_all_of_them_carry() -> None:
+    first = [9, 9, 30, 20, 10, 10, 10, 10, 4, 4, 4]
+    second = [0, 0, 30, 20, 12, 12, 12, 12, 4, 4, 0]
+    paths = [("direct", [5] * 11), ("pair-1", first), ("pair-1-2", second)]
+    assert steady_rate({"paths": [{"pathId": name, "ratesMBps": rates} for name, rates in paths]}) == 22
 
 
 def test_a_better_pair_that_was_rejected_is_a_mistake() -> None:

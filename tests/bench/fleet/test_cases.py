@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench.fleet import __main__ as entry
-from bench.fleet import pre_test, zero_wait
+from bench.fleet import mesh, pre_test, zero_wait
 from bench.fleet.draws import Fleet
 from bench.fleet.kill import BAR, Killed, summary
 from bench.fleet.moments import Moment
@@ -52,6 +52,12 @@ def test_fleets_of_the_pre_test_have_four_or_six_pairs() -> None:
     fleets = pre_test.draw(5, 20)
     assert fleets == pre_test.draw(5, 20)
     assert {len(one.pairs) for one in fleets} == {4, 6}
+
+
+def test_sides_of_the_mesh_differ_and_its_bound_is_the_smaller_one() -> None:
+    fleets = mesh.draw(5, 2)
+    assert [(len(one.sources), len(one.destinations)) for one in fleets] == [(2, 3), (3, 2)]
+    assert mesh.bound(Fleet("a", (1, 0.5), (0.25, 0.25, 0.5))) == mesh.RELAY.inter
 
 
 def test_measured_rates_are_compared_with_the_true_ones() -> None:

@@ -15,7 +15,7 @@ from lambdas.adapters.memory import (
     MemoryTransferStore,
 )
 from lambdas.adapters.ports import AgentRecords, NodeStore, PathLocks, TokenStore, TransferStore
-from lambdas.core.transfer import Membership, TransferPath
+from lambdas.core.transfer import ExistingRelay, Membership, TransferPath
 from lambdas.core.watch import Look, PathLook, Watch
 from tests.lambdas import builders
 
@@ -62,6 +62,15 @@ def test_name_of_a_transfer_that_failed_before_its_plan_is_free_again(transfers:
     transfers.note("first", plan=builders.plan().to_document())
     transfers.close("first", "FAILED")
     assert not transfers.create(builders.transfer(arn="arn:third"))
+
+
+def test_existing_machines_come_back_with_the_record(transfers: TransferStore) -> None:
+    accepted = builders.transfer()
+    lent = ExistingRelay(role="source", **{**accepted.source.model_dump(), "instance_id": "i-0cccccccccccccccc"})
+    transfers.create(accepted.model_copy(update={"existing": [lent]}))
+    record = transfers.get("first")
+    assert record is not None
+    assert record.transfer.existing == [lent]
 
 
 def test_transfer_record_comes_back_as_it_was_written(transfers: TransferStore) -> None:
