@@ -23,7 +23,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo test lint test-python test-dynamodb-local test-infra test-daemon faults fuzz daemon daemon-arm64 synth bench bench-control bench-speed bench-data-plane bench-estimate bench-fleet bench-scale figures aws-smoke clean down
+.PHONY: help setup demo test lint test-python test-dynamodb-local test-infra test-daemon browser screenshots faults fuzz daemon daemon-arm64 synth bench bench-control bench-speed bench-data-plane bench-estimate bench-fleet bench-scale figures aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -103,8 +103,15 @@ faults: | .tools/stamp  ## Three times the faults that `make test` injects (CPT_
 fuzz: | .tools/stamp  ## Fuzz every parser of the daemon, each for FUZZ_SECONDS (5)
 	@$(CRATE)/fuzz/run.sh
 
-test-python: synth
+test-python: synth browser
 	@$(RUN) pytest $(ARGS)
+
+browser: | .tools/stamp
+	@tools/install-browser.sh
+
+screenshots: .venv/stamp browser  ## Look at the report's page in a browser; redraws docs/report.png
+	@$(RUN) pytest tests/page -q
+	@$(RUN) python -m tests.page.picture
 
 test-dynamodb-local: .venv/stamp  ## The stores' suite over the official DynamoDB Local too (needs Java 17 and Maven)
 	@tools/dynamodb-local/fetch.sh .cache/dynamodb-local
