@@ -121,6 +121,7 @@ def live_view(state: TransferState) -> RenderableType:
         f"{state.stage or state.status}   {megabytes(state.delivered_bytes)} of {megabytes(total)}   ",
         (f"{state.megabytes_per_second:,.1f} MB/s", "bold green"),
         f"   {duration(state.seconds_left)} left",
+        "" if state.spent_usd is None else f"   ${state.spent_usd:.4f} spent",
     )
     grid = Table.grid(padding=(0, 2))
     by_path: dict[str, list[float]] = {path: [] for path in state.paths}
@@ -142,6 +143,8 @@ def report_view(report: dict[str, Any]) -> RenderableType:
     if report.get("error"):
         lines.append(Text(f"{report['error']}: {report.get('cause', '')}", style="red"))
         lines.append(Text(f"What to do: {advice(report['error'])}"))
+    if report.get("budget", {}).get("decision") == "direct":
+        lines.append(Text(report["budget"]["cause"], style="yellow"))
     if report.get("measured"):
         lines += [Text(sentence) for sentence in _measured(report)]
     elif report["bytes"]:

@@ -23,7 +23,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class TransferState:
-    """One look. Bytes, seconds since 1970, MB/s; None where nothing is known yet."""
+    """One look. Bytes, seconds since 1970, MB/s, dollars as of the last minute; None where nothing is known yet."""
 
     transfer_id: str
     status: str = "UNKNOWN"
@@ -35,6 +35,7 @@ class TransferState:
     delivered_bytes: int = 0
     megabytes_per_second: float = 0.0
     first_byte_at: float | None = None
+    spent_usd: float | None = None
     paths: tuple[str, ...] = ()
     lanes: tuple[Lane, ...] = field(default=())
 
@@ -82,6 +83,7 @@ def read_state(aws: Aws, transfer_id: str) -> TransferState:
         delivered_bytes=int(sender.get("bytes", 0)),
         megabytes_per_second=float(sender.get("rateMBps", 0.0)),
         first_byte_at=sender.get("firstByteAt"),
+        spent_usd=(_document(transfer.get("spent")) or {}).get("total"),
         paths=tuple(path["pathId"] for path in membership.get("paths", [])),
         lanes=tuple(Lane(lane["pathId"], lane["lane"], lane["rateMBps"]) for lane in sender.get("lanes", [])),
     )

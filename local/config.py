@@ -79,6 +79,8 @@ class CapsSection(Caps):
 class Fault(_Section):
     """Of the calls that it is aimed at, the first `after` pass and the next `count` fail with AWS's error `code`.
 
+    With `delay_seconds` they do not fail: they reach EC2 so much later (only `operation` and `region` are looked at).
+
     `operation` is RunInstances or any other action of EC2; SendCommand, where `code` TimedOut means a command that
     times out; or UpdateInstanceInformation, by which an agent registers: one that fails never comes online.
     """
@@ -92,6 +94,7 @@ class Fault(_Section):
     after: int = Field(default=0, ge=0)
     count: int = Field(default=1, ge=1)
     code: str = "InsufficientInstanceCapacity"
+    delay_seconds: float = Field(default=0, ge=0)
     available: int = Field(default=0, ge=0, description="Instances launched all the same, where MinCount allows it.")
 
 

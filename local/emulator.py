@@ -100,7 +100,7 @@ async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, f
     settings.keep_alive_timeout = 75
     settings.loglevel = "WARNING"
     settings.graceful_timeout = 0.2
-    door: Any = counted(with_control(with_latency(app.app, config), fleet), calls)
+    door: Any = counted(with_control(with_latency(app.app, config, fleet.faults), fleet), calls)
     server = asyncio.create_task(hypercorn_serve(door, settings, shutdown_trigger=stop.wait))
     port = listener.getsockname()[1]
     endpoint = f"http://127.0.0.1:{port}"

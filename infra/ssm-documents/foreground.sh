@@ -3,7 +3,10 @@
 run_daemon() {
   mkdir -p "$run"
   command="$(mktemp "$run/$1.XXXXXX")"
-  trap 'rm -f "$command"' EXIT
+  trap 'rm -f "$command" "$command.pid"' EXIT
   write_command "$command"
-  "$bin" "$1" --command "$command"
+  "$bin" "$1" --command "$command" &
+  # The stop document finds it by this: a scan of millions of files outlives the execution that asked for it.
+  echo "$!" >"$command.pid"
+  wait "$!"
 }

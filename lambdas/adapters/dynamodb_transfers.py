@@ -8,7 +8,7 @@ from lambdas.core import lock
 from lambdas.core.errors import WriteConflict
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet_report import Spawned
-from lambdas.core.meter import Spent
+from lambdas.core.meter import BudgetDecision, Spent
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
 from lambdas.core.watch import Watch
 
@@ -50,8 +50,8 @@ class DynamoTransferStore:
     def active(self) -> list[TransferRecord]:
         """See TransferStore; each is read again, since the index is eventually consistent."""
         found = self._table.query("active = :yes", index=ACTIVE_INDEX, yes="yes")
-        records = [self.get(item["transferId"]) for item in found]
-        return [record for record in records if record and record.status in ("ACTIVE", "DONE")]
+        items = [self._table.get(transferId=item["transferId"], record=_RECORD) for item in found]
+        return [to_record(item) for item in items if item and "active" in item]
 
     def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
         """See TransferStore."""
@@ -72,9 +72,14 @@ class DynamoTransferStore:
             )
         )
 
-    def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> None:
+    def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> bool:
         """See TransferStore."""
-        self._update(transfer_id, "SET stages.#stage = :times", names={"#stage": stage}, times=times)
+        item = self._update(transfer_id, "SET stages.#stage = :times", names={"#stage": stage}, times=times)
+        return bool(item) and "active" not in item
+
+    def reopen(self, transfer_id: str) -> None:
+        """See TransferStore."""
+        self._update(transfer_id, "SET active = :yes", yes="yes")
 
     def next_attempt(self, transfer_id: str) -> int:
         """See TransferStore."""
@@ -126,7 +131,7 @@ def to_record(item: dict[str, Any]) -> TransferRecord:
         stages=item.get("stages", {}),
         teardown=item.get("teardown"),
         spent=Spent.from_document(item["spent"]) if "spent" in item else None,
-        budget=item.get("budget"),
+        budget=BudgetDecision.from_document(item["budget"]) if "budget" in item else None,
         watch=Watch.from_document(item.get("watch", {})),
     )
 

@@ -13,7 +13,7 @@ from lambdas.core.documents import Document
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet import Node, NodeState
 from lambdas.core.fleet_report import Spawned
-from lambdas.core.meter import Spent
+from lambdas.core.meter import BudgetDecision, Spent
 from lambdas.core.profile import Metric, Profile
 from lambdas.core.progress import Progress
 from lambdas.core.transfer import AcceptedTransfer, Membership, ResolvedPaths, TransferPlan
@@ -25,6 +25,7 @@ _NOTED: dict[str, type[Document]] = {
     "plan": TransferPlan,
     "spawned": Spawned,
     "watch": Watch,
+    "budget": BudgetDecision,
 }
 
 
@@ -34,12 +35,14 @@ class MemoryTransferStore:
     def __init__(self) -> None:
         self._records: dict[str, TransferRecord] = {}
         self._attempts: dict[str, int] = {}
+        self._active: set[str] = set()
 
     def create(self, transfer: AcceptedTransfer) -> bool:
         """See TransferStore."""
         known = self._records.get(transfer.transfer_id)
         if known is None or (known.status == "FAILED" and known.plan is None):
             known = self._records[transfer.transfer_id] = TransferRecord(transfer, "ACTIVE", fenced=False)
+            self._active.add(transfer.transfer_id)
         return known.transfer.execution_arn == transfer.execution_arn and known.status == "ACTIVE"
 
     def get(self, transfer_id: str) -> TransferRecord | None:
@@ -48,7 +51,7 @@ class MemoryTransferStore:
 
     def active(self) -> list[TransferRecord]:
         """See TransferStore."""
-        return [deepcopy(record) for record in self._records.values() if record.status in ("ACTIVE", "DONE")]
+        return [deepcopy(record) for id_, record in self._records.items() if id_ in self._active]
 
     def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
         """See TransferStore."""
@@ -58,15 +61,20 @@ class MemoryTransferStore:
     def note_spent(self, transfer_id: str, spent: Spent) -> bool:
         """See TransferStore."""
         record = self._records.get(transfer_id)
-        if record is None or (record.spent is not None and record.spent.at > spent.at):
-            return False
-        self._change(transfer_id, spent=spent)
-        return True
+        noted = record is not None and (record.spent is None or record.spent.at <= spent.at)
+        if noted:
+            self._change(transfer_id, spent=spent)
+        return noted
 
-    def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> None:
+    def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> bool:
         """See TransferStore."""
         if record := self._records.get(transfer_id):
             self._change(transfer_id, stages={**record.stages, stage: times})
+        return record is not None and transfer_id not in self._active
+
+    def reopen(self, transfer_id: str) -> None:
+        """See TransferStore."""
+        self._active.add(transfer_id)
 
     def next_attempt(self, transfer_id: str) -> int:
         """See TransferStore."""
@@ -88,6 +96,7 @@ class MemoryTransferStore:
     def close(self, transfer_id: str, status: Status) -> None:
         """See TransferStore."""
         self._change(transfer_id, status=status)
+        self._active.discard(transfer_id)
 
     def _change(self, transfer_id: str, **changes: Any) -> None:
         if record := self._records.get(transfer_id):

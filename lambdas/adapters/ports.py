@@ -44,8 +44,11 @@ class TransferStore(Protocol):
     def note_spent(self, transfer_id: str, spent: Spent) -> bool:
         """Set `spent`; False where a later look has set it."""
 
-    def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> None:
-        """Set the times of a state; nothing happens where there is no record."""
+    def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> bool:
+        """Set the times of a state; True where the transfer was closed before. Nothing happens without a record."""
+
+    def reopen(self, transfer_id: str) -> None:
+        """A closed transfer is active again, so that it is taken down again; its status stays."""
 
     def next_attempt(self, transfer_id: str) -> int:
         """Count an attempt at moving the data: the epoch of both ends."""

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet_report import Spawned
-from lambdas.core.meter import Spent
+from lambdas.core.meter import BudgetDecision, Spent
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
 from lambdas.core.watch import Watch
 
@@ -29,8 +29,8 @@ class TransferRecord:
     stages: dict[str, dict[str, float]] = field(default_factory=dict)
     teardown: dict[str, Any] | None = None
     spent: Spent | None = None
-    budget: dict[str, Any] | None = None
-    """`decision` and `cause`, once the budget no longer bears relays."""
+    budget: BudgetDecision | None = None
+    """Once the budget no longer bears relays."""
     watch: Watch = field(default_factory=Watch)
 
     @property

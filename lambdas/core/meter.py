@@ -7,7 +7,7 @@ MB/s (10^6 bytes), seconds; times in Unix seconds. Prices are those of the estim
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from lambdas.core import control_plane, cost
 from lambdas.core.budget import FLIGHT_SECONDS, HELD_SECONDS, LOOK_SECONDS, RELEASE_SECONDS, most_rate
@@ -88,6 +88,13 @@ class Decision(Enum):
     GO_ON = "within"
     RELEASE_FLEET = "direct"
     STOP = "stop"
+
+
+class BudgetDecision(Document):
+    """Attribute `budget` of the record `transfer`, and of the report: what kept the transfer within its budget."""
+
+    decision: Literal["direct", "stop"]
+    cause: str
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from lambdas.core.documents import Count, Document, InstanceId, Region
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet import Node
 from lambdas.core.fleet_report import FleetReport, Spawned
-from lambdas.core.meter import Spent
+from lambdas.core.meter import BudgetDecision, Spent
 from lambdas.core.profiling import Measured
 from lambdas.core.replacements import Replacement, replacements
 from lambdas.core.stages import StageTime
@@ -74,6 +74,7 @@ class Report(Document):
     seconds: Seconds
     rate: float = Field(alias="rateMBps")
     cost: Dollars
+    budget: BudgetDecision | None = None
     estimate: dict[str, Any] | None
     nodes: list[dict[str, Any]]
     replacements: list[Replacement]
@@ -102,6 +103,7 @@ def build(
     spawned: Spawned | None,
     estimate: Estimate | None,
     spent: Spent,
+    budget: BudgetDecision | None,
     measured: Measured | None,
     stages: list[StageTime],
     now: float,
@@ -145,6 +147,7 @@ def build(
             total=spent.total - spent.cross_zone + between_zones,
             estimate=chosen.cost_usd if chosen else 0.0,
         ),
+        budget=budget,
         estimate=estimate.to_document() if estimate else None,
         nodes=[node.to_document() for node in nodes],
         replacements=replacements(nodes),

@@ -31,8 +31,7 @@ def teardown_request(event: TeardownRequest, world: World) -> dict[str, Any]:
             raise TransferRunning(f"'{event.transfer_id}' still runs; what has arrived stays if it is stopped: say so")
         world.executions.stop(arn, "TornDown", "taken down by a person")
         return {"transferId": event.transfer_id, "execution": "stopped", **teardown.tear_down(world, record)}
-    reported = record.status in ("SUCCEEDED", "FAILED")
-    done = teardown.tear_down(world, record) if reported else reconciliation.end(world, record, status)
+    done = reconciliation.end(world, record, status)
     return {"transferId": event.transfer_id, "execution": status or "unknown", **done}
 
 

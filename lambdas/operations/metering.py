@@ -9,7 +9,7 @@ from lambdas.core.arrivals import DIRECT
 from lambdas.core.budget import FLIGHT_SECONDS, RELEASE_SECONDS
 from lambdas.core.errors import BudgetReached
 from lambdas.core.fleet import LIVE_STATES, Node
-from lambdas.core.meter import Decision, Reading, Sent, Spent
+from lambdas.core.meter import BudgetDecision, Decision, Reading, Sent, Spent
 from lambdas.operations import relays, token
 
 
@@ -93,7 +93,7 @@ def _release(world: World, record: TransferRecord, reading: Reading) -> None:
     """Nothing is launched or joins any more; lanes drain, so that nothing is sent twice, then relays are terminated."""
     transfer_id = record.transfer.transfer_id
     cause = f"{_why(record, reading)}; its relays were released and the rest goes on the direct path"
-    world.transfers.note(transfer_id, budget={"decision": Decision.RELEASE_FLEET.value, "cause": cause})
+    world.transfers.note(transfer_id, budget=BudgetDecision(decision="direct", cause=cause).to_document())
     for node in world.nodes.of(transfer_id):
         relays.drain(world, node, cause)
     deadline = world.clock.monotonic() + RELEASE_SECONDS - world.env.poll_seconds
@@ -109,6 +109,7 @@ def _stop(world: World, record: TransferRecord, reading: Reading) -> None:
     outcome = {"error": BudgetReached.__name__, "cause": cause}
     if not world.transfers.finish(transfer_id, outcome):
         return
+    world.transfers.note(transfer_id, budget=BudgetDecision(decision="stop", cause=cause).to_document())
     if world.tokens.get(transfer_id) is not None:
         world.transfers.fence(transfer_id)
     _end(world, record, cause)

@@ -69,8 +69,11 @@ def sweep(world: World, record: TransferRecord) -> dict[str, Any]:
 
 
 def end(world: World, record: TransferRecord, status: str | None) -> dict[str, int]:
-    """Teardown and report of a transfer whose execution is `status`; what was taken down."""
+    """Teardown of a transfer whose execution is `status`, and its report if there is none; what was taken down."""
     done = teardown.tear_down(world, record)
+    if record.status in ("SUCCEEDED", "FAILED"):
+        world.transfers.close(record.transfer.transfer_id, record.status)
+        return done
     failure = Failure(error="ExecutionGone", cause=f"the execution is {status or 'unknown'}; taken down")
     reporting.write(world, record, failure, verified=False)
     return done

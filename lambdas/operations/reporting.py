@@ -36,6 +36,7 @@ def write(world: World, record: TransferRecord, failure: Failure | None, *, veri
         spawned=record.spawned,
         estimate=record.estimate,
         spent=metering.look(world, record, tally.bytes),
+        budget=record.budget,
         measured=measured,
         stages=stage_times(record.stages),
         now=world.clock.now(),

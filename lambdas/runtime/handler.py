@@ -20,6 +20,10 @@ from lambdas.core.errors import CptError, InvalidRequest, Throttled
 from lambdas.core.problems import describe
 from lambdas.runtime import idempotency
 
+# After any other state a transfer that is closed was swept while the state's function still ran: stopping an execution
+# cancels no function. What that has left is taken down once more, by the reconciler.
+LAST_STAGES = frozenset({"Tear Down", "Write Report"})
+
 logger = Logger()
 tracer = Tracer(patch_modules=("botocore",))
 metrics = Metrics()
@@ -123,7 +127,9 @@ def _note(here: World, transfer_id: str | None, stage: str, times: dict[str, flo
     if transfer_id is None:
         return
     try:
-        here.transfers.note_stage(transfer_id, stage, times)
+        closed = here.transfers.note_stage(transfer_id, stage, times)
+        if closed and "leftAt" in times and stage not in LAST_STAGES:
+            here.transfers.reopen(transfer_id)
     except (CptError, ClientError, BotoCoreError):
         # The times are for the report; a state must not fail for them.
         logger.warning("the times of a state were not noted", extra={"stage": stage}, exc_info=True)

@@ -25,10 +25,18 @@ class Faults:
 
         `aim`: what else is known of the call: `zone`, `instance_type`, `market`, `document`.
         """
+        return self._first(operation, region, aim, delays=False)
+
+    def delay(self, operation: str, region: str) -> float:
+        """Seconds by which this call of `operation` is late."""
+        found = self._first(operation, region, {}, delays=True)
+        return found.delay_seconds if found else 0.0
+
+    def _first(self, operation: str, region: str, aim: dict[str, str], *, delays: bool) -> Fault | None:
         found = None
         with self._lock:
             for script, seen in self._scripts:
-                if not _aimed(script, operation, region, aim):
+                if bool(script.delay_seconds) != delays or not _aimed(script, operation, region, aim):
                     continue
                 seen[0] += 1
                 if found is None and script.after < seen[0] <= script.after + script.count:

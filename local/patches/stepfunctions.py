@@ -29,6 +29,7 @@ _create = stepfunctions._create_state_machine
 _update = stepfunctions._update_state_machine
 _start = stepfunctions._start_execution
 _stop = stepfunctions._stop_execution
+_delete = stepfunctions._delete_state_machine
 _history = stepfunctions._get_execution_history
 _setup_heartbeat_endpoint = callbacks.CallbackEndpoint.setup_heartbeat_endpoint
 _running: dict[str, Any] = {}
@@ -45,6 +46,7 @@ def install(endpoint: str) -> None:
     stepfunctions._update_state_machine = update_state_machine
     stepfunctions._start_execution = start_execution
     stepfunctions._stop_execution = stop_execution
+    stepfunctions._delete_state_machine = delete_state_machine
     stepfunctions._get_execution_history = get_execution_history
     stepfunctions._run_execution = run_execution
     stepfunctions._send_task_success = send_task_success
@@ -158,6 +160,16 @@ def stop_execution(data: Json) -> Any:
     if execution is not None and execution.exec_worker.env is not None:
         execution.stop(datetime.now(UTC), data.get("error"), data.get("cause"))
     return answer
+
+
+def delete_state_machine(data: Json) -> Any:
+    """DeleteStateMachine: its executions end with it, and nobody is told."""
+    for arn, execution in list(_running.items()):
+        record = stepfunctions._executions.get(arn)
+        if record and record["stateMachineArn"] == data.get("stateMachineArn"):
+            record["status"] = "ABORTED"
+            execution.stop(datetime.now(UTC), None, None)
+    return _delete(data)
 
 
 def get_execution_history(data: Json) -> Any:

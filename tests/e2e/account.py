@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,39 @@ class Account:
         client = self.aws.client("lambda")
         present = client.get_function_configuration(FunctionName=function)["Environment"]["Variables"]
         client.update_function_configuration(FunctionName=function, Environment={"Variables": {**present, **variables}})
+
+    def change_record(self, transfer_id: str, attribute: str, value: Any) -> None:
+        """Set an attribute of record `transfer`, by its path: for what no request can bring about within a test."""
+        names = {f"#{part}": part for part in attribute.split(".")}
+        self.aws.resource("dynamodb").Table("cpt-transfers").update_item(
+            Key={"transferId": transfer_id, "record": "transfer"},
+            UpdateExpression=f"SET {'.'.join(names)} = :value",
+            ExpressionAttributeNames=names,
+            ExpressionAttributeValues={":value": Decimal(str(value))},
+        )
+
+    def entered(self, arn: str, state: str, seconds: float = 60) -> None:
+        """Wait until an execution has entered a state."""
+        self.cloud.wait_for(lambda: state in self.history(arn), seconds)
+
+    def left(self, transfer_id: str) -> dict[str, Any]:
+        """Whatever of a transfer must not be left when it is over; empty when nothing is."""
+        relays = [r for region in (HOME, OTHER) for r in self.launched(transfer_id, region)]
+        objects = self.aws.client("s3").list_objects_v2(Bucket=self.bucket, Prefix=f"transfers/{transfer_id}/")
+        locks = (
+            self.aws.resource("dynamodb")
+            .Table("cpt-transfers")
+            .get_item(Key={"transferId": f"lock#{self.destination}", "record": "paths"}, ConsistentRead=True)
+        )
+        found = {
+            "relays": [r["InstanceId"] for r in relays if r["State"]["Name"] != "terminated"],
+            "rules": self.rules(transfer_id, HOME) + self.rules(transfer_id, OTHER),
+            "daemons": self.units(self.source, HOME) + self.units(self.destination, OTHER),
+            "lock": transfer_id in locks.get("Item", {}).get("paths", {}),
+            "objects": [o["Key"] for o in objects.get("Contents", []) if not o["Key"].endswith("report.json")],
+            "active": "active" in (self.record(transfer_id, "transfer") or {}),
+        }
+        return {what: left for what, left in found.items() if left}
 
     def launched(self, transfer_id: str, region: str) -> list[dict[str, Any]]:
         """Every instance of the transfer in a region, terminated ones included."""

@@ -20,6 +20,7 @@ PORTS: dict[str, list[str]] = {
     "transfers.note": ["transfers:UpdateItem"],
     "transfers.note_spent": ["transfers:UpdateItem"],
     "transfers.note_stage": ["transfers:UpdateItem"],
+    "transfers.reopen": ["transfers:UpdateItem"],
     "transfers.next_attempt": ["transfers:UpdateItem"],
     "transfers.finish": ["transfers:UpdateItem"],
     "transfers.fence": ["transfers:UpdateItem"],

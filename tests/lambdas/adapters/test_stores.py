@@ -15,6 +15,7 @@ from lambdas.adapters.memory import (
     MemoryTransferStore,
 )
 from lambdas.adapters.ports import AgentRecords, NodeStore, PathLocks, TokenStore, TransferStore
+from lambdas.core.meter import BudgetDecision, Dollars, Sent, Spent
 from lambdas.core.transfer import ExistingRelay, Membership, TransferPath
 from lambdas.core.watch import Look, PathLook, Watch
 from tests.lambdas import builders
@@ -91,6 +92,25 @@ def test_transfer_record_comes_back_as_it_was_written(transfers: TransferStore) 
     assert (record.paths, record.estimate, record.plan) == (builders.paths(), builders.estimate(2), builders.plan())
     assert record.stages == {"Survey Ends": {"enteredAt": 1.5, "leftAt": 2.25}}
     assert record.teardown == {"terminated": 2}
+    transfers.note("first", budget={"decision": "direct", "cause": "used up"})
+    record = transfers.get("first")
+    assert record is not None
+    assert record.budget == BudgetDecision(decision="direct", cause="used up")
+    assert (record.running, record.moving) == (False, True)
+
+
+def test_what_was_spent_is_not_taken_back_by_an_earlier_look(transfers: TransferStore) -> None:
+    def spent(at: float, egress: float) -> Spent:
+        return Spent.of(Dollars(relays=0.25, egress=egress, cross_zone=0.5, control_plane=1e-5), at, Sent().after(1, 5))
+
+    assert not transfers.note_spent("first", spent(1.0, 0.5))
+    transfers.create(builders.transfer())
+    assert transfers.note_spent("first", spent(60.5, 1.5))
+    assert not transfers.note_spent("first", spent(30.0, 1.0))
+    assert transfers.note_spent("first", spent(120.0, 2.5))
+    record = transfers.get("first")
+    assert record is not None
+    assert record.spent == spent(120.0, 2.5)
 
 
 def test_unknown_transfer_is_none_and_notes_about_it_leave_no_trace(transfers: TransferStore) -> None:

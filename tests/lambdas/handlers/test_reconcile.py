@@ -219,3 +219,15 @@ def test_relays_that_a_dead_state_left_unused_are_discarded() -> None:
     cloud.clock.time += 2
     assert run(cloud)["first"]["unused"] == 2
     assert cloud.alive() == []
+
+
+def test_what_a_state_left_that_ended_after_the_sweep_is_taken_down_and_the_report_stays() -> None:
+    cloud = running()
+    cloud.executions.statuses[ARN] = "ABORTED"
+    run(cloud)
+    written = cloud.objects.objects["transfers/first/report.json"]
+    cloud.objects.put("transfers/first/listing/part-00000.ndjson", b"late")
+    cloud.transfers.reopen("first")
+    assert run(cloud) == {"first": {"swept": "ABORTED"}}
+    assert cloud.objects.objects == {"transfers/first/report.json": written}
+    assert cloud.transfers.active() == []

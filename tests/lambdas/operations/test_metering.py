@@ -101,7 +101,7 @@ def test_relays_are_released_and_the_rest_goes_on_the_direct_path() -> None:
     record = cloud.transfers.get("first")
     assert record is not None
     assert record.budget is not None
-    assert "0.03 dollars are nearly used up" in record.budget["cause"]
+    assert "0.03 dollars are nearly used up" in record.budget.cause
     assert (record.status, record.fenced, record.outcome) == ("ACTIVE", False, None)
     assert cloud.executions.answers == []
     assert look(cloud) is Decision.GO_ON

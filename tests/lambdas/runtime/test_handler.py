@@ -142,3 +142,15 @@ def test_wrong_input_of_a_person_is_told_by_field_and_remedy(cloud: Cloud) -> No
         "$.decision: is missing; it is required",
         "$.decison: is not a known key; remove it or correct its spelling",
     ]
+
+
+@pytest.mark.parametrize(("stage", "again"), [("Survey Ends", ["first"]), ("Write Report", [])])
+def test_state_that_ends_after_the_transfer_was_closed_has_it_taken_down_again(
+    cloud: Cloud, stage: str, again: list[str]
+) -> None:
+    def work(_event: Input, world: World) -> dict[str, Any]:
+        world.transfers.close("first", "FAILED")
+        return {}
+
+    call(task_state(stage, Input, work), EVENT)
+    assert [record.transfer.transfer_id for record in cloud.transfers.active()] == again

@@ -1,0 +1,174 @@
+"""However a transfer ends, nothing of it is left running, and the destination is free again."""
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.exit_codes import ExitCode
+from cli.main import app
+from local.config import Fault
+from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.files import make_files, tree
+
+LARGE = 600_000_000  # 15 s with a pair
+
+
+def begin(account: Account, work: Path, name: str, **more: Any) -> str:
+    """A transfer through a pair, under way; its execution."""
+    source = make_files(work / "set", large_bytes=LARGE)
+    return account.start(account.request(source, work / "out", **{"relays": {"pairs": 1}, **more}), name)
+
+
+def stop(account: Account, arn: str) -> None:
+    account.aws.client("stepfunctions").stop_execution(executionArn=arn, error="User", cause="changed my mind")
+
+
+def joined(account: Account, name: str) -> bool:
+    return {node["state"] for node in account.nodes(name)} == {"JOINED"}
+
+
+def report(account: Account, name: str) -> dict[str, Any]:
+    found = account.aws.client("s3").get_object(Bucket=account.bucket, Key=f"transfers/{name}/report.json")
+    return dict(json.loads(found["Body"].read()))
+
+
+def nothing_left(account: Account, name: str) -> None:
+    """The rule takes down what there is; what a function leaves that was still at work, the minute's look does."""
+    with suppress(TimeoutError):
+        account.cloud.wait_for(lambda: not account.left(name), 15)
+    account.invoke("cpt-reconcile")
+    with suppress(TimeoutError):
+        account.cloud.wait_for(lambda: not account.left(name), 20)
+    account.invoke("cpt-reconcile")
+    assert account.left(name) == {}
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "Validate Request",
+        "Resolve Paths",
+        "Survey Ends",
+        "Plan Chunks",
+        "Start Transfer",
+        "Spawn Relays",
+        "Await Relays",
+    ],
+)
+def test_stopped_from_any_state_on(account: Account, tmp_path: Path, state: str) -> None:
+    name = f"stopped-{state.replace(' ', '-')}"
+    arn = begin(account, tmp_path, name)
+    account.entered(arn, state)
+    stop(account, arn)
+    nothing_left(account, name)
+    assert not (tmp_path / "out" / "set" / "large.bin").exists()
+
+
+def test_stopped_while_data_moves_and_the_destination_is_free_for_the_next(account: Account, tmp_path: Path) -> None:
+    arn = begin(account, tmp_path, "stopped-moving")
+    account.cloud.wait_for(lambda: joined(account, "stopped-moving"), 60)
+    stop(account, arn)
+    nothing_left(account, "stopped-moving")
+    assert not (tmp_path / "out" / "set").exists()  # nothing under its final name before the directory is whole
+    assert report(account, "stopped-moving")["status"] == "FAILED"
+    again = account.run(account.request(tmp_path / "set", tmp_path / "out", relays={"pairs": 2}), "stopped-again")
+    assert (again.status, again.cause) == ("SUCCEEDED", None)
+    assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
+
+
+def test_stopped_while_the_relays_are_still_being_launched(account: Account, tmp_path: Path) -> None:
+    late = Fault(operation="RunInstances", region=HOME, delay_seconds=8)
+    account.cloud.spoil(late)
+    arn = begin(account, tmp_path, "launched-late")
+    account.entered(arn, "Spawn Relays")
+    stop(account, arn)
+    account.cloud.wait_for(lambda: account.launched("launched-late", HOME), 30)
+    nothing_left(account, "launched-late")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "resolve-paths",
+        "survey-ends",
+        "estimate-transfer",
+        "plan-chunks",
+        "start-transfer",
+        "verify-transfer",
+        "write-report",
+    ],
+)
+def test_a_function_that_crashes(account: Account, tmp_path: Path, function: str) -> None:
+    source = make_files(tmp_path / "set", large_bytes=30_000_000)
+    account.configure(f"cpt-{function}", MAX_PAIRS="not a number")
+    try:
+        arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}), f"crash-{function}")
+        execution = account.cloud.wait_for(
+            lambda: (found := account.describe(arn))["status"] != "RUNNING" and found, 60
+        )
+    finally:
+        account.configure(f"cpt-{function}", MAX_PAIRS="16")
+    assert execution["status"] == "FAILED"
+    nothing_left(account, f"crash-{function}")
+
+
+def test_a_machine_that_cannot_be_told_sees_the_fence_by_itself(account: Account, tmp_path: Path) -> None:
+    arn = begin(account, tmp_path, "deaf")
+    account.cloud.wait_for(lambda: joined(account, "deaf"), 60)
+    for region in (HOME, OTHER):
+        account.cloud.spoil(
+            Fault(operation="SendCommand", region=region, document="cpt-stop", code="InvalidInstanceId", count=2)
+        )
+    stop(account, arn)
+    nothing_left(account, "deaf")
+    assert (account.record("deaf", "transfer") or {})["teardown"]["stopped"] == 0
+
+
+def test_execution_that_takes_too_long(make_account: Callable[..., Account], tmp_path: Path) -> None:
+    account = make_account()
+    states = account.aws.client("stepfunctions")
+    definition = json.loads(states.describe_state_machine(stateMachineArn=account.machine)["definition"])
+    states.update_state_machine(
+        stateMachineArn=account.machine, definition=json.dumps({**definition, "TimeoutSeconds": 6})
+    )
+    arn = begin(account, tmp_path, "too-long")
+    account.cloud.wait_for(lambda: account.describe(arn)["status"] == "TIMED_OUT", 30)
+    nothing_left(account, "too-long")
+    assert report(account, "too-long")["error"] == "ExecutionTimedOut"
+
+    begin(account, tmp_path, "machine-deleted")
+    account.cloud.wait_for(lambda: joined(account, "machine-deleted"), 60)
+    states.delete_state_machine(stateMachineArn=account.machine)
+    account.change_record("machine-deleted", "executionStartedAt", 0)  # for two minutes it might be too new to be known
+    account.invoke("cpt-reconcile")
+    nothing_left(account, "machine-deleted")
+    assert report(account, "machine-deleted")["error"] == "ExecutionGone"
+
+
+def teardown(account: Account, monkeypatch: pytest.MonkeyPatch, *words: str) -> Any:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", account.cloud.endpoint)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    return CliRunner().invoke(app, ["teardown", *words])
+
+
+def test_by_hand_with_consent_and_again(account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin(account, tmp_path, "by-hand")
+    account.cloud.wait_for(lambda: joined(account, "by-hand"), 60)
+    refused = teardown(account, monkeypatch, "by-hand")
+    assert refused.exit_code == ExitCode.REQUEST
+    assert "still runs" in refused.stderr
+    assert "--yes" in refused.stderr
+    assert joined(account, "by-hand")
+    done = json.loads(teardown(account, monkeypatch, "by-hand", "--yes", "--json").stdout)
+    assert (done["execution"], done["stopped"]) == ("stopped", 2)
+    nothing_left(account, "by-hand")
+    again = teardown(account, monkeypatch, "by-hand")
+    assert again.exit_code == ExitCode.SUCCEEDED
+    assert "0 relays terminated" in again.stdout
+    assert teardown(account, monkeypatch, "nobody").exit_code == ExitCode.REQUEST
