@@ -69,7 +69,10 @@ def _start_ends(world: World, transfer: AcceptedTransfer, epoch: int) -> None:
         if not result.succeeded
     ]
     if broken:
-        raise EndNotStarted("\n".join(broken))
+        error = EndNotStarted("\n".join(broken))
+        # Relays would wait for a sender until their time is up, and cost money.
+        world.transfers.finish(transfer.transfer_id, {"error": EndNotStarted.__name__, "cause": str(error)})
+        raise error
 
 
 def _once(event: StartInput, world: World) -> dict[str, Any]:

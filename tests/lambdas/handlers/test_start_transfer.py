@@ -61,6 +61,11 @@ def test_end_that_does_not_start_shows_its_output() -> None:
     cloud.commands[IRELAND].scripts["receive"] = lambda _: failed("cpt: address in use")
     with pytest.raises(EndNotStarted, match=r"receive on i-0bbbbbbbbbbbbbbb2 .*address in use"):
         start_transfer(event(), cloud.world)
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert not record.running  # relays need not wait for a sender
+    assert record.outcome is not None
+    assert record.outcome["error"] == "EndNotStarted"
 
 
 def test_fenced_transfer_starts_nothing() -> None:
