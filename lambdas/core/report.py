@@ -103,7 +103,7 @@ def build(
     spawned: Spawned | None,
     estimate: Estimate | None,
     spent: Spent,
-    budget: BudgetDecision | None,
+    budget: BudgetDecision | None = None,
     measured: Measured | None,
     stages: list[StageTime],
     now: float,

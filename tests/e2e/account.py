@@ -192,7 +192,7 @@ class Account:
             "rules": self.rules(transfer_id, HOME) + self.rules(transfer_id, OTHER),
             "daemons": self.units(self.source, HOME) + self.units(self.destination, OTHER),
             "lock": transfer_id in locks.get("Item", {}).get("paths", {}),
-            "objects": [o["Key"] for o in objects.get("Contents", []) if not o["Key"].endswith("report.json")],
+            "objects": [o["Key"] for o in objects.get("Contents", []) if "/report." not in o["Key"]],
             "active": "active" in (self.record(transfer_id, "transfer") or {}),
         }
         return {what: left for what, left in found.items() if left}
