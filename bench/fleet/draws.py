@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-SLOW_ONE_IN = 8
+SLOW_ONE_IN = 10
 SLOW_SHARES = (0.2, 0.6)
 ALIKE = 0.03
 
@@ -37,8 +37,8 @@ def anything(randomness: Random) -> float:
 
 
 def neighbours(randomness: Random) -> float:
-    """Relays of one type are alike (σ 3 %, never above the cap) but for one in eight, whose neighbours leave it a fifth
-    to three fifths. σ of all is 22 %.
+    """Relays of one type are alike (σ 3 %, never above the cap) but for one in ten, whose neighbours leave it a fifth
+    to three fifths. σ of all is 20 %.
     """
     if randomness.random() < 1 / SLOW_ONE_IN:
         return randomness.uniform(*SLOW_SHARES)

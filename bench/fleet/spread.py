@@ -3,11 +3,12 @@
 The transfer is the thesis' on another scale: as many T_v long (8 192 MB at 15 MB/s and T_v = 90 s are 6.07), p = 4, and
 a pre-test of two thirds of T_v (30 s + 30 s there). Spread is the slowest run less the fastest, as a share of the mean.
 
-How relays differ was chosen by simulation with the zero-wait model: relays that are alike but for one in eight, which
-its neighbours slow down. Then 12 runs without a pre-test spread by 15 % or more in 93 of 100 draws, and those with one
-by 5 % or less in 86 (in 98, if single relays were kept in place of pairs). Evenly spread relays would not do: of a
-normal distribution the better half still differs, by 9 % where all differ by 22 % (σ 30 %). Where the model says that
-the runs without a pre-test would spread by less than 15 %, fleets are drawn again: that is the premise, not the claim.
+How relays differ was chosen by simulation with the zero-wait model, joining late or early by σ = 0.25 s: relays
+that are alike but for one in ten, which its neighbours slow down. The runs with a pre-test then spread by 5 % or less
+with nine seeds of ten (with all but one of a hundred, if single relays were kept in place of pairs). Evenly spread
+relays would not do: of a normal distribution the better half still differs, by 9 % where all differ by 22 % (σ 30 %).
+Where the model says that the runs without a pre-test would spread by less than 17 %, half of all draws, fleets are
+drawn again: that is the premise, not the claim.
 """
 
 from collections.abc import Sequence
@@ -32,6 +33,8 @@ PRE_TEST_SECONDS = PROBE_SECONDS * (1 + 2 * PAIRS / 4) + 0.7
 """All pairs between the regions at once, then one after the other inside for a quarter of the time, then the table."""
 SIZE = round(THESIS_SIZE / (THESIS_RATE * THESIS_SPAWN) * ENDS.inter * SPAWN_SECONDS)
 LEAST_WITHOUT, MOST_WITH = 0.15, 0.05
+LEAST_DRAWN = 0.17
+"""By the model: so far above the bar that late and early joins do not undo the premise."""
 
 
 def expected(one: Fleet) -> float:
@@ -51,7 +54,7 @@ def draw(seed: int, runs: int) -> tuple[list[Fleet], list[Fleet]]:
         plain = [
             Fleet(f"plain-{number}", one.sources[:PAIRS], one.destinations[:PAIRS]) for number, one in enumerate(tested)
         ]
-        if spread([expected(one) for one in plain]) >= LEAST_WITHOUT:
+        if spread([expected(one) for one in plain]) >= LEAST_DRAWN:
             return plain, tested
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from bench.fleet.arithmetic import spread
 from bench.fleet.draws import Fleet
-from bench.fleet.spread import ENDS, LEAST_WITHOUT, MOST_WITH, SIZE, SPAWN_SECONDS, draw, expected, row
+from bench.fleet.spread import ENDS, LEAST_DRAWN, LEAST_WITHOUT, MOST_WITH, SIZE, SPAWN_SECONDS, draw, expected, row
 
 ALIKE = (1.0,) * 4
 
@@ -23,13 +23,13 @@ def test_a_pre_test_keeps_the_better_half() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_fleets_without_a_pre_test_spread_as_the_premise_says(seed: int) -> None:
     plain, tested = draw(seed, 12)
-    assert spread([expected(one) for one in plain]) >= LEAST_WITHOUT
+    assert spread([expected(one) for one in plain]) >= LEAST_DRAWN > LEAST_WITHOUT
     assert plain[3].sources == tested[3].sources[:4]
 
 
 def test_by_the_model_the_claim_holds_for_most_seeds_but_is_not_built_in() -> None:
     claims = [spread([expected(one) for one in draw(seed, 12)[1]]) <= MOST_WITH for seed in range(100)]
-    assert 75 <= sum(claims) < 100
+    assert 90 <= sum(claims) < 100
 
 
 def test_a_row_has_the_spread_its_bar_and_the_model() -> None:
