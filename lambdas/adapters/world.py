@@ -27,6 +27,7 @@ from lambdas.adapters.ssm import SsmCommands
 from lambdas.adapters.stepfunctions import StepFunctions
 from lambdas.adapters.subnets import Ec2Subnets
 from lambdas.core.commands import Control, transfer_prefix
+from lambdas.core.request import TransferRequest
 from lambdas.runtime import clients
 from lambdas.runtime.env import Environment, environment
 
@@ -68,6 +69,10 @@ class World:
             chunks_table=self.env.chunks_table,
             bus=self.env.event_bus,
         )
+
+    def pre_test_seconds(self, request: TransferRequest) -> float:
+        """How long each hop is measured: what the request says, or the deployment."""
+        return float(request.pre_test_seconds or self.env.pre_test_seconds)
 
     def key(self, transfer_id: str, name: str) -> str:
         """S3 key of a transfer's object."""

@@ -14,6 +14,8 @@ from lambdas.core.problems import describe
 Path = Annotated[str, Field(pattern=r"^/[^\x00]*$", max_length=4096)]
 MAX_REQUEST_PAIRS = 64
 MAX_APPROVAL_SECONDS = 604_800
+# The thesis tests for 30 s between datacenters and 30 s inside (4.3.2).
+MAX_PRE_TEST_SECONDS = 60
 ChunkSize = Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 
@@ -89,6 +91,7 @@ class TransferRequest(Document):
     relays: RelaysRequest = Field(default_factory=RelaysRequest)
     objective: Objective = Field(default_factory=Objective)
     pre_test: Literal["auto"] | bool = "auto"
+    pre_test_seconds: Annotated[Integer, Field(ge=1, le=MAX_PRE_TEST_SECONDS)] | None = None
     profile: Literal["none", "measure"] = "none"
     approval: Literal["none", "required"] = "none"
     approval_timeout_seconds: Annotated[Integer, Field(ge=10, le=MAX_APPROVAL_SECONDS)] = 86_400

@@ -23,7 +23,7 @@ def apply_approval(event: ApplyInput, world: World) -> Estimate:
     transfer_id = event.transfer.transfer_id
     _note_wait(world, transfer_id)
     pairs = Approval.read(event.answer).pairs
-    result = take_row(event.estimate, pairs, event.transfer.request, 2 * world.env.pre_test_seconds)
+    result = take_row(event.estimate, pairs, event.transfer.request, 2 * world.pre_test_seconds(event.transfer.request))
     world.transfers.note(transfer_id, estimate=result.to_document())
     return result
 

@@ -49,13 +49,13 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
         objective=Objective() if request.measures else request.objective,
         most_pairs=world.env.max_pairs,
         # Both hops of a path are measured one after the other.
-        pre_test_seconds=2 * world.env.pre_test_seconds,
+        pre_test_seconds=2 * world.pre_test_seconds(request),
         notes=_notes(transfer, types, market, route.now),
         crew=PAIRS if request.measures else Crew.of(transfer),
     )
     found = found.model_copy(update={"notes": [*found.notes, *_notes_on_relays(found, transfer, market)]})
     if request.measures:
-        return estimate_of_measuring(found, world.env.pre_test_seconds, request.objective.max_cost_usd)
+        return estimate_of_measuring(found, world.pre_test_seconds(request), request.objective.max_cost_usd)
     return found
 
 

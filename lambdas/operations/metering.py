@@ -86,7 +86,7 @@ def _probe_bytes(world: World, record: TransferRecord, nodes: list[Node]) -> int
     """What pre-tests sent between the regions; what a profiling execution found says more."""
     rates = sum(node.measured_inter_region or 0.0 for node in nodes if node.role == "source")
     measured = (record.outcome or {}).get("measured", {})
-    return max(round(rates * world.env.pre_test_seconds * 1e6), int(measured.get("sentBytes", 0)))
+    return max(round(rates * world.pre_test_seconds(record.transfer.request) * 1e6), int(measured.get("sentBytes", 0)))
 
 
 def _release(world: World, record: TransferRecord, reading: Reading) -> None:

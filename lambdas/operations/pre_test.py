@@ -21,7 +21,7 @@ def rank_pairs(world: World, record: TransferRecord, pairs: list[Pair]) -> list[
     None when the transfer was over before all had answered.
     """
     assert record.paths is not None  # noqa: S101  checked by the caller
-    seconds, lanes = world.env.pre_test_seconds, record.plan.lanes_per_path if record.plan else 1
+    seconds, lanes = world.pre_test_seconds(record.transfer.request), record.plan.lanes_per_path if record.plan else 1
     probes = [Probe(path=pair.path(record.paths, lanes), seconds=seconds) for pair in pairs]
     results = measure(world, record.transfer.transfer_id, probes)
     if results is None:

@@ -16,7 +16,7 @@ def finish_measuring(world: World, record: TransferRecord, pairs: list[Pair], ra
 
     The way is that of Table 5.2: from the source machine to a relay in the other region, here the best pair's.
     """
-    transfer_id, seconds = record.transfer.transfer_id, world.env.pre_test_seconds
+    transfer_id, seconds = record.transfer.transfer_id, world.pre_test_seconds(record.transfer.request)
     answered = [one for one in ranking if one.inter_region > 0]
     if not answered:
         raise MeasuringFailed(_why(world, transfer_id, ranking))

@@ -64,6 +64,13 @@ def test_probes_are_taken_out_again_and_the_results_kept_on_the_nodes() -> None:
     assert (best.measured_inter_region, best.measured_intra_region) == (20.0, 150.0)
 
 
+def test_request_says_how_long_each_hop_is_measured() -> None:
+    cloud = ready(1, preTestSeconds=30)
+    seen = sender_answers(cloud, RATES)
+    pre_test_relays(PreTestInput(transfer=transfer()), cloud.world)
+    assert {probe.seconds for probe in seen[0].probes} == {30.0}
+
+
 def test_pair_without_a_result_ranks_last_and_the_wait_ends() -> None:
     cloud = ready(1)
     sender_answers(cloud, {"pair-2": (1.0, 1.0)})
