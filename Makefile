@@ -109,9 +109,8 @@ test-python: synth browser
 browser: | .tools/stamp
 	@tools/install-browser.sh
 
-screenshots: .venv/stamp browser  ## Look at the report's page in a browser; redraws docs/report.png
-	@$(RUN) pytest tests/page -q
-	@$(RUN) python -m tests.page.picture
+screenshots: .venv/stamp browser  ## Draw docs/report.png anew (of a run: ARGS=.local/demo/report.json)
+	@$(RUN) python -m tests.page.picture $(ARGS)
 
 test-dynamodb-local: .venv/stamp  ## The stores' suite over the official DynamoDB Local too (needs Java 17 and Maven)
 	@tools/dynamodb-local/fetch.sh .cache/dynamodb-local

@@ -1,6 +1,8 @@
 """Reports of transfers that could have been, as Write Report builds them."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 
 from lambdas.core import report
 from lambdas.core.chunk import Chunk
@@ -208,6 +210,11 @@ def files(count: int = 400, total: int | None = None) -> Files:
     return Files(entries, total or count, "s3://cpt-control-000000000000-us-west-2/transfers/nightly-backup/files/")
 
 
+def recorded() -> Report:
+    """What `make demo` left on a machine that had much else to do."""
+    return Report.from_document(json.loads((Path(__file__).parent / "recorded.json").read_text()))
+
+
 ALL = {
     "succeeded": succeeded,
     "failed": failed,
@@ -216,4 +223,5 @@ ALL = {
     "refused": refused,
     "measured": measured,
     "hostile": hostile,
+    "recorded": recorded,
 }

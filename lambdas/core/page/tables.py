@@ -194,4 +194,7 @@ _ENDS = {
 
 def _end(node: Node) -> str:
     words = _ENDS.get(node.state, node.state.lower())
-    return f"{words}: {node.reason}" if node.reason else words
+    told = f"{words}: {node.reason}" if node.reason else words
+    if node.successor:
+        return f"{told}; replaced by {node.successor}"
+    return f"{told}; not replaced: {node.not_replaced}" if node.not_replaced else told

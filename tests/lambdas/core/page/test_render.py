@@ -49,7 +49,7 @@ def test_failure_says_what_happened_and_what_to_do() -> None:
 
 def test_long_list_of_files_says_what_is_left_out_and_where_it_is() -> None:
     page = render(scenarios.succeeded(), scenarios.files(400, total=1_000_000))
-    assert "The first 200 of 1,000,000 files; the other 999,800 are in" in page
+    assert "The first 200 of 1,000,000 files; 999,800 are left out, and all are listed in" in page
     assert "s3://cpt-control-000000000000-us-west-2/transfers/nightly-backup/files/" in page
 
 

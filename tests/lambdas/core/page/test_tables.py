@@ -47,10 +47,10 @@ def test_a_relays_rate_is_that_of_its_paths_while_it_was_joined() -> None:
     course = scenarios.succeeded().course
     assert course is not None
     joined = course.zero_at + 15
-    one = node("source", 1, joined_at=joined, ended_at=joined + 9, state="LOST", reason="spot interruption")
+    one = node("source", 1, joined_at=joined, ended_at=joined + 9, state="LOST", reason="spot", successor="source-1-1")
     (row,) = tables.relays([one], course)
     assert row.observed == pytest.approx(20.5, rel=0.03)
-    assert row.end == "lost: spot interruption"
+    assert row.end == "lost: spot; replaced by source-1-1"
     never = node("source", 9, ready_at=1012.0, running_at=1004.0, state="REJECTED")
     (row,) = tables.relays([never], course)
     assert (row.serving, row.observed, row.start.launch, row.start.agent) == (12.0, None, 4.0, None)
