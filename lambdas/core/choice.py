@@ -24,8 +24,10 @@ def choose(
     budget = "" if len(allowed) == len(rows) else f", within {objective.max_cost_usd} dollars"
     if objective.deadline_seconds is not None:
         return _by_deadline(allowed, objective.deadline_seconds, budget)
-    direct, fastest = rows[0], min(allowed, key=lambda row: (row.seconds, row.pairs))
-    if direct.seconds - fastest.seconds < LEAST_GAIN * direct.seconds or fastest.pairs == 0:
+    direct, fastest = rows[0], _fastest(allowed)
+    if not _helps(fastest, direct):
+        if _helps(_fastest(rows), direct):
+            return 0, f"no pair that helps fits into {objective.max_cost_usd} dollars; direct {direct.seconds:.0f} s"
         return (
             0,
             f"relays do not help{budget}: {rows[-1].limit}; best with relays {fastest.seconds:.0f} s, "
@@ -46,6 +48,14 @@ def choose(
         f"{_are(knee.pairs)} the knee: {knee.seconds:.0f} s against {direct.seconds:.0f} s direct "
         f"for {knee.cost_usd - direct.cost_usd:.4f} dollars more{budget}"
     )
+
+
+def _fastest(rows: list[Row]) -> Row:
+    return min(rows, key=lambda row: (row.seconds, row.pairs))
+
+
+def _helps(row: Row, direct: Row) -> bool:
+    return row.pairs > 0 and direct.seconds - row.seconds >= LEAST_GAIN * direct.seconds
 
 
 def _explicit(allowed: list[Row], requested: int, objective: Objective) -> tuple[int, str]:
@@ -90,7 +100,7 @@ def _refuse_deadline(rows: list[Row], deadline: int) -> NoReturn:
 
 def _knee(rows: list[Row]) -> Row:
     """The row farthest above the straight line from the direct row to the fastest, in shares of time and money."""
-    direct, fastest = rows[0], min(rows, key=lambda row: (row.seconds, row.pairs))
+    direct, fastest = rows[0], _fastest(rows)
     saved = direct.seconds - fastest.seconds
     spent = max(row.cost_usd for row in rows if row.pairs <= fastest.pairs) - direct.cost_usd
 

@@ -55,7 +55,7 @@ def test_ends_and_pairs_may_have_rates_of_their_own() -> None:
         (["--minimise", "time"], 5),
         (["--minimise", "cost"], 0),
         (["--deadline", "240"], 2),
-        (["--max-cost", "0.167"], 1),
+        (["--max-cost", "0.17"], 1),
     ],
 )
 def test_choice_follows_the_objective(choice: list[str], pairs: int) -> None:

@@ -49,6 +49,13 @@ def test_a_budget_is_used_unless_fewer_pairs_are_as_fast() -> None:
     assert chosen(rows(), max_cost_usd=1000.0)[0] == 7
 
 
+def test_a_budget_that_bears_no_pair_is_the_reason_for_none() -> None:
+    assert chosen(rows(), max_cost_usd=bears(0)) == (
+        0,
+        f"no pair that helps fits into {bears(0)} dollars; direct {rows()[0].seconds:.0f} s",
+    )
+
+
 def test_a_budget_below_the_direct_path_is_refused() -> None:
     with pytest.raises(BudgetTooSmall, match=r"maxCostUsd: 0\.01 "):
         chosen(rows(), max_cost_usd=0.01)
