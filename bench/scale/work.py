@@ -49,8 +49,7 @@ def plan(source: Source) -> dict[str, Any]:
     table, clock = ChunkTable(_nothing, 0), PassingClock()
     bucket = Bucket(lambda key: source.listing(int(key.split("-")[-1].split(".")[0])))
     world = _world(table, bucket, clock)
-    parts = [(f"{PREFIX}listing/part-{n:05d}.ndjson", PART_LINES) for n in range(source.parts)]
-    survey = builders.survey(parts, size=source.payload, files=source.files)
+    survey = builders.survey(source.parts, size=source.payload, files=source.files)
     event = PlanInput(transfer=builders.transfer(TRANSFER), survey=survey, estimate=builders.estimate(4))
     found = plan_chunks(event, world)
     _agree(table.written, found.chunks)

@@ -76,14 +76,6 @@ class ResolvedPaths(Handover):
         return public
 
 
-class SurveyPart(Document):
-    """One object of the listing."""
-
-    key: str
-    entries: Count
-    bytes: Count
-
-
 class SurveyProblemEntry(Document):
     """A path that stands in the way; percent-encoded."""
 
@@ -104,7 +96,7 @@ class SourceSurvey(Document):
     bytes: Count
     largest_file_bytes: Count
     read_mbps: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="readMBps")
-    parts: list[SurveyPart]
+    parts: Count
     problems: list[SurveyProblemEntry]
     problem_count: Count
 

@@ -33,8 +33,7 @@ def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
     lanes = plan.lanes_per_path(max(figures.direct.value, figures.pair.value), source.bytes, source.files)
     paths = 1 + event.estimate.chosen_pairs
     part_bytes = plan.chunk_size(source.bytes, lanes * paths, event.transfer.request.chunk_size_mib)
-    listing = [] if measures else [part.key for part in source.parts]
-    written = write_chunks(world, transfer_id, listing, part_bytes)
+    written = write_chunks(world, transfer_id, 0 if measures else source.parts, part_bytes)
     result = TransferPlan(
         transfer_id=transfer_id,
         chunk_size_bytes=part_bytes,

@@ -11,9 +11,10 @@ from lambdas.core.plan import ListedEntry, ManifestPart, PlacedChunk
 MANIFEST_PART_BYTES = 4 << 20
 
 
-def write_chunks(world: World, transfer_id: str, listing: list[str], part_bytes: int) -> "Written":
-    """Cut and pack what the listing's parts (keys) hold; large files into parts of `part_bytes`."""
-    written, listed = Written(world, transfer_id), _Listing(world, listing)
+def write_chunks(world: World, transfer_id: str, listing_parts: int, part_bytes: int) -> "Written":
+    """Cut and pack what the listing's objects hold; large files into parts of `part_bytes`."""
+    keys = [world.key(transfer_id, f"listing/part-{number:05d}.ndjson") for number in range(listing_parts)]
+    written, listed = Written(world, transfer_id), _Listing(world, keys)
     data = plan.plan_chunks(listed.forwards(), part_bytes)
     directories = plan.plan_directories(listed.backwards())
     world.chunks.put_all(written.chunks(plan.place(chain(data, directories), MANIFEST_PART_BYTES)))

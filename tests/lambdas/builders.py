@@ -18,7 +18,6 @@ from lambdas.core.transfer import (
     ResolvedPaths,
     SourceSurvey,
     Survey,
-    SurveyPart,
     TransferPlan,
 )
 
@@ -115,7 +114,7 @@ def estimate(pairs: int = 1, *, pre_test: bool = False, size: int = 10**9) -> Es
     )
 
 
-def survey(parts: list[tuple[str, int]] | None = None, *, size: int = 10**9, files: int = 3) -> Survey:
+def survey(parts: int = 0, *, size: int = 10**9, files: int = 3) -> Survey:
     return Survey(
         source=SourceSurvey(
             schema_version=1,
@@ -127,7 +126,7 @@ def survey(parts: list[tuple[str, int]] | None = None, *, size: int = 10**9, fil
             skipped=0,
             bytes=size,
             largest_file_bytes=size,
-            parts=[SurveyPart(key=key, entries=entries, bytes=1) for key, entries in parts or []],
+            parts=parts,
             problems=[],
             problem_count=0,
         ),

@@ -5,7 +5,7 @@ use crate::control::{Control, ControlError};
 use crate::documents::chunk::{Chunk, ChunkState, item_key, range_key};
 use crate::documents::entry::{Kind, ListingEntry, Segment};
 use crate::documents::plan::TransferPlan;
-use crate::documents::survey::{Part, Survey};
+use crate::documents::survey::{Survey, listing_key};
 use crate::documents::text::{SchemaVersion1, TransferId};
 
 /// Chunks per range: the unit of a lease.
@@ -28,7 +28,7 @@ pub fn make(
         return Err(malformed("survey", "is not one of a source".to_owned()));
     };
     let mut planner = Planner { control, transfer, manifest: Vec::new(), bundle: Bundle::default(), chunks: 0 };
-    let mut directories = read_listing(control, parts, |segment| planner.add(segment, chunk_size))?;
+    let mut directories = read_listing(control, *parts, |segment| planner.add(segment, chunk_size))?;
     planner.take(0)?;
     directories.sort_by_key(|directory| std::cmp::Reverse(directory.path.matches('/').count()));
     let before = planner.chunks;
@@ -60,15 +60,16 @@ fn malformed(what: &str, why: String) -> ControlError {
 /// Gives files and links to `each`, directories back.
 fn read_listing(
     control: &Directory,
-    parts: &[Part],
+    parts: u64,
     mut each: impl FnMut(Segment) -> Result<(), ControlError>,
 ) -> Result<Vec<Segment>, ControlError> {
     let mut directories = Vec::new();
     let mut number = 0;
-    for part in parts {
-        let text = control.read_object(&part.key, None)?;
+    for part in 0..parts {
+        let key = listing_key(part);
+        let text = control.read_object(&key, None)?;
         for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            let entry = ListingEntry::parse(line).map_err(|why| malformed(&part.key, why))?;
+            let entry = ListingEntry::parse(line).map_err(|why| malformed(&key, why))?;
             let ListingEntry { path, source, kind, size, mode, mtime_ns, inode, target } = entry;
             let segment = Segment { entry: number, path, source, kind, size, mode, mtime_ns, inode, target, offset: 0, length: size };
             number += 1;

@@ -15,13 +15,13 @@ use crate::defaults::{PART_LINES, PROBLEMS_NAMED};
 use crate::disk;
 use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
-use crate::documents::survey::{Part, Problem, Survey};
+use crate::documents::survey::{Problem, Survey, listing_key};
 use crate::documents::text::SchemaVersion1;
 
 /// Lists `paths` into objects `{prefix}listing/part-NNNNN.ndjson`. Like rsync: a path lands under its base name, with a
 /// trailing slash its contents do. Names are sorted, links are not followed.
 pub fn source(paths: &[PathBuf], control: &dyn Control, prefix: &str) -> Result<Survey, ControlError> {
-    let mut listing = Listing { control, prefix, lines: Vec::new(), count: 0, parts: Vec::new(), totals: Totals::default() };
+    let mut listing = Listing { control, prefix, lines: Vec::new(), count: 0, parts: 0, totals: Totals::default() };
     for path in paths {
         listing.root(path)?;
     }
@@ -70,7 +70,7 @@ struct Listing<'a> {
     prefix: &'a str,
     lines: Vec<u8>,
     count: usize,
-    parts: Vec<Part>,
+    parts: u64,
     totals: Totals,
 }
 
@@ -190,11 +190,10 @@ impl Listing<'_> {
         if self.count == 0 {
             return Ok(());
         }
-        let key = format!("{}listing/part-{:05}.ndjson", self.prefix, self.parts.len());
-        let lines = std::mem::take(&mut self.lines);
-        self.parts.push(Part { key: key.clone(), entries: self.count as u64, bytes: lines.len() as u64 });
+        let key = format!("{}{}", self.prefix, listing_key(self.parts));
+        self.parts += 1;
         self.count = 0;
-        self.control.write_object(&key, lines)
+        self.control.write_object(&key, std::mem::take(&mut self.lines))
     }
 }
 

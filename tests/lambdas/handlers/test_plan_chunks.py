@@ -26,8 +26,7 @@ def prepared() -> tuple[Cloud, PlanInput]:
     lines = [json.dumps({"source": "/" + str(e["path"]), "mode": 420, "mtimeNs": 1, "inode": 1, **e}) for e in ENTRIES]
     cloud.objects.put("transfers/first/listing/part-00000.ndjson", "\n".join(lines[:2]).encode() + b"\n")
     cloud.objects.put("transfers/first/listing/part-00001.ndjson", "\n".join(lines[2:]).encode() + b"\n")
-    parts = [(f"transfers/first/listing/part-0000{i}.ndjson", 2) for i in range(2)]
-    whole = survey(parts, size=2 * MIB + 15, files=3)
+    whole = survey(2, size=2 * MIB + 15, files=3)
     return cloud, PlanInput(transfer=accepted, survey=whole, estimate=estimate(1))
 
 
@@ -66,7 +65,7 @@ def test_run_twice_it_writes_the_same() -> None:
 
 def test_empty_listing_is_a_plan_without_chunks() -> None:
     cloud, event = prepared()
-    empty = PlanInput(transfer=event.transfer, survey=survey([], size=0, files=0), estimate=event.estimate)
+    empty = PlanInput(transfer=event.transfer, survey=survey(0, size=0, files=0), estimate=event.estimate)
     assert plan_chunks(empty, cloud.world).chunks == 0
 
 

@@ -24,7 +24,7 @@ def test_both_surveys_come_back() -> None:
 
 
 def test_empty_source_is_fine() -> None:
-    assert run({"files": 0, "bytes": 0, "parts": []}).source.files == 0
+    assert run({"files": 0, "bytes": 0, "parts": 0}).source.files == 0
 
 
 def problem(path: str, reason: str, count: int = 1) -> dict[str, Any]:

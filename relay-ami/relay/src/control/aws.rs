@@ -17,6 +17,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 use super::aws_items::{self, Item, number, text};
+use super::chunk_changes;
 use super::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Side};
 use crate::defaults::TABLE_CONCURRENCY;
 use crate::documents::chunk::{Chunk, item_key, range_key};
@@ -115,9 +116,8 @@ impl Aws {
             .update_item()
             .table_name(&self.place.chunks_table)
             .set_key(Some(self.chunk_key(chunk)))
-            .condition_expression("#state = :pending AND #attempt = :attempt")
+            .condition_expression(chunk_changes::GUARD)
             .expression_attribute_names("#state", "state")
-            .expression_attribute_names("#attempt", "attempt")
             .expression_attribute_values(":pending", text("PENDING"))
             .expression_attribute_values(":attempt", number(attempt))
     }
@@ -163,9 +163,8 @@ impl Control for Aws {
         let update = update
             .key("rangeKey", text(range_key(&self.transfer, range)))
             .key("itemKey", text("lease"))
-            .update_expression("SET #owner = :owner, #epoch = :epoch")
-            // The same owner again: the answer to the first write was lost.
-            .condition_expression("attribute_not_exists(#epoch) OR #epoch < :epoch OR (#epoch = :epoch AND #owner = :owner)")
+            .update_expression(chunk_changes::LEASE)
+            .condition_expression(chunk_changes::LEASE_GUARD)
             .expression_attribute_names("#owner", "owner")
             .expression_attribute_names("#epoch", "epoch")
             .expression_attribute_values(":owner", text(owner))
@@ -210,15 +209,13 @@ impl Control for Aws {
             for delivery in batch {
                 let update = self
                     .update_pending(delivery.chunk, delivery.attempt)
-                    .update_expression(
-                        "SET #state = :delivered, digest = :digest, pathId = :path, lane = :lane, startedAt = :started, deliveredAt = :at",
-                    )
-                    .expression_attribute_values(":delivered", text("DELIVERED"))
+                    .update_expression(chunk_changes::DELIVER)
+                    .expression_attribute_values(":state", text("DELIVERED"))
                     .expression_attribute_values(":digest", text(delivery.digest.as_str()))
-                    .expression_attribute_values(":path", text(&delivery.path_id))
+                    .expression_attribute_values(":pathId", text(&delivery.path_id))
                     .expression_attribute_values(":lane", number(delivery.lane))
-                    .expression_attribute_values(":started", number(format!("{:.3}", delivery.started_at)))
-                    .expression_attribute_values(":at", number(format!("{:.3}", delivery.delivered_at)));
+                    .expression_attribute_values(":startedAt", number(format!("{:.3}", delivery.started_at)))
+                    .expression_attribute_values(":deliveredAt", number(format!("{:.3}", delivery.delivered_at)));
                 let what = format!("deliver chunk {}", delivery.chunk);
                 writes.spawn_on(async move { conditional(&what, update.send().await) }, self.runtime.handle());
             }
@@ -232,7 +229,8 @@ impl Control for Aws {
     fn note_failure(&self, chunk: u64, attempt: u32, reason: FailureReason) -> Result<bool> {
         let update = self
             .update_pending(chunk, attempt)
-            .update_expression("SET failedAttempt = :attempt, reason = :reason")
+            .update_expression(chunk_changes::NOTE_FAILURE)
+            .expression_attribute_values(":failedAttempt", number(attempt))
             .expression_attribute_values(":reason", text(reason.as_str()));
         conditional(&format!("note the failure of chunk {chunk}"), self.runtime.block_on(update.send()))
     }

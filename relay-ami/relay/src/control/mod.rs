@@ -3,6 +3,7 @@
 
 pub mod aws;
 mod aws_items;
+mod chunk_changes;
 pub mod directory;
 
 use std::ops::Range;

@@ -4,12 +4,10 @@ use serde::Serialize;
 
 use super::text::SchemaVersion1;
 
-/// One object of the listing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Part {
-    pub key: String,
-    pub entries: u64,
-    pub bytes: u64,
+/// Key of an object of the listing, below the transfer's prefix.
+#[must_use]
+pub fn listing_key(part: u64) -> String {
+    format!("listing/part-{part:05}.ndjson")
 }
 
 /// Something that makes the transfer impossible; `path` is percent-encoded.
@@ -35,7 +33,8 @@ pub enum Survey {
         /// Of the disk, by a short trial with the largest file.
         #[serde(rename = "readMBps", skip_serializing_if = "Option::is_none")]
         read_mbps: Option<f64>,
-        parts: Vec<Part>,
+        /// Objects of the listing: only their number is printed, since SSM keeps 24 000 characters.
+        parts: u64,
         problems: Vec<Problem>,
         problem_count: u64,
     },

@@ -1,0 +1,28 @@
+//! The writes of both ends to the chunk table, as `contracts/chunk-changes.json` prescribes them: with the retry policy's, which
+//! Lambdas make, they are one state machine, and its tests are Python's.
+
+/// Every change: the chunk has neither moved on nor ended.
+pub const GUARD: &str = "#state = :pending AND attempt = :attempt";
+/// The receiver has it on its disk.
+pub const DELIVER: &str =
+    "SET #state = :state, digest = :digest, pathId = :pathId, lane = :lane, startedAt = :startedAt, deliveredAt = :deliveredAt";
+/// The sender saw the attempt fail.
+pub const NOTE_FAILURE: &str = "SET failedAttempt = :failedAttempt, reason = :reason";
+pub const LEASE: &str = "SET #owner = :owner, #epoch = :epoch";
+/// The same owner again: the answer to the first write was lost.
+pub const LEASE_GUARD: &str = "attribute_not_exists(#epoch) OR #epoch < :epoch OR (#epoch = :epoch AND #owner = :owner)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_expressions_are_those_of_the_contract() {
+        let golden: serde_json::Value = serde_json::from_str(include_str!("../../../../contracts/chunk-changes.json")).unwrap();
+        assert_eq!(golden["guard"], GUARD);
+        assert_eq!(golden["changes"]["deliver"]["update"], DELIVER);
+        assert_eq!(golden["changes"]["note-failure"]["update"], NOTE_FAILURE);
+        assert_eq!(golden["lease"]["update"], LEASE);
+        assert_eq!(golden["lease"]["guard"], LEASE_GUARD);
+    }
+}
