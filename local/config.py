@@ -82,7 +82,8 @@ class Fault(_Section):
     With `delay_seconds` they do not fail: they reach EC2 so much later (only `operation` and `region` are looked at).
 
     `operation` is RunInstances or any other action of EC2; SendCommand, where `code` TimedOut means a command that
-    times out; or UpdateInstanceInformation, by which an agent registers: one that fails never comes online.
+    times out; UpdateInstanceInformation, by which an agent registers: one that fails never comes online; or a call of
+    DynamoDB that reads or writes items: BatchWriteItem's code UnprocessedItems writes `available` of them.
     """
 
     operation: str = "RunInstances"
@@ -91,6 +92,7 @@ class Fault(_Section):
     instance_type: str | None = Field(default=None, description="With RunInstances.")
     market: Literal["on-demand", "spot"] | None = Field(default=None, description="With RunInstances.")
     document: str | None = Field(default=None, description="With SendCommand.")
+    table: str | None = Field(default=None, description="With calls of DynamoDB.")
     after: int = Field(default=0, ge=0)
     count: int = Field(default=1, ge=1)
     code: str = "InsufficientInstanceCapacity"

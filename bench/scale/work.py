@@ -13,7 +13,6 @@ from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_chunks import DynamoChunkStore
 from lambdas.adapters.s3 import S3Objects
 from lambdas.adapters.world import World
-from lambdas.core.chunk import Chunk
 from lambdas.core.transfer import TransferPlan
 from lambdas.handlers.plan_chunks import PlanInput, plan_chunks
 from lambdas.handlers.verify_transfer import VerifyInput, verify_transfer
@@ -91,7 +90,7 @@ def report(source: Source) -> dict[str, Any]:
     return {"chunks": plan.chunks, "payload": len(json.dumps(found.for_output())), "objectBytes": bucket.largest}
 
 
-def _nothing(chunk: int) -> Chunk:
+def _nothing(chunk: int) -> str:
     raise LookupError(f"nobody should read chunk {chunk}")
 
 

@@ -27,10 +27,15 @@ class Comparison(NamedTuple):
 
 
 NAMED = 20
+# Both ends list their files in order: so many that wait for their twin mean that the other end has none. About 250 MB.
+MOST_WAITING = 1_000_000
 
 
 def compare(sender: Iterator[Digest], receiver: Iterator[Digest]) -> Comparison:
-    """Pair the two streams by entry; an entry that repeats with the same digest counts once."""
+    """Pair the two streams by entry; an entry that repeats with the same digest counts once.
+
+    It ends early, and finds what is missing, once more than `MOST_WAITING` entries wait for their twin.
+    """
     waiting: tuple[dict[int, str], dict[int, str]] = ({}, {})
     equal = 0
     different: list[int] = []
@@ -43,6 +48,8 @@ def compare(sender: Iterator[Digest], receiver: Iterator[Digest]) -> Comparison:
                 waiting[side][line.entry] = line.digest
             elif other == line.digest:
                 equal += 1
-            else:
+            elif len(different) < NAMED:
                 different.append(line.entry)
-    return Comparison(equal, different[:NAMED], sorted(waiting[0])[:NAMED], sorted(waiting[1])[:NAMED])
+        if len(waiting[0]) + len(waiting[1]) > MOST_WAITING:
+            break
+    return Comparison(equal, different, sorted(waiting[0])[:NAMED], sorted(waiting[1])[:NAMED])

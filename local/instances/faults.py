@@ -23,7 +23,7 @@ class Faults:
     def hit(self, operation: str, region: str, **aim: str) -> Fault | None:
         """The first script that spoils this call of `operation`, which every script that is aimed at it counts.
 
-        `aim`: what else is known of the call: `zone`, `instance_type`, `market`, `document`.
+        `aim`: what else is known of the call: `zone`, `instance_type`, `market`, `document`, `table`.
         """
         return self._first(operation, region, aim, delays=False)
 
@@ -52,5 +52,6 @@ def _aimed(script: Fault, operation: str, region: str, aim: dict[str, str]) -> b
         "instance_type": script.instance_type,
         "market": script.market,
         "document": script.document,
+        "table": script.table,
     }
     return all(value is None or aim.get(name) == value for name, value in wanted.items())

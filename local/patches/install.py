@@ -28,6 +28,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
         spot_prices,
         ssm_commands,
         stepfunctions,
+        table_faults,
     )
 
     endpoint = os.environ["AWS_ENDPOINT_URL"]
@@ -44,5 +45,6 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     ec2_describe.install()
     security_groups.install(fleet)
     faults.install(fleet.faults)
+    table_faults.install(fleet.faults)
     ssm_commands.install(fleet)
     cloudformation.install(state)

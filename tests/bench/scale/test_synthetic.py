@@ -2,8 +2,10 @@ import json
 
 from jsonschema import Draft202012Validator
 
-from bench.scale.synthetic import PART_LINES, Source
+from bench.scale.synthetic import PART_LINES, Source, delivered
 from bench.scale.work import plan
+from lambdas.adapters.codec import decode_item
+from lambdas.core.chunk import Chunk
 from tests.contracts.test_contracts import SCHEMAS
 
 
@@ -23,3 +25,8 @@ def test_a_synthetic_listing_is_one_and_in_the_order_of_a_walk() -> None:
 def test_a_source_is_planned_whole_through_the_clients_that_answer_in_this_process() -> None:
     found = plan(Source("some", directories=1, files_each=3, file_bytes=1 << 30))
     assert found["chunks"] == 1 + 3 * (1 << 30) // (8 << 20)
+
+
+def test_a_synthetic_item_is_a_delivered_chunk() -> None:
+    found = Chunk.from_document(decode_item(json.loads(delivered(1000, 64 << 20, 1000.0))))
+    assert (found.chunk, found.range_key, found.state, found.attempt) == (1000, "scale#0000007", "DELIVERED", 2)
