@@ -1,6 +1,5 @@
 """A listing, chunk items and digests of any size, made while they are read: nothing of them is kept."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -48,6 +47,12 @@ class Source:
         first = part * PART_LINES
         return b"".join(self._line(number) for number in range(first, min(first + PART_LINES, self.entries)))
 
+    def digests(self, part: int) -> bytes:
+        """A part of an end's digests: a line for each file, by its entry's number."""
+        files = range(part * PART_LINES, min((part + 1) * PART_LINES, self.files))
+        entries = (file + file // self.files_each + 1 for file in files)
+        return b"".join(f'{{"entry": {entry}, "digest": "{digest(entry)}"}}\n'.encode() for entry in entries)
+
     def _line(self, number: int) -> bytes:
         directory, place = divmod(number, self.files_each + 1)
         path = f"archive/project-{directory // 1000:06d}/scan-{directory:08d}"
@@ -83,9 +88,3 @@ def delivered(chunk: int, chunk_bytes: int, rate_mbps: float) -> str:
 def digest(entry: int) -> str:
     """Any 64 hex digits, the same for the same entry."""
     return blake2b(entry.to_bytes(8, "big"), digest_size=32).hexdigest()
-
-
-def digests(part: int, files: int) -> Iterator[bytes]:
-    """Lines of a part of an end's digests."""
-    for number in range(part * PART_LINES, min((part + 1) * PART_LINES, files)):
-        yield f'{{"entry": {number}, "digest": "{digest(number)}"}}\n'.encode()

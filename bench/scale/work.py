@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from bench.scale.services import Bucket, ChunkTable
-from bench.scale.synthetic import PART_LINES, PREFIX, TRANSFER, Source, delivered, digests
+from bench.scale.synthetic import PART_LINES, PREFIX, TRANSFER, Source, delivered
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_chunks import DynamoChunkStore
 from lambdas.adapters.s3 import S3Objects
@@ -46,7 +46,7 @@ class PassingClock:
 def plan(source: Source) -> dict[str, Any]:
     """Plan Chunks."""
     table, clock = ChunkTable(_nothing, 0), PassingClock()
-    bucket = Bucket(lambda key: source.listing(int(key.split("-")[-1].split(".")[0])))
+    bucket = Bucket(lambda key: source.listing(_part(key)))
     world = _world(table, bucket, clock)
     survey = builders.survey(source.parts, size=source.payload, files=source.files)
     event = PlanInput(transfer=builders.transfer(TRANSFER), survey=survey, estimate=builders.estimate(4))
@@ -61,14 +61,15 @@ def plan(source: Source) -> dict[str, Any]:
 
 
 def verify(source: Source) -> dict[str, Any]:
-    """Verify Transfer, of as many chunks as the plan has and with the receiver's digests in its own order."""
+    """Verify Transfer, of as many chunks as the plan has and with the digests of both ends."""
     plan = _plan(source)
     table = ChunkTable(lambda chunk: delivered(chunk, plan.chunk_size_bytes, RATE_MBPS), plan.chunks)
-    parts = -(-source.files // PART_LINES)
-    keys = [f"{PREFIX}digests/{side}/part-{n:05d}.ndjson" for side in ("receiver", "sender") for n in range(parts)]
+    digests = -(-source.files // PART_LINES)
+    folders = {"listing": source.parts, "digests/receiver": digests, "digests/sender": digests}
+    keys = [f"{PREFIX}{folder}/part-{n:05d}.ndjson" for folder, parts in folders.items() for n in range(parts)]
 
     def read(key: str) -> bytes:
-        return b"".join(digests(int(key.split("-")[-1].split(".")[0]), source.files))
+        return source.digests(_part(key)) if "/digests/" in key else source.listing(_part(key))
 
     world = _world(table, Bucket(read, keys), PassingClock())
     found = verify_transfer(VerifyInput(transfer=builders.transfer(TRANSFER), plan=plan), world)
@@ -88,6 +89,11 @@ def report(source: Source) -> dict[str, Any]:
     found = reporting.write(world, record, None, verified=True)
     _agree(found.chunks, plan.chunks)
     return {"chunks": plan.chunks, "payload": len(json.dumps(found.for_output())), "objectBytes": bucket.largest}
+
+
+def _part(key: str) -> int:
+    """Of `…/part-00042.ndjson`."""
+    return int(key.rpartition("-")[2].removesuffix(".ndjson"))
 
 
 def _nothing(chunk: int) -> str:
