@@ -23,7 +23,7 @@ def paths_with_data(account: Account, transfer_id: str) -> set[str]:
 def rules_disabled(account: Account, *names: str) -> Iterator[None]:
     """Disable rules of the bus (or of the default bus) for a while."""
     events = account.aws.client("events")
-    buses = {"cpt-reconcile": "default"}
+    buses = {"cpt-reconcile": "default", "cpt-watch-relays": "default"}
     for name in names:
         events.disable_rule(Name=name, EventBusName=buses.get(name, "cpt"))
     try:

@@ -1,0 +1,125 @@
+"""Relays that die, are warned, grow slow or fall silent: each is replaced, the data arrives whole, nothing is left."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.account import HOME, OTHER, Account, Run
+from tests.e2e.files import make_files, tree
+from tests.e2e.test_events import chunk_items, paths_with_data, rules_disabled, source_relay
+
+LARGE = 600_000_000  # 30 s on the direct path (20 MB/s); relays join after 1 or 2 s
+KILL = "systemctl kill --signal=KILL 'cpt-relay-*'"
+# The daemon runs a tenth of the time, as on a machine whose processor others take.
+STARVE = """
+pid=$(systemctl show --property=MainPID --value 'cpt-relay-*')
+setsid sh -c "while kill -STOP $pid; do sleep 0.45; kill -CONT $pid; sleep 0.05; done" >/dev/null 2>&1 </dev/null &
+"""
+FREEZE = "systemctl kill --signal=STOP 'cpt-relay-*'"
+
+
+def check_end(account: Account, run: Run, transfer_id: str, source: Path, destination: Path) -> None:
+    """It arrived as it was, and no relay is alive."""
+    assert (run.status, run.cause) == ("SUCCEEDED", None)
+    assert tree(destination / source.name) == tree(source)
+    states = {i["State"]["Name"] for region in (HOME, OTHER) for i in account.launched(transfer_id, region)}
+    assert states <= {"shutting-down", "terminated"}
+    assert account.rules(transfer_id, HOME) == account.rules(transfer_id, OTHER) == []
+
+
+def states_of(account: Account, transfer_id: str) -> dict[str, str]:
+    return {node["nodeId"]: node["state"] for node in account.nodes(transfer_id)}
+
+
+def joined(account: Account, transfer_id: str, node_id: str) -> Callable[[], bool]:
+    """Whether a relay has joined, as a question to wait for."""
+    return lambda: states_of(account, transfer_id).get(node_id) == "JOINED"
+
+
+def replacement(run: Run, node_id: str) -> dict[str, Any]:
+    return next(found for found in run.report["replacements"] if found["nodeId"] == node_id)
+
+
+def test_killed_daemon_is_replaced_by_the_rule_alone(account: Account, tmp_path: Path) -> None:
+    source = make_files(tmp_path / "set", large_bytes=LARGE)
+    with rules_disabled(account, "cpt-reconcile", "cpt-watch-relays"):
+        arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}), "killed")
+        account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, "killed"), 60)
+        account.shell(source_relay(account, "killed"), HOME, KILL)
+        account.cloud.wait_for(joined(account, "killed", "source-1-1"), 60)
+        run = account.wait(arn)
+    check_end(account, run, "killed", source, tmp_path / "out")
+    assert replacement(run, "source-1-0")["successor"] == "source-1-1"
+
+
+def test_relay_of_which_events_were_lost_is_found_by_the_reconciler(account: Account, tmp_path: Path) -> None:
+    source = make_files(tmp_path / "set", large_bytes=LARGE)
+    with rules_disabled(account, "cpt-reconcile", "cpt-watch-relays"):
+        with rules_disabled(account, "cpt-replace-relay"):
+            arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}), "unheard")
+            account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, "unheard"), 60)
+            lost = source_relay(account, "unheard")
+            account.cloud.client("ec2", HOME).terminate_instances(InstanceIds=[lost])
+            # Both the instance's events and the sender's Relay Lost come and go unheard.
+            account.cloud.wait_for(lambda: "pair-1" not in paths_with_data(account, "unheard"), 60)
+        assert states_of(account, "unheard")["source-1-0"] == "JOINED"
+        account.invoke("cpt-reconcile")
+        account.cloud.wait_for(joined(account, "unheard", "source-1-1"), 60)
+        run = account.wait(arn)
+    check_end(account, run, "unheard", source, tmp_path / "out")
+    assert replacement(run, "source-1-0")["cause"].startswith("its instance is ")
+
+
+def test_warned_relay_drains_without_a_failed_chunk(account: Account, tmp_path: Path) -> None:
+    source = make_files(tmp_path / "set", large_bytes=LARGE)
+    arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}), "warned")
+    account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, "warned"), 60)
+    account.cloud.interrupt(source_relay(account, "warned"))
+    account.cloud.wait_for(joined(account, "warned", "source-1-1"), 60)
+    run = account.wait(arn)
+    check_end(account, run, "warned", source, tmp_path / "out")
+    assert run.report["retries"] == 0
+    assert {int(item["attempt"]) for item in chunk_items(account, "warned")} == {1}
+    found = replacement(run, "source-1-0")
+    assert (found["cause"], found["successor"]) == ("spot interruption in two minutes", "source-1-1")
+
+
+def test_transfer_goes_on_directly_after_the_last_replacement(account: Account, tmp_path: Path) -> None:
+    source = make_files(tmp_path / "set", large_bytes=LARGE)
+    arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}), "limited")
+    for generation in range(3):
+        account.cloud.wait_for(joined(account, "limited", f"source-1-{generation}"), 60)
+        account.cloud.client("ec2", HOME).terminate_instances(InstanceIds=[source_relay(account, "limited")])
+    run = account.wait(arn)
+    check_end(account, run, "limited", source, tmp_path / "out")
+    found = {each["nodeId"]: each for each in run.report["replacements"]}
+    assert [found[f"source-1-{g}"].get("successor") for g in range(3)] == ["source-1-1", "source-1-2", None]
+    assert found["source-1-2"]["notReplaced"] == "2 successors in one place are the most"
+    assert "source-1-3" not in states_of(account, "limited")
+
+
+@pytest.fixture(scope="module")
+def narrow(make_account: Callable[..., Account]) -> Account:
+    """Paths of 5 MB/s, so that a transfer outlasts two looks at its relays without moving much."""
+    return make_account(caps={"interRegionMBps": 5.0, "intraRegionMBps": 40.0})
+
+
+@pytest.mark.parametrize(("harm", "cause"), [(STARVE, "slow: "), (FREEZE, "nothing came through it")])
+def test_relay_that_carries_too_little_is_replaced(narrow: Account, tmp_path: Path, harm: str, cause: str) -> None:
+    name = "slow" if harm is STARVE else "silent"
+    source = make_files(tmp_path / "set", large_bytes=LARGE)
+    with rules_disabled(narrow, "cpt-reconcile", "cpt-watch-relays"):
+        arn = narrow.start(narrow.request(source, tmp_path / "out", relays={"pairs": 2}), name)
+        narrow.cloud.wait_for(lambda: {"pair-1", "pair-2"} <= paths_with_data(narrow, name), 60)
+        first = next(node for node in narrow.nodes(name) if node["nodeId"] == "source-1-0")
+        narrow.shell(first["instanceId"], HOME, harm)
+        narrow.invoke("cpt-watch-relays")  # two looks, half a minute apart
+        narrow.cloud.wait_for(joined(narrow, name, "source-1-1"), 60)
+        run = narrow.wait(arn)
+    check_end(narrow, run, name, source, tmp_path / "out")
+    found = replacement(run, "source-1-0")
+    assert found["successor"] == "source-1-1"
+    assert found["cause"].startswith(cause)
+    assert {each["nodeId"] for each in run.report["replacements"]} <= {"source-1-0", "destination-1-0"}
