@@ -73,7 +73,9 @@ def _is_mine(world: World, node: Node, failing: Failing) -> bool:
     elif failing.how == "warned" and node.state in ("READY", "JOINED"):
         first = relays.drain(world, node, failing.reason)
     else:
-        first = relays.lose(world, node, failing.reason)
+        # One that was warned ends as it was told it would.
+        warned = node.reason if node.state == "DRAINING" else None
+        first = relays.lose(world, node, warned or failing.reason)
     heir = fleet.heir(world.nodes.of(node.transfer_id), node)
     now = world.clock.now()
     if heir is not None and heir.state in LIVE_STATES:

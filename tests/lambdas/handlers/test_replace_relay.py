@@ -258,6 +258,7 @@ def test_end_of_a_warned_relay_is_no_second_loss() -> None:
     cloud.clock.at(1.0, end)
     assert replace_relay(instance_event(cloud, SPOT_WARNING), cloud.world) == {"source-1-0": "replaced"}
     assert ended == [{"source-1-0": "known"}]
+    assert relay(cloud, "source-1-0").reason == "spot interruption in two minutes"
     assert [kind for kind, _ in cloud.events.put_events] == ["Relay Replaced"]
     assert len(cloud.alive()) == 2
 
