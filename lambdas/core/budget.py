@@ -23,7 +23,7 @@ def most_rate(pairs: int, figures: Figures) -> float:
 def held_back(pairs: int, figures: Figures, *, pre_test: bool) -> float:
     """Until the meter has ended what runs now: its relays, requests of the control plane, and what is sent twice."""
     relays = pairs * (4 if pre_test else 2)
-    start, later = (control_plane.calls(0, 0, seconds, 0.0) for seconds in (0.0, LOOK_SECONDS))
+    start, later = (control_plane.calls(0, pairs, seconds, 0.0) for seconds in (0.0, LOOK_SECONDS))
     return (
         cost.relays(relays, HELD_SECONDS, figures.relay_hour.value)
         + control_plane.dollars(later)

@@ -21,6 +21,9 @@ READS_PER_SECOND = 1.5
 PUTS, GETS = 7, 10
 EVENTS = 3
 HEARTBEAT_SECONDS = 60
+# Watch Relays looks twice a minute, half a minute apart, in a function of half the usual size.
+WATCH_GB_SECONDS = 0.25 * 31
+WATCH_WRITES, WATCH_READS = 2, 10
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,13 @@ def calls(chunks: int, pairs: int, seconds: float, spawn_seconds: float) -> Call
     tasks = TASKS_WITH_RELAYS if pairs else TASKS
     beats = ceil(seconds / HEARTBEAT_SECONDS)
     waits = min(spawn_seconds, seconds) if pairs else 0.0
+    watched = beats if pairs else 0
     return Calls(
         transitions=STATES_WITH_RELAYS if pairs else STATES,
-        requests=tasks + beats,
-        lambda_gb_seconds=LAMBDA_GB * (TASK_SECONDS * (tasks + beats) + waits),
-        writes=ceil(WRITES + WRITES_PER_CHUNK * chunks + WRITES_PER_SECOND * seconds),
-        reads=ceil(READS_PER_CHUNK * chunks + READS_PER_SECOND * seconds),
+        requests=tasks + beats + watched,
+        lambda_gb_seconds=LAMBDA_GB * (TASK_SECONDS * (tasks + beats) + waits) + WATCH_GB_SECONDS * watched,
+        writes=ceil(WRITES + WRITES_PER_CHUNK * chunks + WRITES_PER_SECOND * seconds) + WATCH_WRITES * watched,
+        reads=ceil(READS_PER_CHUNK * chunks + READS_PER_SECOND * seconds) + WATCH_READS * watched,
     )
 
 
