@@ -19,9 +19,9 @@ def test_rows_are_what_measuring_takes_and_costs() -> None:
 
 
 def test_less_money_than_one_pair_costs_is_refused_with_what_it_costs() -> None:
-    with pytest.raises(BudgetTooSmall, match=r"maxCostUsd: 0.01 is less than measuring needs, about 0.0328"):
+    with pytest.raises(BudgetTooSmall, match=r"maxCostUsd: 0.01 is less than measuring needs, about 0.0332"):
         estimate_of_measuring(estimate(1), 10.0, 0.01)
-    assert estimate_of_measuring(estimate(1), 10.0, 0.033).chosen_pairs == 1
+    assert estimate_of_measuring(estimate(1), 10.0, 0.0333).chosen_pairs == 1
 
 
 def test_without_a_relay_nothing_can_be_measured() -> None:
