@@ -243,8 +243,8 @@ def zero_wait(size: float, paths: Iterable[Serving], source: float, destination:
     left = size
     for start, end in zip(changes, [*changes[1:], inf], strict=True):
         rate = rate_at(start, paths, source, destination)
-        if rate > 0 and left <= rate * (end - start):
-            return start + left / rate
+        if left <= rate * (end - start):
+            return start + (left / rate if left else 0.0)
         if rate > 0:
             left -= rate * (end - start)
     return inf if left > 0 else 0.0

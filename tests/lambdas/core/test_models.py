@@ -98,6 +98,7 @@ def test_nothing_serving_never_ends_and_nothing_to_move_takes_no_time() -> None:
     assert models.zero_wait(1, [], 10, 10) == inf
     assert models.zero_wait(1, [Serving(10, joins=0, leaves=0.05)], 10, 10) == inf
     assert models.zero_wait(0, [Serving(10)], 10, 10) == 0.0
+    assert models.zero_wait(0, [Serving(10, joins=5)], 10, 10) == 0.0
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, nan])
