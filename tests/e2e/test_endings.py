@@ -131,25 +131,33 @@ def test_a_machine_that_cannot_be_told_sees_the_fence_by_itself(account: Account
     assert (account.record("deaf", "transfer") or {})["teardown"]["stopped"] == 0
 
 
-def test_execution_that_takes_too_long(make_account: Callable[..., Account], tmp_path: Path) -> None:
-    account = make_account()
-    states = account.aws.client("stepfunctions")
-    definition = json.loads(states.describe_state_machine(stateMachineArn=account.machine)["definition"])
-    states.update_state_machine(
-        stateMachineArn=account.machine, definition=json.dumps({**definition, "TimeoutSeconds": 6})
-    )
-    arn = begin(account, tmp_path, "too-long")
-    account.cloud.wait_for(lambda: account.describe(arn)["status"] == "TIMED_OUT", 30)
-    nothing_left(account, "too-long")
-    assert report(account, "too-long")["error"] == "ExecutionTimedOut"
+@pytest.fixture(scope="module")
+def spoilt(make_account: Callable[..., Account]) -> Account:
+    """An account whose state machine may be changed, and is gone in the end."""
+    return make_account()
 
-    begin(account, tmp_path, "machine-deleted")
-    account.cloud.wait_for(lambda: joined(account, "machine-deleted"), 60)
-    states.delete_state_machine(stateMachineArn=account.machine)
-    account.change_record("machine-deleted", "executionStartedAt", 0)  # for two minutes it might be too new to be known
-    account.invoke("cpt-reconcile")
-    nothing_left(account, "machine-deleted")
-    assert report(account, "machine-deleted")["error"] == "ExecutionGone"
+
+def test_execution_that_takes_too_long(spoilt: Account, tmp_path: Path) -> None:
+    states = spoilt.aws.client("stepfunctions")
+    definition = json.loads(states.describe_state_machine(stateMachineArn=spoilt.machine)["definition"])
+    states.update_state_machine(
+        stateMachineArn=spoilt.machine, definition=json.dumps({**definition, "TimeoutSeconds": 6})
+    )
+    arn = begin(spoilt, tmp_path, "too-long")
+    spoilt.cloud.wait_for(lambda: spoilt.describe(arn)["status"] == "TIMED_OUT", 30)
+    states.update_state_machine(stateMachineArn=spoilt.machine, definition=json.dumps(definition))
+    nothing_left(spoilt, "too-long")
+    assert report(spoilt, "too-long")["error"] == "ExecutionTimedOut"
+
+
+def test_execution_whose_state_machine_is_deleted(spoilt: Account, tmp_path: Path) -> None:
+    begin(spoilt, tmp_path, "machine-deleted")
+    spoilt.cloud.wait_for(lambda: joined(spoilt, "machine-deleted"), 60)
+    spoilt.aws.client("stepfunctions").delete_state_machine(stateMachineArn=spoilt.machine)
+    spoilt.change_record("machine-deleted", "executionStartedAt", 0)  # for two minutes it might be too new to be known
+    spoilt.invoke("cpt-reconcile")
+    nothing_left(spoilt, "machine-deleted")
+    assert report(spoilt, "machine-deleted")["error"] == "ExecutionGone"
 
 
 def teardown(account: Account, monkeypatch: pytest.MonkeyPatch, *words: str) -> Any:
