@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.data_plane import isolation
 from bench.data_plane.bench import Bench, say
-from bench.data_plane.cases import caps, idle, large_direct, large_pair, long_fat, memory, relay_cpu, small_files
+from bench.data_plane.cases import caps, idle, large_direct, large_pair, long_fat, memory, relay_cpu, small_files, tail
 from bench.data_plane.network import NetworkError
 from bench.data_plane.peers import programs
 from bench.data_plane.process import BenchError
@@ -23,6 +23,7 @@ CASES: dict[str, Callable[[Bench], list[Result]]] = {
     "relay-cpu": relay_cpu.run,
     "small-files": small_files.run,
     "caps": caps.run,
+    "tail": tail.run,
     "long-fat": long_fat.run,
     "memory": memory.run,
     "idle": idle.run,

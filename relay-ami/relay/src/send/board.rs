@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::pace::Rest;
 use crate::control::unix_now;
 use crate::defaults::{MAX_NOT_BEFORE, QUEUE_CHUNKS, QUEUE_MANIFEST_BYTES};
 use crate::documents::chunk::{Chunk, ChunkState};
@@ -114,17 +115,17 @@ impl Board {
         self.changed.notify_all();
     }
 
-    /// Something to do at once. `leave` ends the lane; `full` is whether it has enough under way.
-    pub fn try_next(&self, leave: &AtomicBool, full: impl Fn() -> bool) -> Option<Next> {
+    /// Something to do at once. `leave` ends the lane; `full` is whether it wants no more, near the end in view of the rest.
+    pub fn try_next(&self, leave: &AtomicBool, full: impl Fn(Option<Rest>) -> bool) -> Option<Next> {
         self.look(&mut lock(&self.state), leave, full)
     }
 
-    fn look(&self, state: &mut State, leave: &AtomicBool, full: impl Fn() -> bool) -> Option<Next> {
+    fn look(&self, state: &mut State, leave: &AtomicBool, full: impl Fn(Option<Rest>) -> bool) -> Option<Next> {
         if state.closed || state.verdict.is_some() || leave.load(Ordering::SeqCst) {
             return Some(Next::Leave);
         }
         state.wake_delayed();
-        if !full()
+        if !full(state.rest(self.chunks))
             && let Some(work) = state.pop(self.data_chunks)
         {
             state.under_way += 1;
@@ -139,7 +140,7 @@ impl Board {
     }
 
     /// Waits for something to do.
-    pub fn next(&self, leave: &AtomicBool, full: impl Fn() -> bool) -> Next {
+    pub fn next(&self, leave: &AtomicBool, full: impl Fn(Option<Rest>) -> bool) -> Next {
         let mut state = lock(&self.state);
         loop {
             if let Some(next) = self.look(&mut state, leave, &full) {
@@ -271,6 +272,13 @@ impl State {
         self.manifest_bytes -= work.manifest.len();
         self.directories_under_way |= work.phase > 0;
         Some(work)
+    }
+
+    /// What nobody has taken yet; none while more is to be read, or comes back later.
+    fn rest(&self, chunks: u64) -> Option<Rest> {
+        let next = self.ready.iter().find(|work| work.phase == 0)?;
+        let known = self.delivered + self.given_up.len() as u64 + self.under_way + self.ready.len() as u64;
+        (known == chunks).then(|| Rest { next: next.bytes, all: self.ready.iter().map(|work| work.bytes).sum() })
     }
 
     fn landed(&mut self, work: &Work) {

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Shared;
 use super::board::{Next, Verdict, Work};
 use super::chunk::{ChunkError, ChunkWriter, Sent};
+use super::pace::{Rest, Speed};
 use crate::deadline::Deadline;
 use crate::defaults::{DRAIN_TIMEOUT, HANDSHAKE_TIMEOUT, LANE_RETRIES, LANE_WINDOW, RECONNECT_PAUSE, RECONNECT_PAUSE_MAX, STACK_BYTES};
 use crate::documents::event::FailureReason;
@@ -70,6 +71,9 @@ struct Link<'a> {
     over: AtomicBool,
     broken: Mutex<Option<StreamError>>,
     acknowledged: AtomicBool,
+    speed: Arc<Speed>,
+    /// Since when chunks are left to others, and how long at most.
+    leaving_since: Mutex<Option<(Instant, Duration)>>,
 }
 
 impl Lane {
@@ -159,8 +163,16 @@ impl Lane {
         let (mut writer, reader) = self.open()?;
         tracing::info!(path = %self.path.path_id, generation = self.path.generation, lane = self.number, "lane begins");
         self.handle.connected.store(true, Ordering::SeqCst);
-        let link =
-            Link { lane: self, waiting, over: AtomicBool::new(false), broken: Mutex::new(None), acknowledged: AtomicBool::new(false) };
+        let speed = self.shared.pace.begins(Instant::now());
+        let link = Link {
+            lane: self,
+            waiting,
+            over: AtomicBool::new(false),
+            broken: Mutex::new(None),
+            acknowledged: AtomicBool::new(false),
+            speed,
+            leaving_since: Mutex::default(),
+        };
         let result = std::thread::scope(|scope| {
             let listener = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || link.listen(reader));
             let result = listener.map_err(StreamError::from).and_then(|_| link.speak(&mut writer));
@@ -171,6 +183,7 @@ impl Lane {
             result
         });
         self.handle.connected.store(false, Ordering::SeqCst);
+        self.shared.pace.ends(&link.speed);
         *acknowledged = link.acknowledged.load(Ordering::SeqCst);
         match (result, lock(&link.broken).take()) {
             (Ok(()), _) => Ok(()),
@@ -198,7 +211,9 @@ impl Link<'_> {
             if leave() {
                 self.over.store(true, Ordering::SeqCst);
             }
-            let full = || lock(self.waiting).len() >= LANE_WINDOW || leave();
+            let full = |rest: Option<Rest>| {
+                lock(self.waiting).len() >= LANE_WINDOW || leave() || rest.is_some_and(|rest| self.leaves_it_to_others(rest))
+            };
             let next = match board.try_next(&self.over, full) {
                 Some(next) => next,
                 None => {
@@ -218,8 +233,18 @@ impl Link<'_> {
         }
     }
 
+    /// Not for longer than this lane would have taken itself: what it believes of the others may have ceased to be true.
+    fn leaves_it_to_others(&self, rest: Rest) -> bool {
+        let now = Instant::now();
+        let Some(own) = self.lane.shared.pace.holds_up(&self.speed, rest, now) else { return false };
+        let (since, longest) = *lock(&self.leaving_since).get_or_insert((now, own));
+        now.saturating_duration_since(since) < longest
+    }
+
     fn send(&self, writer: &mut ChunkWriter, work: Work) -> Result<(), StreamError> {
         let (lane, shared) = (self.lane, &self.lane.shared);
+        *lock(&self.leaving_since) = None;
+        self.speed.takes(work.bytes);
         lock(self.waiting).insert(work.chunk, (work.clone(), None));
         let moved = |bytes| {
             shared.counters.moved(bytes);
@@ -233,6 +258,7 @@ impl Link<'_> {
             }
             Err(ChunkError::Source(failure)) => {
                 lock(self.waiting).remove(&work.chunk);
+                self.speed.drops(work.bytes);
                 shared.failed(work, &lane.path.path_id, failure.reason, failure.message);
                 Ok(())
             }
@@ -295,10 +321,12 @@ impl Link<'_> {
                 let Some((work, sent)) = self.take(chunk, attempt) else { return Ok(()) };
                 self.acknowledged.store(true, Ordering::SeqCst);
                 lane.handle.delivered.fetch_add(work.bytes, Ordering::Relaxed);
+                self.speed.brought(work.bytes);
                 shared.delivered(&work, sent);
             }
             Frame::Nack { chunk, attempt, reason, message } => {
                 if let Some((work, _)) = self.take(chunk, attempt) {
+                    self.speed.drops(work.bytes);
                     shared.failed(work, &lane.path.path_id, reason, message);
                 }
             }

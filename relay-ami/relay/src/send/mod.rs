@@ -8,6 +8,7 @@ mod growth;
 mod keepalive;
 mod lane;
 mod ledger;
+mod pace;
 mod paths;
 mod pretest;
 mod source;
@@ -25,6 +26,7 @@ use chunk::Sent;
 use failures::Failure;
 use keepalive::Keepalives;
 use ledger::Ledger;
+use pace::Pace;
 use paths::Lanes;
 
 use crate::control::{Control, ControlError, Side};
@@ -110,6 +112,7 @@ struct Shared {
     failures: Mutex<Sender<Failure>>,
     lost: Mutex<HashSet<(PathId, u64)>>,
     pretests: Mutex<()>,
+    pace: Pace,
     stop: Stop,
 }
 
@@ -191,6 +194,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         failures: Mutex::new(failures),
         lost: Mutex::default(),
         pretests: Mutex::default(),
+        pace: Pace::default(),
         stop: stop.clone(),
         epoch,
         plan,
