@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+import typer
 from botocore.config import Config
+
+from cli.exit_codes import ExitCode
 
 STATE_FILE = Path(".local/state.json")
 
@@ -46,6 +49,7 @@ def home(*, local: bool) -> Aws:
     endpoint = None
     if local:
         if not STATE_FILE.exists():
-            raise SystemExit("cpt: no local cloud is running; start one with `cpt local up`")
+            typer.echo("cpt: no local cloud is running; start one with `cpt local up`", err=True)
+            raise typer.Exit(ExitCode.USAGE)
         endpoint = json.loads(STATE_FILE.read_text())["endpoint"]
     return Aws(settings["homeRegion"], settings.get("name", "cpt"), endpoint)

@@ -16,6 +16,11 @@ class ExitCode(IntEnum):
     STOPPED = 5  # stopped or timed out from outside
     REJECTED = 6  # a person said no
     UNANSWERED = 7  # nobody approved in time
+    AWS = 8  # AWS refused a call of this command, or did not answer; nothing is known of the transfer
+
+
+# As the report of an execution names what ended it.
+_FROM_OUTSIDE = ("ExecutionAborted", "ExecutionTimedOut")
 
 
 def exit_code(report: dict[str, Any]) -> ExitCode:
@@ -28,7 +33,9 @@ def exit_code(report: dict[str, Any]) -> ExitCode:
 
 
 def of_error(name: str) -> ExitCode:
-    """The code for an error by its name, as state machine and functions give it."""
+    """The code for an error by its name, as state machine, functions and reports give it."""
+    if name in _FROM_OUTSIDE:
+        return ExitCode.STOPPED
     error = getattr(errors, name, None)
     if error is errors.ApprovalRejected:
         return ExitCode.REJECTED

@@ -4,11 +4,9 @@ from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from cli.transfer_state import TransferState
 from lambdas.core.advice import advice
 from lambdas.core.words import duration
 
@@ -97,43 +95,6 @@ def comparison_table(comparison: dict[str, Any]) -> RenderableType:
         )
     note = "▶ the fastest. Speedup is against sequential, one stream on the direct path. Figures: as given."
     return Group(table, Text(note, style="dim"))
-
-
-def approval_line(state: TransferState) -> str:
-    """What a person has to do."""
-    return f"{state.transfer_id} waits for approval: cpt approve {state.transfer_id} [--pairs N], or cpt reject"
-
-
-def measuring_line(state: TransferState) -> str:
-    """What a profiling execution does: it has no bytes and no time left to show."""
-    return f"measuring, nothing is moved: {state.stage or state.status}"
-
-
-def live_view(state: TransferState) -> RenderableType:
-    """Bytes, rate, time left, and a bar for each path's rate; while it waits for a person, what they have to do."""
-    if state.awaits_approval:
-        return Text(approval_line(state), style="bold yellow")
-    if state.measures:
-        return Text.assemble((f"{state.transfer_id}  ", "bold"), measuring_line(state))
-    total = state.total_bytes or 0
-    head = Text.assemble(
-        (f"{state.transfer_id}  ", "bold"),
-        f"{state.stage or state.status}   {megabytes(state.delivered_bytes)} of {megabytes(total)}   ",
-        (f"{state.megabytes_per_second:,.1f} MB/s", "bold green"),
-        f"   {duration(state.seconds_left)} left",
-        "" if state.spent_usd is None else f"   ${state.spent_usd:.4f} spent",
-    )
-    grid = Table.grid(padding=(0, 2))
-    by_path: dict[str, list[float]] = {path: [] for path in state.paths}
-    for lane in state.lanes:
-        by_path.setdefault(lane.path_id, []).append(lane.megabytes_per_second)
-    widest = max((sum(rates) for rates in by_path.values()), default=0.0) or 1.0
-    for path, rates in sorted(by_path.items()):
-        bar = "█" * round(BAR_WIDTH * sum(rates) / widest)
-        grid.add_row(path, Text(bar, style="cyan"), f"{sum(rates):,.1f} MB/s", f"{len(rates)} lanes")
-    bar_line = Table.grid()  # a bare bar ends without a line break
-    bar_line.add_row(ProgressBar(total=max(total, 1), completed=state.delivered_bytes, width=60))
-    return Group(head, bar_line, grid)
 
 
 def report_view(report: dict[str, Any]) -> RenderableType:

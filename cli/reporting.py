@@ -10,16 +10,16 @@ import typer
 from botocore.exceptions import ClientError
 
 from cli.aws import Aws, home
+from cli.executions import find, transfer_id
 from cli.exit_codes import ExitCode, exit_code
 from cli.options import AsJson, Local
 from cli.render import make_console, report_view
-from cli.transfer_state import describe, execution_arn
 from lambdas.core.advice import advice
 from lambdas.core.page.render import render
 from lambdas.core.report import Report, of_refused
 from lambdas.core.transfer import Failure
 
-Name = Annotated[str, typer.Argument(help="Name of the transfer's execution.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The execution's name, or the transfer's.")]
 
 
 def report(
@@ -32,7 +32,7 @@ def report(
 ) -> None:
     """Print the report of a transfer that has ended; keep its page, or look at it."""
     aws = home(local=local)
-    execution = describe(aws, execution_arn(aws, name))
+    execution = find(aws, name)
     if execution["status"] == "RUNNING":
         typer.echo(f"cpt: {name} is still running; watch it with: cpt watch {name}", err=True)
         raise typer.Exit(ExitCode.USAGE)
@@ -96,11 +96,9 @@ def _failure(document: dict[str, Any]) -> Failure:
 def _stored(aws: Aws, execution: dict[str, Any], name: str) -> bytes | None:
     """An object of the transfer; None where there is none, or none for this caller to read."""
     account = aws.client("sts").get_caller_identity()["Account"]
-    request = json.loads(execution["input"])
-    transfer_id = (request.get("name") if isinstance(request, dict) else None) or execution["name"]
     bucket = f"{aws.deployment}-control-{account}-{aws.region}"
     try:
-        found = aws.client("s3").get_object(Bucket=bucket, Key=f"transfers/{transfer_id}/{name}")
+        found = aws.client("s3").get_object(Bucket=bucket, Key=f"transfers/{transfer_id(execution)}/{name}")
     except ClientError as error:
         if error.response["Error"]["Code"] in ("NoSuchKey", "AccessDenied"):
             return None

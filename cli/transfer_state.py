@@ -1,10 +1,9 @@
 """A transfer as its records tell it, for people to watch."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
-from botocore.exceptions import ClientError
 
 from cli.aws import Aws
 
@@ -22,8 +21,22 @@ class Lane:
 
 
 @dataclass(frozen=True)
+class Relay:
+    """One relay, as its node item tells it; Unix seconds, None where it did not come so far."""
+
+    node_id: str
+    instance_type: str
+    region: str
+    state: str
+    requested_at: float
+    joined_at: float | None = None
+    ended_at: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
 class TransferState:
-    """One look. Bytes, seconds since 1970, MB/s, dollars as of the last minute; None where nothing is known yet."""
+    """One look. Bytes, seconds since 1970, MB/s, dollars; None where nothing is known yet."""
 
     transfer_id: str
     status: str = "UNKNOWN"
@@ -36,8 +49,12 @@ class TransferState:
     megabytes_per_second: float = 0.0
     first_byte_at: float | None = None
     spent_usd: float | None = None
+    """What the meter had counted at its last look, once a minute."""
     paths: tuple[str, ...] = ()
-    lanes: tuple[Lane, ...] = field(default=())
+    lanes: tuple[Lane, ...] = ()
+    relays: tuple[Relay, ...] = ()
+    entered: Mapping[str, float] = field(default_factory=dict)
+    """When each state of the state machine was entered."""
 
     @property
     def seconds_left(self) -> float | None:
@@ -46,30 +63,30 @@ class TransferState:
             return None
         return max(self.total_bytes - self.delivered_bytes, 0) / (self.megabytes_per_second * 1e6)
 
-
-def _document(value: Any) -> dict[str, Any] | None:
-    """A record's attribute as plain JSON values; DynamoDB's numbers come as Decimal."""
-    if value is None:
-        return None
-    parsed = json.loads(value if isinstance(value, str) else json.dumps(value, default=_number))
-    return parsed if isinstance(parsed, dict) else None
-
-
-def _number(value: Any) -> int | float:
-    return int(value) if value == int(value) else float(value)
+    @property
+    def chosen(self) -> dict[str, Any] | None:
+        """The estimate's row that was chosen."""
+        if self.estimate is None:
+            return None
+        pairs = self.estimate["chosenPairs"]
+        return next((row for row in self.estimate["rows"] if row["pairs"] == pairs), None)
 
 
 def read_state(aws: Aws, transfer_id: str) -> TransferState:
-    """Read all records of the transfer in one query."""
-    table = aws.resource("dynamodb").Table(f"{aws.deployment}-transfers")
-    response = table.query(
-        KeyConditionExpression="transferId = :id", ExpressionAttributeValues={":id": transfer_id}, ConsistentRead=True
-    )
-    records = {str(item["record"]): item for item in response["Items"]}
+    """Read all records and relays of the transfer, in two queries."""
+    records = {str(item["record"]): item for item in _items(aws, "transfers", transfer_id)}
+    return state_of(transfer_id, records, _items(aws, "nodes", transfer_id))
+
+
+def state_of(
+    transfer_id: str, records: Mapping[str, Mapping[str, Any]], nodes: list[Mapping[str, Any]]
+) -> TransferState:
+    """What the records (by sort key) and node items of a transfer say, numbers as DynamoDB gives them."""
     transfer = records.get("transfer", {})
     plan = _document(transfer.get("plan"))
     sender = _document(records.get("progress#sender", {}).get("document")) or {}
     membership = _document(records.get("membership", {}).get("document")) or {}
+    spent = _document(transfer.get("spent")) or {}
     stages: dict[str, Any] = _document(transfer.get("stages")) or {}
     running = [name for name, times in stages.items() if "leftAt" not in times]
     return TransferState(
@@ -83,23 +100,51 @@ def read_state(aws: Aws, transfer_id: str) -> TransferState:
         delivered_bytes=int(sender.get("bytes", 0)),
         megabytes_per_second=float(sender.get("rateMBps", 0.0)),
         first_byte_at=sender.get("firstByteAt"),
-        spent_usd=(_document(transfer.get("spent")) or {}).get("total"),
+        spent_usd=spent.get("total"),
         paths=tuple(path["pathId"] for path in membership.get("paths", [])),
         lanes=tuple(Lane(lane["pathId"], lane["lane"], lane["rateMBps"]) for lane in sender.get("lanes", [])),
+        relays=tuple(_relay(_document(node) or {}) for node in nodes),
+        entered={name: float(times["enteredAt"]) for name, times in stages.items()},
     )
 
 
-def execution_arn(aws: Aws, name: str) -> str:
-    """ARN of the execution that carries `name`."""
-    account = aws.client("sts").get_caller_identity()["Account"]
-    return f"arn:aws:states:{aws.region}:{account}:execution:{aws.deployment}-transfer:{name}"
+def _relay(node: dict[str, Any]) -> Relay:
+    return Relay(
+        node_id=node["nodeId"],
+        instance_type=node["instanceType"],
+        region=node["region"],
+        state=node["state"],
+        requested_at=float(node["requestedAt"]),
+        joined_at=node.get("joinedAt"),
+        ended_at=node.get("endedAt"),
+        reason=node.get("reason"),
+    )
 
 
-def describe(aws: Aws, arn: str) -> dict[str, Any]:
-    """The execution, or a SystemExit that says there is none."""
-    try:
-        return dict(aws.client("stepfunctions").describe_execution(executionArn=arn))
-    except ClientError as error:
-        if error.response["Error"]["Code"] == "ExecutionDoesNotExist":
-            raise SystemExit(f"cpt: there is no execution {arn}") from error
-        raise
+def _items(aws: Aws, table: str, transfer_id: str) -> list[Mapping[str, Any]]:
+    """All items of the transfer; a page has 1 MB."""
+    found: list[Mapping[str, Any]] = []
+    source = aws.resource("dynamodb").Table(f"{aws.deployment}-{table}")
+    query: dict[str, Any] = {
+        "KeyConditionExpression": "transferId = :id",
+        "ExpressionAttributeValues": {":id": transfer_id},
+        "ConsistentRead": True,
+    }
+    while True:
+        page = source.query(**query)
+        found += page["Items"]
+        if "LastEvaluatedKey" not in page:
+            return found
+        query["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+
+def _document(value: Any) -> dict[str, Any] | None:
+    """A record's attribute as plain JSON values; DynamoDB's numbers come as Decimal."""
+    if value is None:
+        return None
+    parsed = json.loads(value if isinstance(value, str) else json.dumps(value, default=_number))
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _number(value: Any) -> int | float:
+    return int(value) if value == int(value) else float(value)

@@ -1,95 +1,142 @@
-"""Follow one execution until it ends."""
+"""`cpt watch`: follow one execution until it ends, from its durable records alone."""
 
-import json
 import time
-from dataclasses import asdict
+from collections.abc import Callable
 from typing import Any
 
+import typer
+from botocore.exceptions import ConnectionError as NoConnectionError
+from botocore.exceptions import HTTPClientError
 from rich.console import Console
 from rich.live import Live
+from rich.text import Text
 
-from cli.aws import Aws
-from cli.render import (
-    approval_line,
-    estimate_table,
-    live_view,
-    make_console,
-    measuring_line,
-    megabytes,
-)
-from cli.transfer_state import TransferState, describe, read_state
+from cli.aws import Aws, home
+from cli.executions import find, find_by_arn, transfer_id
+from cli.exit_codes import exit_code
+from cli.happenings import Ended, Estimated, Told, Untold, happened, progress
+from cli.live import live_view, measuring_line
+from cli.options import AsJson, Local
+from cli.render import estimate_table, make_console
+from cli.reporting import Name, finish, read_report
+from cli.transfer_state import TransferState, read_state
 from lambdas.core.words import duration
 
-LOOK_SECONDS = 0.5  # the ends report every two seconds; a look is one query
+LOOK_SECONDS = 0.5  # the ends report every two seconds; a look is three calls
 PLAIN_LINE_SECONDS = 5.0  # where nothing can be redrawn, a line now and then
+# Between looks while AWS does not answer: a laptop that was closed finds its network again within seconds.
+RETRY_SECONDS = 2.0
+
+Show = Callable[[TransferState], None]
+
+
+def watch(name: Name, *, local: Local = False, as_json: AsJson = False) -> None:
+    """Show bytes, rate, time left, money, lanes and relays until the transfer ends; can be left and come back to."""
+    aws = home(local=local)
+    watch_to_the_end(aws, find(aws, name)["executionArn"], as_json=as_json)
+
+
+def watch_to_the_end(aws: Aws, arn: str, *, as_json: bool) -> None:
+    """Watch, tell the outcome, and exit with its code."""
+    execution = watch_execution(aws, arn, as_json=as_json)
+    report = read_report(aws, execution)
+    if as_json:
+        ended = Ended(transfer_id=transfer_id(execution), status=str(report["status"]), report=report)
+        print(ended.to_json(), flush=True)
+        raise typer.Exit(exit_code(report))
+    finish(report, as_json=False)
 
 
 def watch_execution(aws: Aws, arn: str, *, as_json: bool = False) -> dict[str, Any]:
-    """Show the estimate once and the progress until the end; returns the execution's description."""
-    execution = describe(aws, arn)
-    transfer_id = str(json.loads(execution["input"]).get("name") or execution["name"])
+    """Show what happens until the end; returns the execution's description."""
     if as_json:
-        return _follow(aws, arn, transfer_id, lambda state: print(json.dumps(asdict(state)), flush=True))
+        return _follow(aws, arn, JsonLines(), _tell_aside)
     console = make_console()
     if not console.is_terminal:
-        return _follow(aws, arn, transfer_id, PlainLines(console))
+        return _follow(aws, arn, PlainLines(console), _tell_aside)
     with Live(console=console, refresh_per_second=4, transient=True) as live:
-        shown = EstimateOnce(live.console)
+        lines = Lines(live.console)
 
         def show(state: TransferState) -> None:
-            shown(state)
+            lines(state)
             live.update(live_view(state))
 
-        return _follow(aws, arn, transfer_id, show)
+        return _follow(aws, arn, show, lambda words: live.update(Text(words, style="yellow")))
 
 
-class EstimateOnce:
-    """Prints the estimate the first time that it is there."""
+class JsonLines:
+    """Contract `watch-event`, one a line."""
 
-    def __init__(self, console: Console) -> None:
-        self._console, self._done = console, False
+    def __init__(self) -> None:
+        self._untold, self._progress = Untold(), ""
 
     def __call__(self, state: TransferState) -> None:
-        """Print if it is new."""
-        if state.estimate and not self._done:
-            self._console.print(estimate_table(state.estimate))
-            self._done = True
+        """Print what is new."""
+        for event in self._untold.of(happened(state)):
+            print(event.to_json(), flush=True)
+        found = progress(state)
+        line = found.to_json() if found else ""
+        if line != self._progress:
+            print(line, flush=True)
+            self._progress = line
+
+
+class Lines:
+    """What happens, a line each, with its time since the start; the estimate whole."""
+
+    def __init__(self, console: Console) -> None:
+        self._console, self._untold = console, Untold()
+
+    def __call__(self, state: TransferState) -> None:
+        """Print what is new."""
+        for event in self._untold.of(happened(state)):
+            if isinstance(event, Estimated) and state.estimate:
+                self._console.print(estimate_table(state.estimate))
+            else:
+                self._console.print(_line(event, state), soft_wrap=True)
 
 
 class PlainLines:
-    """For logs and pipes: the estimate, then a line at each change of paths and every few seconds."""
+    """For logs and pipes: what happens, and where it is every few seconds."""
 
     def __init__(self, console: Console) -> None:
-        self._console, self._estimate = console, EstimateOnce(console)
-        self._paths: tuple[str, ...] = ()
+        self._console, self._lines = console, Lines(console)
         self._last = 0.0
-        self._asked = False
         self._measuring = ""
 
     def __call__(self, state: TransferState) -> None:
         """Print what is new."""
-        self._estimate(state)
-        if state.awaits_approval and not self._asked:
-            self._console.print(approval_line(state))
-        self._asked = state.awaits_approval
+        self._lines(state)
         if state.measures and state.stage and measuring_line(state) != self._measuring:
             self._measuring = measuring_line(state)
             self._console.print(f"  {self._measuring}")
-        joined = state.paths != self._paths
-        if state.delivered_bytes and (joined or time.monotonic() - self._last >= PLAIN_LINE_SECONDS):
-            total = megabytes(state.total_bytes or 0)
-            self._console.print(
-                f"  {megabytes(state.delivered_bytes):>9} of {total}  {state.megabytes_per_second:6.1f} MB/s  "
-                f"{duration(state.seconds_left):>8} left  paths: {', '.join(state.paths)}",
-                highlight=False,
-            )
-            self._paths, self._last = state.paths, time.monotonic()
+        found = progress(state)
+        if found and not state.measures and time.monotonic() - self._last >= PLAIN_LINE_SECONDS:
+            self._console.print(f"  {found.words()}", soft_wrap=True)
+            self._last = time.monotonic()
 
 
-def _follow(aws: Aws, arn: str, transfer_id: str, show: Any) -> dict[str, Any]:
+def _line(event: Told, state: TransferState) -> Text:
+    at = getattr(event, "at", None)
+    began = min(state.entered.values(), default=at)
+    when = "" if at is None or began is None else f"+{duration(max(at - began, 0.0))}"
+    important = event.type not in ("Stage Entered", "Relay Launched")
+    return Text.assemble((f"{when:>12}  ", "dim"), (event.words(), "" if important else "dim"))
+
+
+def _tell_aside(words: str) -> None:
+    typer.echo(f"cpt: {words}", err=True)
+
+
+def _follow(aws: Aws, arn: str, show: Show, tell: Callable[[str], None]) -> dict[str, Any]:
     while True:
-        execution = describe(aws, arn)
-        show(read_state(aws, transfer_id))
+        try:
+            execution = find_by_arn(aws, arn)
+            show(read_state(aws, transfer_id(execution)))
+        except (NoConnectionError, HTTPClientError) as error:
+            tell(f"AWS does not answer ({error}); the transfer goes on, and so does this")
+            time.sleep(RETRY_SECONDS)
+            continue
         if execution["status"] != "RUNNING":
             return execution
         time.sleep(LOOK_SECONDS)

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from rich.console import Console, RenderableType
 
-from cli.render import live_view, report_view
-from cli.transfer_state import TransferState
+from cli.render import report_view
 
 REPORTS = Path(__file__).parents[2] / "contracts" / "examples" / "good" / "report"
 
@@ -30,8 +29,3 @@ def test_report_of_a_transfer_shows_what_moved() -> None:
     shown = text(report_view(json.loads((REPORTS / "succeeded.json").read_text())))
     assert "2,000 MB in 4,021 files and 260 chunks" in shown
     assert "measured" not in shown
-
-
-def test_measuring_is_watched_by_its_stages() -> None:
-    state = TransferState("first", stage="Pre-Test Relays, Start Transfer", measures=True, total_bytes=0)
-    assert text(live_view(state)).strip() == "first  measuring, nothing is moved: Pre-Test Relays, Start Transfer"

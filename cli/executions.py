@@ -1,0 +1,55 @@
+"""Executions of the deployment's state machine, by the names that people give them."""
+
+import json
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from cli.aws import Aws
+from cli.calls import refuse
+from lambdas.core.errors import NoSuchTransfer
+
+
+def machine_arn(aws: Aws) -> str:
+    """ARN of the state machine."""
+    account = aws.client("sts").get_caller_identity()["Account"]
+    return f"arn:aws:states:{aws.region}:{account}:stateMachine:{aws.deployment}-transfer"
+
+
+def find(aws: Aws, name: str) -> dict[str, Any]:
+    """The execution of that name, else that of the transfer of that name; ends the command where there is neither."""
+    execution = _describe(aws, f"{machine_arn(aws).replace(':stateMachine:', ':execution:')}:{name}")
+    execution = execution or _of_transfer(aws, name)
+    if execution is None:
+        refuse(NoSuchTransfer.__name__, f"there is no transfer '{name}' in {aws.region}; cpt list shows what has run")
+    return execution
+
+
+def find_by_arn(aws: Aws, arn: str) -> dict[str, Any]:
+    """One that is known to have been started; ends the command where Step Functions has forgotten it since."""
+    execution = _describe(aws, arn)
+    if execution is None:
+        refuse(NoSuchTransfer.__name__, f"there is no execution {arn} any more")
+    return execution
+
+
+def transfer_id(execution: dict[str, Any]) -> str:
+    """The transfer's id: the request's name, else the execution's."""
+    request = json.loads(execution["input"])
+    return str((request.get("name") if isinstance(request, dict) else None) or execution["name"])
+
+
+def _of_transfer(aws: Aws, name: str) -> dict[str, Any] | None:
+    table = aws.resource("dynamodb").Table(f"{aws.deployment}-transfers")
+    record = table.get_item(Key={"transferId": name, "record": "transfer"}).get("Item")
+    return None if record is None else _describe(aws, str(record["executionArn"]))
+
+
+def _describe(aws: Aws, arn: str) -> dict[str, Any] | None:
+    """The execution as Step Functions tells it; None where there is none."""
+    try:
+        return dict(aws.client("stepfunctions").describe_execution(executionArn=arn))
+    except ClientError as error:
+        if error.response["Error"]["Code"] in ("ExecutionDoesNotExist", "InvalidArn"):
+            return None
+        raise

@@ -1,0 +1,223 @@
+"""What has happened to a transfer, read off one look at its records: whoever looks later is told all of it."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+from pydantic import Field
+
+from cli.render import megabytes
+from cli.transfer_state import Relay, TransferState
+from lambdas.core.documents import Count, Document
+from lambdas.core.words import dollars, duration
+
+
+class Happening(Document):
+    """Contract `watch-event`; `at` in Unix seconds."""
+
+    transfer_id: str
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Two of the same key are one, seen twice."""
+        return (type(self).__name__,)
+
+
+class StageEntered(Happening):
+    """A state of the state machine."""
+
+    type: Literal["Stage Entered"] = "Stage Entered"
+    at: float
+    stage: str
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Each state runs once."""
+        return ("stage", self.stage)
+
+    def words(self) -> str:
+        """Its name."""
+        return self.stage
+
+
+class RelayChanged(Happening):
+    """A relay was launched, joined the transfer, or left it, and why."""
+
+    type: Literal["Relay Launched", "Relay Joined", "Relay Left"]
+    at: float
+    node_id: str
+    instance_type: str
+    region: str
+    reason: str | None = None
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Each of the three comes once for a relay."""
+        return (self.type, self.node_id)
+
+    def words(self) -> str:
+        """`relay source-1-0 joined`, with what is new in it."""
+        head = f"relay {self.node_id} {self.type.split()[1].lower()}"
+        if self.type == "Relay Launched":
+            return f"{head}: {self.instance_type} in {self.region}"
+        return f"{head}: {self.reason}" if self.reason else head
+
+
+class Estimated(Happening):
+    """What the estimate chose; seconds and dollars for the whole transfer."""
+
+    type: Literal["Estimated"] = "Estimated"
+    pairs: Count
+    seconds: float = Field(ge=0)
+    cost: float = Field(alias="costUsd", ge=0)
+    reason: str
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """A person may choose another row later."""
+        return ("estimated", str(self.pairs))
+
+    def words(self) -> str:
+        """In one line."""
+        return f"{self.pairs} pairs, {duration(self.seconds)}, {dollars(self.cost)}: {self.reason}"
+
+
+class ApprovalRequired(Happening):
+    """It waits for a person."""
+
+    type: Literal["Approval Required"] = "Approval Required"
+
+    def words(self) -> str:
+        """What they have to do."""
+        name = self.transfer_id
+        return f"{name} waits for approval: cpt approve {name} [--pairs N], or cpt reject {name}"
+
+
+Told = StageEntered | RelayChanged | Estimated | ApprovalRequired
+
+
+class LaneRate(Document):
+    """One TCP stream, MB/s."""
+
+    path_id: str
+    lane: Count
+    rate: float = Field(alias="rateMBps", ge=0)
+
+
+def path_rates(lanes: Iterable[LaneRate]) -> dict[str, float]:
+    """MB/s of all lanes of a path, by path."""
+    rates: dict[str, float] = {}
+    for lane in sorted(lanes, key=lambda lane: lane.path_id):
+        rates[lane.path_id] = rates.get(lane.path_id, 0.0) + lane.rate
+    return rates
+
+
+class Progressed(Happening):
+    """Where it is: bytes, MB/s, seconds, dollars so far."""
+
+    type: Literal["Progress"] = "Progress"
+    bytes: Count
+    total_bytes: Count
+    rate: float = Field(alias="rateMBps", ge=0)
+    seconds_left: float | None = None
+    spent: float | None = Field(default=None, alias="spentUsd", ge=0)
+    lanes: list[LaneRate]
+
+    def words(self) -> str:
+        """In one line."""
+        money = "" if self.spent is None else f"  {dollars(self.spent)} so far"
+        paths = ", ".join(f"{path} {rate:,.1f}" for path, rate in path_rates(self.lanes).items())
+        return (
+            f"{megabytes(self.bytes):>9} of {megabytes(self.total_bytes)}  {self.rate:6.1f} MB/s  "
+            f"{duration(self.seconds_left):>8} left{money}  {paths}"
+        )
+
+
+class Ended(Happening):
+    """The last of all; `report` as `cpt report --json` prints it."""
+
+    type: Literal["Transfer Ended"] = "Transfer Ended"
+    status: str
+    report: dict[str, Any]
+
+
+def happened(state: TransferState) -> list[Told]:
+    """Everything up to this look that has a time, in its order; then what has none."""
+    timed: list[StageEntered | RelayChanged] = [*_stages(state), *_relays(state)]
+    untimed: list[Told] = []
+    if state.chosen and state.estimate:
+        row = state.chosen
+        untimed.append(
+            Estimated.from_document(
+                {
+                    "transferId": state.transfer_id,
+                    "pairs": row["pairs"],
+                    "seconds": row["seconds"],
+                    "costUsd": row["costUsd"],
+                    "reason": state.estimate["reason"],
+                }
+            )
+        )
+    if state.awaits_approval:
+        untimed.append(ApprovalRequired(transfer_id=state.transfer_id))
+    return [*sorted(timed, key=lambda event: event.at), *untimed]
+
+
+def progress(state: TransferState) -> Progressed | None:
+    """None before the sender has sent anything, and where nothing is to be moved."""
+    if state.total_bytes is None or state.first_byte_at is None:
+        return None
+    return Progressed(
+        transfer_id=state.transfer_id,
+        bytes=state.delivered_bytes,
+        total_bytes=state.total_bytes,
+        rate=state.megabytes_per_second,
+        seconds_left=state.seconds_left,
+        spent=state.spent_usd,
+        lanes=[LaneRate(path_id=lane.path_id, lane=lane.lane, rate=lane.megabytes_per_second) for lane in state.lanes],
+    )
+
+
+class Untold:
+    """Passes each happening on once."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[str, ...]] = set()
+
+    def of(self, found: Iterable[Told]) -> Iterator[Told]:
+        """Those that were not told yet."""
+        for event in found:
+            if event.key not in self._told:
+                self._told.add(event.key)
+                yield event
+
+
+def _stages(state: TransferState) -> Iterator[StageEntered]:
+    for stage, at in state.entered.items():
+        yield StageEntered(transfer_id=state.transfer_id, at=at, stage=stage)
+
+
+def _relays(state: TransferState) -> Iterator[RelayChanged]:
+    for relay in state.relays:
+        yield _changed(state, relay, "Relay Launched", relay.requested_at)
+        if relay.joined_at is not None:
+            yield _changed(state, relay, "Relay Joined", relay.joined_at)
+        if relay.ended_at is not None:
+            yield _changed(state, relay, "Relay Left", relay.ended_at, relay.reason)
+
+
+def _changed(
+    state: TransferState,
+    relay: Relay,
+    kind: Literal["Relay Launched", "Relay Joined", "Relay Left"],
+    at: float,
+    reason: str | None = None,
+) -> RelayChanged:
+    return RelayChanged(
+        transfer_id=state.transfer_id,
+        type=kind,
+        at=float(at),
+        node_id=relay.node_id,
+        instance_type=relay.instance_type,
+        region=relay.region,
+        reason=reason,
+    )

@@ -1,0 +1,126 @@
+"""`cpt list`: transfers that run and that have run."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from cli.aws import Aws, home
+from cli.executions import find_by_arn, machine_arn, transfer_id
+from cli.options import AsJson, Local
+from cli.render import make_console, megabytes
+from cli.transfer_state import TransferState, read_state
+from lambdas.core.words import dollars, duration
+
+Status = Literal["running", "succeeded", "failed", "aborted", "timed_out"]
+_STYLES = {"SUCCEEDED": "green", "RUNNING": "bold cyan", "ABORTED": "yellow"}
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One execution; `state` only of those that run."""
+
+    name: str
+    status: str
+    started_at: datetime
+    seconds: float
+    state: TransferState | None = None
+
+    def to_document(self) -> dict[str, Any]:
+        """As a line of `--json`."""
+        document: dict[str, Any] = {
+            "name": self.name,
+            "status": self.status,
+            "startedAt": self.started_at.timestamp(),
+            "seconds": round(self.seconds, 3),
+        }
+        if self.state is not None:
+            document |= {
+                "stage": self.state.stage,
+                "bytes": self.state.delivered_bytes,
+                "totalBytes": self.state.total_bytes,
+                "rateMBps": self.state.megabytes_per_second,
+                "spentUsd": self.state.spent_usd,
+            }
+        return document
+
+
+def list_(
+    *,
+    status: Annotated[Status | None, typer.Option(help="Only those; default: all.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most, the latest first.")] = 20,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show transfers, the latest first; of those that run, where they are."""
+    found = listed(home(local=local), status, limit, datetime.now(UTC))
+    if as_json:
+        for entry in found:
+            typer.echo(json.dumps(entry.to_document()))
+        return
+    rows = list(found)
+    if rows:
+        make_console().print(table(rows))
+    else:
+        typer.echo("no transfers; start one with: cpt start REQUEST")
+
+
+def listed(aws: Aws, status: Status | None, limit: int, now: datetime) -> Iterator[Listed]:
+    """Up to `limit` executions, the latest first."""
+    client = aws.client("stepfunctions")
+    chosen = {} if status is None else {"statusFilter": status.upper()}
+    pages = client.get_paginator("list_executions").paginate(stateMachineArn=machine_arn(aws), **chosen)
+    for execution in islice((item for page in pages for item in page["executions"]), limit):
+        runs = execution["status"] == "RUNNING"
+        ended = now if runs else execution["stopDate"]
+        yield Listed(
+            name=execution["name"],
+            status=execution["status"],
+            started_at=execution["startDate"],
+            seconds=max((ended - execution["startDate"]).total_seconds(), 0.0),
+            state=_state(aws, execution["executionArn"]) if runs else None,
+        )
+
+
+def _state(aws: Aws, arn: str) -> TransferState:
+    return read_state(aws, transfer_id(find_by_arn(aws, arn)))
+
+
+def table(rows: Iterable[Listed]) -> Table:
+    """For people; times are those of the reader's clock."""
+    shown = Table(box=SIMPLE_HEAD)
+    shown.add_column("name", overflow="fold")
+    for heading in ("status", "started"):
+        shown.add_column(heading, no_wrap=True)
+    for heading in ("took", "moved"):
+        shown.add_column(heading, justify="right", no_wrap=True)
+    shown.add_column("now")
+    for row in rows:
+        moved, now = _progress(row.state) if row.state else ("", "")
+        shown.add_row(
+            row.name,
+            f"[{_STYLES.get(row.status, 'red')}]{row.status.lower()}[/]",
+            row.started_at.astimezone().strftime("%Y-%m-%d %H:%M"),
+            duration(row.seconds),
+            moved,
+            now,
+        )
+    return shown
+
+
+def _progress(state: TransferState) -> tuple[str, str]:
+    if state.awaits_approval:
+        return "", "waits for approval"
+    moved = f"{megabytes(state.delivered_bytes)} of {megabytes(state.total_bytes)}" if state.total_bytes else ""
+    parts = [state.stage or state.status.lower()]
+    if state.megabytes_per_second:
+        parts.append(f"{state.megabytes_per_second:,.1f} MB/s, {duration(state.seconds_left)} left")
+    if state.spent_usd is not None:
+        parts.append(dollars(state.spent_usd))
+    return moved, ", ".join(parts)

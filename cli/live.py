@@ -1,0 +1,86 @@
+"""The part of `cpt watch` that is drawn anew: where the transfer is now."""
+
+from rich.console import Group, RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from cli.happenings import ApprovalRequired
+from cli.render import BAR_WIDTH, megabytes
+from cli.transfer_state import TransferState
+from lambdas.core.words import dollars, duration, many
+
+PROGRESS_WIDTH = 60
+_BOOTING = frozenset({"SPAWNED", "READY"})
+
+
+def measuring_line(state: TransferState) -> str:
+    """What a profiling execution does: it has no bytes and no time left to show."""
+    return f"measuring, nothing is moved: {state.stage or state.status}"
+
+
+def live_view(state: TransferState) -> RenderableType:
+    """Bytes, rate, time left, money, and a bar for each path; while it waits for a person, what they have to do."""
+    if state.awaits_approval:
+        return Text(ApprovalRequired(transfer_id=state.transfer_id).words(), style="bold yellow")
+    if state.measures:
+        return Text.assemble((f"{state.transfer_id}  ", "bold"), measuring_line(state))
+    head = Text.assemble((f"{state.transfer_id}  ", "bold"), state.stage or state.status.lower())
+    if state.total_bytes is None:
+        return head
+    return Group(head, _progress(state), _numbers(state), _paths(state), *_relays(state))
+
+
+def _progress(state: TransferState) -> Table:
+    total = max(state.total_bytes or 0, 1)
+    line = Table.grid(padding=(0, 1))  # a bare bar ends without a line break
+    bar = ProgressBar(total=total, completed=state.delivered_bytes, width=PROGRESS_WIDTH)
+    line.add_row(bar, f"{100 * state.delivered_bytes / total:3.0f} %")
+    return line
+
+
+def _numbers(state: TransferState) -> Text:
+    return Text.assemble(
+        f"{megabytes(state.delivered_bytes)} of {megabytes(state.total_bytes or 0)}   ",
+        (f"{state.megabytes_per_second:,.1f} MB/s", "bold green"),
+        f"   {duration(state.seconds_left)} left",
+        _money(state),
+    )
+
+
+def _money(state: TransferState) -> str:
+    """The meter looks once a minute: a transfer that is over before has no figure yet."""
+    if state.spent_usd is None:
+        return ""
+    chosen = state.chosen
+    estimated = f" of {dollars(chosen['costUsd'])} estimated" if chosen else ""
+    return f"   {dollars(state.spent_usd)} spent{estimated}"
+
+
+def _paths(state: TransferState) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column()
+    grid.add_column(width=BAR_WIDTH)
+    grid.add_column(justify="right")
+    grid.add_column()
+    by_path: dict[str, list[float]] = {path: [] for path in state.paths}
+    for lane in state.lanes:
+        by_path.setdefault(lane.path_id, []).append(lane.megabytes_per_second)
+    widest = max((sum(rates) for rates in by_path.values()), default=0.0) or 1.0
+    for path, rates in sorted(by_path.items()):
+        bar = Text("█" * round(BAR_WIDTH * sum(rates) / widest), style="cyan")
+        lanes = f"{many(len(rates), 'lane')}: {', '.join(f'{rate:,.1f}' for rate in rates)}" if rates else "no lane yet"
+        grid.add_row(path, bar, f"{sum(rates):,.1f} MB/s", Text(lanes, style="dim"))
+    return grid
+
+
+def _relays(state: TransferState) -> list[Text]:
+    """How many of the relays do what; nothing where there are none."""
+    counts = {
+        "carry": sum(relay.state == "JOINED" for relay in state.relays),
+        "start": sum(relay.state in _BOOTING for relay in state.relays),
+        "drain": sum(relay.state == "DRAINING" for relay in state.relays),
+        "left": sum(relay.ended_at is not None for relay in state.relays),
+    }
+    words = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return [Text(f"relays: {words}", style="dim")] if words else []

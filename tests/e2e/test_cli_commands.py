@@ -1,0 +1,104 @@
+"""`cpt start`, `watch`, `list`, `cancel` and `report` against a running deployment, as people and scripts do."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner, Result
+
+from cli.exit_codes import ExitCode
+from cli.main import app
+from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.files import make_files, tree
+
+EVENTS = Draft202012Validator(json.loads(Path("contracts/watch-event.schema.json").read_text()))
+
+
+@pytest.fixture(autouse=True)
+def _environment(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the README has it for any AWS client."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", account.cloud.endpoint)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+
+
+def cpt(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def lines(result: Result) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def request_file(account: Account, work: Path, large_bytes: int, **more: Any) -> Path:
+    source = make_files(work / "set", large_bytes=large_bytes)
+    path = work / "request.json"
+    path.write_text(json.dumps(account.request(source, work / "out", **more)))
+    return path
+
+
+def test_start_and_watch_streams_events_up_to_the_report(account: Account, tmp_path: Path) -> None:
+    request = request_file(account, tmp_path, 250_000_000, relays={"pairs": 1})
+    result = cpt("start", request, "--name", "streamed", "--watch", "--json")
+    assert result.exit_code == ExitCode.SUCCEEDED, result.output
+    started, *events = lines(result)
+    assert started["name"] == "streamed"
+    for event in events:
+        EVENTS.validate(event)
+    kinds = [event["type"] for event in events]
+    for kind in ("Stage Entered", "Estimated", "Relay Launched", "Relay Joined", "Progress", "Relay Left"):
+        assert kind in kinds
+    assert kinds[-1] == "Transfer Ended"
+    assert events[-1]["report"]["verified"]
+    assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
+
+    # Whoever comes back later is told all of it again.
+    later = lines(cpt("watch", "streamed", "--json"))
+    joined = [event for event in events if event["type"].startswith("Relay")]
+    assert [event for event in later if event["type"].startswith("Relay")] == sorted(joined, key=lambda e: e["at"])
+
+    plain = cpt("watch", "streamed")
+    assert plain.exit_code == ExitCode.SUCCEEDED
+    assert "relay source-1-0 joined" in plain.stdout
+    assert "SUCCEEDED: streamed" in plain.stdout
+
+
+def test_a_name_serves_once(account: Account, tmp_path: Path) -> None:
+    request = request_file(account, tmp_path, 1000, relays={"pairs": 0})
+    assert cpt("start", request, "--name", "once", "--watch").exit_code == ExitCode.SUCCEEDED
+    again = cpt("start", request, "--name", "once")
+    assert again.exit_code == ExitCode.REQUEST
+    assert "choose another with --name" in again.stderr
+
+
+def test_cancel_ends_it_and_list_shows_it_before_and_after(account: Account, tmp_path: Path) -> None:
+    request = request_file(account, tmp_path, 600_000_000, relays={"pairs": 1})
+    assert cpt("start", request, "--name", "unwanted").exit_code == 0
+    account.cloud.wait_for(lambda: account.progress("unwanted").get("firstByteAt"), 60)
+    running = lines(cpt("list", "--status", "running", "--json"))
+    assert [(entry["name"], entry["status"]) for entry in running] == [("unwanted", "RUNNING")]
+    assert running[0]["totalBytes"] > 600_000_000
+    assert "unwanted" in cpt("list").stdout
+
+    cancelled = cpt("cancel", "unwanted", "--reason", "wrong directory", "--json")
+    assert json.loads(cancelled.stdout) == {"name": "unwanted", "cancelled": True, "status": "ABORTED"}
+    arn = account.machine.replace(":stateMachine:", ":execution:") + ":unwanted"
+    assert account.describe(arn)["cause"] == "wrong directory"
+    account.cloud.wait_for(
+        lambda: (record := account.record("unwanted", "transfer")) and record["status"] == "FAILED", 90
+    )
+    assert cpt("report", "unwanted").exit_code == ExitCode.STOPPED
+    assert not account.rules("unwanted", HOME) + account.rules("unwanted", OTHER)
+
+    twice = cpt("cancel", "unwanted")
+    assert twice.exit_code == 0
+    assert "has ended already (ABORTED)" in twice.stdout
+
+
+@pytest.mark.parametrize("command", ["watch", "cancel", "report"])
+def test_a_name_that_nothing_has_is_told(command: str) -> None:
+    result = cpt(command, "nobody")
+    assert result.exit_code == ExitCode.REQUEST
+    assert "there is no transfer 'nobody'" in result.stderr
