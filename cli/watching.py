@@ -50,10 +50,10 @@ def watch_to_the_end(aws: Aws, arn: str, *, as_json: bool) -> None:
 def watch_execution(aws: Aws, arn: str, *, as_json: bool = False) -> dict[str, Any]:
     """Show what happens until the end; returns the execution's description."""
     if as_json:
-        return _follow(aws, arn, JsonLines(), _tell_aside)
+        return follow(aws, arn, JsonLines(), _tell_aside)
     console = make_console()
     if not console.is_terminal:
-        return _follow(aws, arn, PlainLines(console), _tell_aside)
+        return follow(aws, arn, PlainLines(console), _tell_aside)
     with Live(console=console, refresh_per_second=4, transient=True) as live:
         lines = Lines(live.console)
 
@@ -61,7 +61,7 @@ def watch_execution(aws: Aws, arn: str, *, as_json: bool = False) -> dict[str, A
             lines(state)
             live.update(live_view(state))
 
-        return _follow(aws, arn, show, lambda words: live.update(Text(words, style="yellow")))
+        return follow(aws, arn, show, lambda words: live.update(Text(words, style="yellow")))
 
 
 class JsonLines:
@@ -128,7 +128,8 @@ def _tell_aside(words: str) -> None:
     typer.echo(f"cpt: {words}", err=True)
 
 
-def _follow(aws: Aws, arn: str, show: Show, tell: Callable[[str], None]) -> dict[str, Any]:
+def follow(aws: Aws, arn: str, show: Show, tell: Callable[[str], None]) -> dict[str, Any]:
+    """Look until it has ended; `tell` says why there is nothing to show. Returns the execution's description."""
     while True:
         try:
             execution = find_by_arn(aws, arn)

@@ -12,6 +12,8 @@ from cli.exit_codes import ExitCode, exit_code
         ({"status": "FAILED", "error": "BudgetReached"}, 3),
         ({"status": "FAILED", "error": "ChunksFailed"}, 4),
         ({"status": "ABORTED"}, 5),
+        ({"status": "FAILED", "error": "ExecutionAborted"}, 5),
+        ({"status": "FAILED", "error": "ExecutionTimedOut"}, 5),
         ({"status": "FAILED", "error": "ApprovalRejected"}, 6),
         ({"status": "FAILED", "error": "ApprovalTimedOut"}, 7),
     ],

@@ -1,0 +1,179 @@
+"""`cpt start`, `list`, `cancel` and `watch` against an account in memory; tests/e2e has them against a deployment."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
+from typer.testing import CliRunner, Result
+
+from cli import cancelling, listing, main, reporting, starting, watching
+from cli.exit_codes import ExitCode
+from tests.cli.transfers import MACHINE, Account, execution, records, relay
+
+Cpt = Callable[..., Result]
+
+
+@pytest.fixture
+def account(monkeypatch: pytest.MonkeyPatch) -> Account:
+    """One transfer runs, one has succeeded; a request's name differs from its execution's in `renamed`."""
+    runs = execution("nightly")
+    done = execution("first", "SUCCEEDED", output=json.dumps({"status": "SUCCEEDED"}))
+    renamed = execution("by-object-1", input=json.dumps({"name": "renamed"}))
+    arn = {"executionArn": renamed["executionArn"]}
+    found = Account(
+        [runs, done, renamed],
+        {"nightly": records(), "renamed": records(**arn)},
+        {"nightly": [relay("source-1-0", "JOINED", 1002.0, joinedAt=1008.0)]},
+    )
+    for module in (cancelling, listing, reporting, starting, watching):
+        monkeypatch.setattr(module, "home", lambda *, local: found)
+    return found
+
+
+def cpt(*words: str | Path) -> Result:
+    return CliRunner().invoke(main.app, [str(word) for word in words])
+
+
+@pytest.fixture
+def request_file(tmp_path: Path) -> Path:
+    path = tmp_path / "request.json"
+    path.write_text('{"name": "weekly", "source": {}}')
+    return path
+
+
+def test_start_takes_the_name_of_the_request(account: Account, request_file: Path) -> None:
+    assert "cpt watch weekly" in cpt("start", request_file).stdout
+    assert account.started == [
+        {"stateMachineArn": MACHINE, "name": "weekly", "input": '{"name": "weekly", "source": {}}'}
+    ]
+
+
+def test_start_gives_execution_and_transfer_the_name_that_is_asked_for(account: Account, request_file: Path) -> None:
+    answer = cpt("start", request_file, "--name", "again", "--json")
+    assert json.loads(answer.stdout)["name"] == account.started[0]["name"] == "again"
+    assert json.loads(account.started[0]["input"])["name"] == "again"
+
+
+@pytest.mark.parametrize(
+    ("refusal", "words"), [("ExecutionAlreadyExists", "choose another with --name"), ("InvalidName", "is no name")]
+)
+def test_name_that_cannot_be_had_is_refused(account: Account, request_file: Path, refusal: str, words: str) -> None:
+    account.refusal = refusal
+    answer = cpt("start", request_file)
+    assert answer.exit_code == ExitCode.REQUEST
+    assert words in answer.stderr
+
+
+def test_list_shows_where_those_are_that_run(account: Account) -> None:
+    nightly, first, renamed = (json.loads(line) for line in cpt("list", "--json").stdout.splitlines())
+    assert (nightly["name"], nightly["status"], nightly["stage"]) == ("nightly", "RUNNING", "Start Transfer")
+    assert (nightly["bytes"], nightly["totalBytes"], nightly["spentUsd"]) == (300_000_000, 600_000_000, 0.0123)
+    assert first == {"name": "first", "status": "SUCCEEDED", "startedAt": first["startedAt"], "seconds": 90.0}
+    assert renamed["bytes"] == 300_000_000
+
+
+def test_list_is_a_table_for_people(account: Account) -> None:
+    shown = cpt("list").stdout
+    assert "300 MB of 600 MB" in shown
+    assert "29.8 MB/s" in shown
+    assert "1 min 30 s" in shown
+
+
+def test_list_takes_a_status_and_a_limit(account: Account) -> None:
+    assert [json.loads(line)["name"] for line in cpt("list", "--status", "running", "--json").stdout.splitlines()] == [
+        "nightly",
+        "by-object-1",
+    ]
+    assert len(cpt("list", "--limit", "1", "--json").stdout.splitlines()) == 1
+
+
+def test_list_of_nothing_says_how_to_begin(account: Account) -> None:
+    account.executions.clear()
+    assert "cpt start REQUEST" in cpt("list").stdout
+
+
+def test_cancel_stops_with_the_reason(account: Account) -> None:
+    assert "cancelled nightly" in cpt("cancel", "nightly", "--reason", "wrong disk").stdout
+    assert account.stopped == [
+        {"executionArn": account.executions[0]["executionArn"], "error": "Cancelled", "cause": "wrong disk"}
+    ]
+
+
+def test_cancel_finds_a_transfer_by_its_own_name(account: Account) -> None:
+    cpt("cancel", "renamed")
+    assert account.stopped[0]["executionArn"] == account.executions[2]["executionArn"]
+
+
+def test_cancel_leaves_what_has_ended(account: Account) -> None:
+    answer = cpt("cancel", "first", "--json")
+    assert json.loads(answer.stdout) == {"name": "first", "cancelled": False, "status": "SUCCEEDED"}
+    assert account.stopped == []
+
+
+@pytest.mark.parametrize("command", ["watch", "cancel", "report"])
+def test_name_that_nothing_has_is_told(account: Account, command: str) -> None:
+    answer = cpt(command, "nobody")
+    assert answer.exit_code == ExitCode.REQUEST
+    assert "there is no transfer 'nobody' in us-west-2" in answer.stderr
+
+
+def test_watching_goes_on_when_the_network_is_back(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    arn = account.executions[0]["executionArn"]
+    fates: list[Any] = [
+        EndpointConnectionError(endpoint_url="https://states"),
+        execution("nightly"),
+        execution("nightly", "FAILED"),
+    ]
+
+    def describe(**_: Any) -> dict[str, Any]:
+        fate = fates.pop(0)
+        if isinstance(fate, Exception):
+            raise fate
+        return dict(fate)
+
+    monkeypatch.setattr(account, "describe_execution", describe)
+    waited: list[float] = []
+    monkeypatch.setattr("cli.watching.time.sleep", waited.append)
+    told: list[str] = []
+    looks: list[Any] = []
+    ended = watching.follow(account, arn, looks.append, told.append)  # type: ignore[arg-type]
+    assert ended["status"] == "FAILED"
+    assert len(looks) == 2
+    assert "AWS does not answer" in told[0]
+    assert waited == [watching.RETRY_SECONDS, watching.LOOK_SECONDS]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (NoCredentialsError(), "give credentials"),
+        (EndpointConnectionError(endpoint_url="https://states"), "look at the network"),
+        (ClientError({"Error": {"Code": "ExpiredToken", "Message": "old"}}, "GetItem"), "Sign in again"),
+        (ClientError({"Error": {"Code": "SlowDown", "Message": "too fast"}}, "GetItem"), "SlowDown: too fast"),
+    ],
+)
+def test_refusal_of_aws_has_words_and_a_code_of_its_own(
+    error: Exception, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def app() -> None:
+        raise error
+
+    monkeypatch.setattr(main, "app", app)
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    assert ended.value.code == ExitCode.AWS
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("begun", "completed"), [("can", ["cancel"]), ("re", ["reject", "report"])])
+def test_shell_completes_commands(begun: str, completed: list[str]) -> None:
+    asked = {"_CPT_COMPLETE": "complete_bash", "COMP_WORDS": f"cpt {begun}", "COMP_CWORD": "1"}
+    cpt_itself = Path(sys.executable).with_name("cpt")
+    answer = subprocess.run([cpt_itself], env={**os.environ, **asked}, capture_output=True, text=True)
+    assert sorted(answer.stdout.split()) == completed

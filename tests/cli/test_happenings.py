@@ -1,0 +1,106 @@
+"""What `cpt watch` tells, from the records alone."""
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from cli.happenings import (
+    ApprovalRequired,
+    Ended,
+    Estimated,
+    Happening,
+    Progressed,
+    RelayChanged,
+    StageEntered,
+    Untold,
+    happened,
+    progress,
+)
+from cli.transfer_state import TransferState, state_of
+from tests.cli.transfers import records, relay
+
+CONTRACTS = Path(__file__).parents[2] / "contracts"
+SCHEMA = Draft202012Validator(json.loads((CONTRACTS / "watch-event.schema.json").read_text()))
+MODELS: dict[str, type[Happening]] = {
+    "Stage Entered": StageEntered,
+    "Relay Joined": RelayChanged,
+    "Relay Left": RelayChanged,
+    "Estimated": Estimated,
+    "Approval Required": ApprovalRequired,
+    "Progress": Progressed,
+    "Transfer Ended": Ended,
+}
+NODES = [
+    relay("source-1-0", "LOST", 1002.0, joinedAt=1008.0, endedAt=1020.0, reason="spot interruption"),
+    relay("source-1-1", "JOINED", 1021.0, joinedAt=1027.0),
+    relay("destination-1-0", "TERMINATED", 1002.5, endedAt=1030.0),
+]
+
+
+def state() -> TransferState:
+    return state_of("nightly", records(), [*NODES])
+
+
+@pytest.mark.parametrize("path", sorted((CONTRACTS / "examples/good/watch-event").glob("*.json")), ids=lambda p: p.stem)
+def test_good_example_is_read_and_written_back(path: Path) -> None:
+    document = json.loads(path.read_text())
+    assert MODELS[document["type"]].from_document(document).to_document() == document
+
+
+def test_whoever_comes_late_is_told_all_of_it_in_order() -> None:
+    told = [event.words() for event in happened(state())]
+    assert told == [
+        "Validate Request",
+        "relay source-1-0 launched: c6in.large in us-west-2",
+        "relay destination-1-0 launched: c6in.large in us-west-2",
+        "Start Transfer",
+        "relay source-1-0 joined",
+        "relay source-1-0 left: spot interruption",
+        "relay source-1-1 launched: c6in.large in us-west-2",
+        "relay source-1-1 joined",
+        "relay destination-1-0 left",
+        "3 pairs, 16.0 s, $0.0246: the knee",
+    ]
+
+
+def test_nothing_is_told_twice() -> None:
+    untold = Untold()
+    assert len(list(untold.of(happened(state())))) == 10
+    assert list(untold.of(happened(state()))) == []
+    later = state_of("nightly", records(), [*NODES, relay("source-1-2", "SPAWNED", 1040.0)])
+    assert [event.words() for event in untold.of(happened(later))] == [
+        "relay source-1-2 launched: c6in.large in us-west-2"
+    ]
+
+
+def test_every_event_fits_the_contract() -> None:
+    found = progress(state())
+    assert found is not None
+    for event in [*happened(state()), found]:
+        SCHEMA.validate(event.to_document())
+
+
+def test_progress_has_bytes_rate_time_money_and_lanes() -> None:
+    found = progress(state())
+    assert found is not None
+    assert (found.bytes, found.total_bytes, found.rate, found.spent) == (300_000_000, 600_000_000, 29.75, 0.0123)
+    assert found.seconds_left == pytest.approx(300 / 29.75)
+    assert found.words() == "   300 MB of 600 MB    29.8 MB/s    10.1 s left  $0.0123 so far  direct 10.2, pair-1 19.5"
+
+
+def test_there_is_no_progress_before_the_first_byte() -> None:
+    early = records()
+    del early["progress#sender"]
+    assert progress(state_of("nightly", early, [])) is None
+
+
+def test_a_transfer_that_waits_says_for_what() -> None:
+    stages = {"Await Approval": {"enteredAt": 1001, "leftAt": 1001.5}}
+    told = happened(state_of("nightly", records(stages=stages), []))
+    assert told[-1].words() == "nightly waits for approval: cpt approve nightly [--pairs N], or cpt reject nightly"
+
+
+def test_a_transfer_without_a_record_has_no_happenings() -> None:
+    assert happened(state_of("nightly", {}, [])) == []
