@@ -40,7 +40,7 @@ def test_the_rules_are_those_of_the_contract() -> None:
 
 
 def test_the_diagram_in_the_documentation_has_the_same_arrows() -> None:
-    page = (ROOT / "docs" / "design" / "007-chunk-life.md").read_text()
+    page = (ROOT / "docs" / "design" / "009-chunk-life.md").read_text()
     arrows = set(re.findall(r"^ +(\w+) --> (\w+): ([\w-]+) \((.+)\)$", page, re.MULTILINE))
     assert arrows == {("PENDING", rule.target, name, rule.writer) for name, rule in RULES.items()}
 
