@@ -64,7 +64,7 @@ def rows(step: str, source: Source, memory: int) -> list[Result]:
     """What a step took; its bars are half of the Lambda's memory, and all of its time."""
     found = measure(step, source, memory)
     case = f"{step}, {source.name}"
-    seconds = max(found["processorSeconds"] / PROCESSOR_SHARE, found.get("waited", 0.0))
+    seconds = max(found["processorSeconds"] / PROCESSOR_SHARE, found.get("pacedSeconds", 0.0))
     note = f"{found['chunks']} chunks, {source.entries} entries"
     results = [
         Result(f"{case}: peak memory", found["peakMiB"], "MiB", bar=memory / 2, note=note),

@@ -13,6 +13,7 @@ from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_chunks import DynamoChunkStore
 from lambdas.adapters.s3 import S3Objects
 from lambdas.adapters.world import World
+from lambdas.core.pace import WRITES_PER_SECOND
 from lambdas.core.transfer import TransferPlan
 from lambdas.handlers.plan_chunks import PlanInput, plan_chunks
 from lambdas.handlers.verify_transfer import VerifyInput, verify_transfer
@@ -45,16 +46,16 @@ class PassingClock:
 
 def plan(source: Source) -> dict[str, Any]:
     """Plan Chunks."""
-    table, clock = ChunkTable(_nothing, 0), PassingClock()
+    table = ChunkTable(_nothing, 0)
     bucket = Bucket(lambda key: source.listing(_part(key)))
-    world = _world(table, bucket, clock)
+    world = _world(table, bucket, PassingClock())
     survey = builders.survey(source.parts, size=source.payload, files=source.files)
     event = PlanInput(transfer=builders.transfer(TRANSFER), survey=survey, estimate=builders.estimate(4))
     found = plan_chunks(event, world)
     _agree(table.written, found.chunks)
     return {
         "chunks": found.chunks,
-        "waited": clock.waited,
+        "pacedSeconds": found.chunks / WRITES_PER_SECOND,
         "payload": len(event.survey.to_json()) + len(found.to_json()),
         "objectBytes": bucket.largest,
     }
