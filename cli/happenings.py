@@ -1,6 +1,8 @@
 """What has happened to a transfer, read off one look at its records: whoever looks later is told all of it."""
 
+import math
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any, Literal
 
 from pydantic import Field
@@ -54,12 +56,17 @@ class RelayChanged(Happening):
         """Each of the three comes once for a relay."""
         return (self.type, self.node_id)
 
-    def words(self) -> str:
-        """`relay source-1-0 joined`, with what is new in it."""
-        head = f"relay {self.node_id} {self.type.split()[1].lower()}"
+    @property
+    def what(self) -> str:
+        """`joined`, with what is new in it."""
+        verb = self.type.split()[1].lower()
         if self.type == "Relay Launched":
-            return f"{head}: {self.instance_type} in {self.region}"
-        return f"{head}: {self.reason}" if self.reason else head
+            return f"{verb}: {self.instance_type} in {self.region}"
+        return f"{verb}: {self.reason}" if self.reason else verb
+
+    def words(self) -> str:
+        """`relay source-1-0 joined`."""
+        return f"relay {self.node_id} {self.what}"
 
 
 class Estimated(Happening):
@@ -141,25 +148,40 @@ class Ended(Happening):
 
 
 def happened(state: TransferState) -> list[Told]:
-    """Everything up to this look that has a time, in its order; then what has none."""
+    """Everything up to this look, in the order of its time."""
     timed: list[StageEntered | RelayChanged] = [*_stages(state), *_relays(state)]
-    untimed: list[Told] = []
+    found: list[tuple[float, Told]] = [(event.at, event) for event in timed]
     if state.chosen and state.estimate:
         row = state.chosen
-        untimed.append(
-            Estimated.from_document(
-                {
-                    "transferId": state.transfer_id,
-                    "pairs": row["pairs"],
-                    "seconds": row["seconds"],
-                    "costUsd": row["costUsd"],
-                    "reason": state.estimate["reason"],
-                }
-            )
+        chosen = Estimated(
+            transfer_id=state.transfer_id,
+            pairs=row["pairs"],
+            seconds=row["seconds"],
+            cost=row["costUsd"],
+            reason=state.estimate["reason"],
         )
+        found.append((state.entered.get("Estimate Transfer", math.inf), chosen))
     if state.awaits_approval:
-        untimed.append(ApprovalRequired(transfer_id=state.transfer_id))
-    return [*sorted(timed, key=lambda event: event.at), *untimed]
+        found.append((math.inf, ApprovalRequired(transfer_id=state.transfer_id)))
+    return [event for _, event in sorted(found, key=lambda pair: pair[0])]
+
+
+def in_words(events: Iterable[Told]) -> Iterator[tuple[Told, str]]:
+    """A line for each, with its first event; relays that did the same one after another share one."""
+    for _, run in groupby(events, key=_likeness):
+        together = list(run)
+        first = together[0]
+        if isinstance(first, RelayChanged) and len(together) > 1:
+            names = ", ".join(event.node_id for event in together if isinstance(event, RelayChanged))
+            yield first, f"relays {names} {first.what}"
+        else:
+            yield first, first.words()
+
+
+def _likeness(event: Told) -> tuple[object, ...]:
+    if isinstance(event, RelayChanged):
+        return (event.type, event.instance_type, event.region, event.reason)
+    return event.key
 
 
 def progress(state: TransferState) -> Progressed | None:

@@ -118,9 +118,9 @@ def _progress(state: TransferState) -> tuple[str, str]:
     if state.awaits_approval:
         return "", "waits for approval"
     moved = f"{megabytes(state.delivered_bytes)} of {megabytes(state.total_bytes)}" if state.total_bytes else ""
-    parts = [state.stage or state.status.lower()]
+    pace = []
     if state.megabytes_per_second:
-        parts.append(f"{state.megabytes_per_second:,.1f} MB/s, {duration(state.seconds_left)} left")
+        pace += [f"{state.megabytes_per_second:,.1f} MB/s", f"{duration(state.seconds_left)} left"]
     if state.spent_usd is not None:
-        parts.append(dollars(state.spent_usd))
-    return moved, ", ".join(parts)
+        pace.append(dollars(state.spent_usd))
+    return moved, "\n".join(filter(None, [state.stage or state.status.lower(), ", ".join(pace)]))

@@ -8,7 +8,7 @@ from rich.text import Text
 from cli.happenings import ApprovalRequired
 from cli.render import BAR_WIDTH, megabytes
 from cli.transfer_state import TransferState
-from lambdas.core.words import dollars, duration, many
+from lambdas.core.words import dollars, duration
 
 PROGRESS_WIDTH = 60
 _BOOTING = frozenset({"SPAWNED", "READY"})
@@ -69,9 +69,14 @@ def _paths(state: TransferState) -> Table:
     widest = max((sum(rates) for rates in by_path.values()), default=0.0) or 1.0
     for path, rates in sorted(by_path.items()):
         bar = Text("█" * round(BAR_WIDTH * sum(rates) / widest), style="cyan")
-        lanes = f"{many(len(rates), 'lane')}: {', '.join(f'{rate:,.1f}' for rate in rates)}" if rates else "no lane yet"
-        grid.add_row(path, bar, f"{sum(rates):,.1f} MB/s", Text(lanes, style="dim"))
+        grid.add_row(path, bar, f"{sum(rates):,.1f} MB/s", Text(_lanes(rates), style="dim"))
     return grid
+
+
+def _lanes(rates: list[float]) -> str:
+    if len(rates) < 2:
+        return "1 lane" if rates else "no lane yet"
+    return f"{len(rates)} lanes: {', '.join(f'{rate:,.1f}' for rate in rates)}"
 
 
 def _relays(state: TransferState) -> list[Text]:

@@ -14,7 +14,7 @@ from rich.text import Text
 from cli.aws import Aws, home
 from cli.executions import find, find_by_arn, transfer_id
 from cli.exit_codes import exit_code
-from cli.happenings import Ended, Estimated, Told, Untold, happened, progress
+from cli.happenings import Ended, Estimated, Told, Untold, happened, in_words, progress
 from cli.live import live_view, measuring_line
 from cli.options import AsJson, Local
 from cli.render import estimate_table, make_console
@@ -89,11 +89,11 @@ class Lines:
 
     def __call__(self, state: TransferState) -> None:
         """Print what is new."""
-        for event in self._untold.of(happened(state)):
+        for event, words in in_words(self._untold.of(happened(state))):
             if isinstance(event, Estimated) and state.estimate:
                 self._console.print(estimate_table(state.estimate))
             else:
-                self._console.print(_line(event, state), soft_wrap=True)
+                self._console.print(_line(event, words, state), soft_wrap=True)
 
 
 class PlainLines:
@@ -116,12 +116,12 @@ class PlainLines:
             self._last = time.monotonic()
 
 
-def _line(event: Told, state: TransferState) -> Text:
+def _line(event: Told, words: str, state: TransferState) -> Text:
     at = getattr(event, "at", None)
     began = min(state.entered.values(), default=at)
     when = "" if at is None or began is None else f"+{duration(max(at - began, 0.0))}"
     important = event.type not in ("Stage Entered", "Relay Launched")
-    return Text.assemble((f"{when:>12}  ", "dim"), (event.words(), "" if important else "dim"))
+    return Text.assemble((f"{when:>12}  ", "dim"), (words, "" if important else "dim"))
 
 
 def _tell_aside(words: str) -> None:

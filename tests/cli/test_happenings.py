@@ -16,6 +16,7 @@ from cli.happenings import (
     StageEntered,
     Untold,
     happened,
+    in_words,
     progress,
 )
 from cli.transfer_state import TransferState, state_of
@@ -63,6 +64,23 @@ def test_whoever_comes_late_is_told_all_of_it_in_order() -> None:
         "relay destination-1-0 left",
         "3 pairs, 16.0 s, $0.0246: the knee",
     ]
+
+
+def test_relays_that_do_the_same_together_share_a_line() -> None:
+    nodes = [relay(f"source-{n}-0", "JOINED", 1002.0 + n / 10, joinedAt=1008.0 + n) for n in (1, 2, 3)]
+    told = [words for _, words in in_words(happened(state_of("nightly", records(), [*nodes])))]
+    assert told[1:] == [
+        "relays source-1-0, source-2-0, source-3-0 launched: c6in.large in us-west-2",
+        "Start Transfer",
+        "relays source-1-0, source-2-0, source-3-0 joined",
+        "3 pairs, 16.0 s, $0.0246: the knee",
+    ]
+
+
+def test_the_estimate_is_told_where_it_was_made() -> None:
+    stages = {"Estimate Transfer": {"enteredAt": 1001.0}, "Plan Chunks": {"enteredAt": 1002.0}}
+    told = happened(state_of("nightly", records(stages=stages), []))
+    assert [event.type for event in told] == ["Stage Entered", "Estimated", "Stage Entered"]
 
 
 def test_nothing_is_told_twice() -> None:

@@ -3,7 +3,7 @@
 from rich.console import Console
 
 from cli.live import live_view
-from cli.transfer_state import TransferState, state_of
+from cli.transfer_state import Lane, TransferState, state_of
 from tests.cli.transfers import records, relay
 
 
@@ -21,9 +21,16 @@ def test_bytes_rate_time_money_lanes_and_relays_are_shown() -> None:
     assert head == "nightly  Start Transfer"
     assert bar.endswith("50 %")
     assert numbers == "300 MB of 600 MB   29.8 MB/s   10.1 s left   $0.0123 spent of $0.0246 estimated"
-    assert direct.split() == ["direct", "█" * 13, "10.2", "MB/s", "1", "lane:", "10.2"]
-    assert pair.split() == ["pair-1", "█" * 24, "19.5", "MB/s", "1", "lane:", "19.5"]
+    assert direct.split() == ["direct", "█" * 13, "10.2", "MB/s", "1", "lane"]
+    assert pair.split() == ["pair-1", "█" * 24, "19.5", "MB/s", "1", "lane"]
     assert relays == "relays: 2 carry, 1 start, 1 left"
+
+
+def test_each_lane_of_a_path_has_its_rate() -> None:
+    state = TransferState(
+        "n", total_bytes=10, paths=("direct",), lanes=(Lane("direct", 0, 10.5), Lane("direct", 1, 9.5))
+    )
+    assert lines(state)[-1].endswith("20.0 MB/s  2 lanes: 10.5, 9.5")
 
 
 def test_a_path_that_has_just_joined_says_so() -> None:
