@@ -181,7 +181,9 @@ class Account:
     def left(self, transfer_id: str) -> dict[str, Any]:
         """Whatever of a transfer must not be left when it is over; empty when nothing is."""
         relays = [r for region in (HOME, OTHER) for r in self.launched(transfer_id, region)]
-        objects = self.aws.client("s3").list_objects_v2(Bucket=self.bucket, Prefix=f"transfers/{transfer_id}/")
+        prefix = f"transfers/{transfer_id}/"
+        objects = self.aws.client("s3").list_objects_v2(Bucket=self.bucket, Prefix=prefix)
+        kept = (f"{prefix}report.", f"{prefix}files/")  # the report and its list of files
         locks = (
             self.aws.resource("dynamodb")
             .Table("cpt-transfers")
@@ -192,7 +194,7 @@ class Account:
             "rules": self.rules(transfer_id, HOME) + self.rules(transfer_id, OTHER),
             "daemons": self.units(self.source, HOME) + self.units(self.destination, OTHER),
             "lock": transfer_id in locks.get("Item", {}).get("paths", {}),
-            "objects": [o["Key"] for o in objects.get("Contents", []) if "/report." not in o["Key"]],
+            "objects": [key for o in objects.get("Contents", []) if not (key := o["Key"]).startswith(kept)],
             "active": "active" in (self.record(transfer_id, "transfer") or {}),
         }
         return {what: left for what, left in found.items() if left}
