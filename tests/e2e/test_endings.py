@@ -176,7 +176,7 @@ def test_by_hand_with_consent_and_again(account: Account, tmp_path: Path, monkey
     assert "--yes" in refused.stderr
     assert joined(account, "by-hand")
     done = json.loads(teardown(account, monkeypatch, "by-hand", "--yes", "--json").stdout)
-    assert (done["execution"], done["stopped"]) == ("stopped", 2)
+    assert done["execution"] == "stopped"
     nothing_left(account, "by-hand")
     again = teardown(account, monkeypatch, "by-hand")
     assert again.exit_code == ExitCode.SUCCEEDED

@@ -1,4 +1,3 @@
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,12 +7,6 @@ from moto import mock_aws
 
 from lambdas.adapters.dynamodb import Table
 from tests.lambdas import tables as made
-
-# Powertools reads these when the handlers are imported.
-os.environ.setdefault("POWERTOOLS_SERVICE_NAME", "cpt-test")
-os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "cpt")
-os.environ.setdefault("POWERTOOLS_TRACE_DISABLED", "1")
-os.environ.setdefault("AWS_DEFAULT_REGION", "us-west-2")
 
 # The same suite holds the stores in memory and those over DynamoDB, as an emulator and as the official DynamoDB Local
 # understand its expressions.

@@ -1,0 +1,7 @@
+import os
+
+# Powertools reads these when a handler is imported, by whichever test comes first.
+os.environ.setdefault("POWERTOOLS_SERVICE_NAME", "cpt-test")
+os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "cpt")
+os.environ.setdefault("POWERTOOLS_TRACE_DISABLED", "1")
+os.environ.setdefault("AWS_DEFAULT_REGION", "us-west-2")
