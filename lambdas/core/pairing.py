@@ -1,4 +1,4 @@
-"""Which relays carry data together: the membership's paths as a function of the node table (docs/design/007-fleet.md)."""
+"""Which relays carry data together: the membership's paths as a function of the node table (docs/design/007-fleet)."""
 
 import re
 from collections.abc import Iterable
