@@ -10,6 +10,8 @@ from lambdas.core.arrivals import DIRECT, Arrivals
 BYTES_PER_MB = 1e6
 WARM_UP_SECONDS = 1.0
 """A path's first second tells little: TCP opens its window, and a cap lets a burst pass."""
+RUN_OUT_SECONDS = 2.0
+"""Before the queue is empty: slow paths leave the last chunks to fast ones, so the sum falls."""
 LEAST_SECONDS = 3
 NOISE = 0.07
 """Two measurements of the same thing differ by less; a sum that lacks more than this share was held back."""
@@ -22,14 +24,14 @@ Windows = dict[frozenset[str], list[Rates]]
 
 
 def windows(arrivals: Arrivals, limit: float) -> Windows:
-    """Rates in MB/s of whole seconds in which no path began and none ran dry, by the set of paths in use.
+    """Rates in MB/s of whole seconds in which no path began and none runs dry, by the set of paths in use.
 
     Seconds in which the paths reached `limit`, MB/s in all, tell only what the request allowed.
     """
     found: Windows = {}
     if not arrivals.begun or arrivals.drained is None:
         return found
-    for second in range(ceil(min(arrivals.begun.values()) + WARM_UP_SECONDS), int(arrivals.drained)):
+    for second in range(ceil(min(arrivals.begun.values()) + WARM_UP_SECONDS), int(arrivals.drained - RUN_OUT_SECONDS)):
         if any(second - WARM_UP_SECONDS < at < second + 1 for at in arrivals.begun.values()):
             continue
         every = {path: arrivals.per_second.get((second, path), 0.0) / BYTES_PER_MB for path in arrivals.begun}
