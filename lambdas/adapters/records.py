@@ -6,7 +6,7 @@ from typing import Any, Literal
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet_report import Spawned
 from lambdas.core.meter import BudgetDecision, Spent
-from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer, EndMachine, ResolvedPaths, TransferPlan
 from lambdas.core.watch import Watch
 
 Side = Literal["sender", "receiver"]
@@ -87,6 +87,20 @@ class Instance:
     def gone(self) -> bool:
         """Whether it is terminated or on the way there."""
         return self.state in ("shutting-down", "terminated")
+
+    def machine(self, region: str) -> EndMachine:
+        """What a transfer keeps of it."""
+        return EndMachine(
+            instance_id=self.instance_id,
+            region=region,
+            availability_zone=self.availability_zone,
+            instance_type=self.instance_type,
+            vcpus=self.vcpus,
+            vpc_id=self.vpc_id,
+            subnet_id=self.subnet_id,
+            private_address=self.private_address,
+            public_address=self.public_address,
+        )
 
 
 @dataclass(frozen=True)

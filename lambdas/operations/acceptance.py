@@ -43,7 +43,7 @@ def _ends(request: TransferRequest, world: World) -> tuple[EndMachine, EndMachin
         if problem:
             problems.append(f"$.{side}.instanceId: '{end.instance_id}' {problem}")
         else:
-            ends.append(_machine(end.region, found[0]))
+            ends.append(found[0].machine(end.region))
     if problems:
         raise InvalidRequest(problems)
     return ends[0], ends[1]
@@ -57,17 +57,3 @@ def _problem(region: str, instance_id: str, found: list[Instance], world: World)
     if not world.commands(region).online([instance_id]):
         return "does not answer SSM; install the SSM agent and attach the control stack's managed policy to its role"
     return None
-
-
-def _machine(region: str, instance: Instance) -> EndMachine:
-    return EndMachine(
-        instance_id=instance.instance_id,
-        region=region,
-        availability_zone=instance.availability_zone,
-        instance_type=instance.instance_type,
-        vcpus=instance.vcpus,
-        vpc_id=instance.vpc_id,
-        subnet_id=instance.subnet_id,
-        private_address=instance.private_address,
-        public_address=instance.public_address,
-    )

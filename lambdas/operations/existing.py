@@ -27,7 +27,8 @@ def look_at(
         role, instance = next(((role, one) for role, one in seen if one.vpc_id == ends[role].vpc_id), (roles[0], None))
         problem = _problem(world, ends[role], instance) if instance else _elsewhere(ends)
         if instance and not problem:
-            found.append(_relay(role, ends[role].region, instance))
+            machine = dict(instance.machine(ends[role].region))
+            found.append(ExistingRelay(**machine, role=role, spot=instance.spot))
         else:
             problems.append(f"$.relays.existing[{i}]: '{instance_id}' {problem}")
     return found, problems
@@ -51,22 +52,6 @@ def _problem(world: World, end: EndMachine, instance: Instance) -> str | None:
     if not world.commands(end.region).online([instance.instance_id]):
         return f"does not answer SSM; install the SSM agent and attach the managed policy '{group}' to its role"
     return None
-
-
-def _relay(role: Role, region: str, instance: Instance) -> ExistingRelay:
-    return ExistingRelay(
-        role=role,
-        instance_id=instance.instance_id,
-        region=region,
-        availability_zone=instance.availability_zone,
-        instance_type=instance.instance_type,
-        vcpus=instance.vcpus,
-        vpc_id=instance.vpc_id,
-        subnet_id=instance.subnet_id,
-        private_address=instance.private_address,
-        public_address=instance.public_address,
-        spot=instance.spot,
-    )
 
 
 def enlist(world: World, record: TransferRecord, crew: Crew, pairs: int) -> list[Node]:
