@@ -15,6 +15,7 @@ from bench.data_plane.cases import caps, idle, large_direct, large_pair, long_fa
 from bench.data_plane.network import NetworkError
 from bench.data_plane.peers import programs
 from bench.data_plane.process import BenchError
+from bench.options import names_among
 from bench.results import Result, publish
 
 CASES: dict[str, Callable[[Bench], list[Result]]] = {
@@ -58,7 +59,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options."""
     parser = argparse.ArgumentParser(prog="python -m bench.data_plane", description=__doc__)
     parser.add_argument("--daemon", type=Path, default=DAEMON, help="the program to measure")
-    parser.add_argument("--cases", type=chosen, default=list(CASES), help=f"of {','.join(CASES)}; all by default")
+    parser.add_argument(
+        "--cases", type=names_among(CASES), default=list(CASES), help=f"of {','.join(CASES)}; all by default"
+    )
     parser.add_argument("--runs", type=int, default=3, help="of each side; medians count")
     parser.add_argument(
         "--quick", action="store_true", help="small sizes, one run: tries the harness, measures nothing"
@@ -67,14 +70,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--chunk-mib", type=int, help="of a large file; by default the planner's")
     parser.add_argument("--json", action="store_true", help="print the results as JSON too")
     return parser.parse_args(arguments)
-
-
-def chosen(text: str) -> list[str]:
-    """Names of cases."""
-    names = text.split(",")
-    if unknown := [name for name in names if name not in CASES]:
-        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: no such case; there are {', '.join(CASES)}")
-    return names
 
 
 def problems(daemon: Path) -> list[str]:

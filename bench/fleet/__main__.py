@@ -10,6 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from bench.fleet import kill, mesh, pre_test, spread, zero_wait
 from bench.fleet.site import CaseError, Options
 from bench.machine import unmet
+from bench.options import names_among
 from bench.results import Result, publish, say
 from local.cloud import LocalCloudError
 
@@ -39,18 +40,12 @@ def main(arguments: Sequence[str]) -> int:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options."""
     parser = argparse.ArgumentParser(prog="python -m bench.fleet", description=__doc__)
-    parser.add_argument("--cases", type=chosen, default=list(CASES), help=f"of {','.join(CASES)}; all by default")
+    parser.add_argument(
+        "--cases", type=names_among(CASES), default=list(CASES), help=f"of {','.join(CASES)}; all by default"
+    )
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000), help="of the relays' caps")
     parser.add_argument("--quick", action="store_true", help="little of each: tries the harness, proves nothing")
     return parser.parse_args(arguments)
-
-
-def chosen(text: str) -> list[str]:
-    """Names of cases."""
-    names = text.split(",")
-    if unknown := [name for name in names if name not in CASES]:
-        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: no such case; there are {', '.join(CASES)}")
-    return names
 
 
 def run(name: str, options: Options) -> list[Result]:
