@@ -81,3 +81,10 @@ def test_nothing_delivered_has_no_course() -> None:
         Tally.of([chunk(0), chunk(1, state="FAILED", attempt=5, reason="stream-lost after 5 attempts")]).course()
         is None
     )
+
+
+def test_time_of_data_ends_with_the_last_payload_byte() -> None:
+    directories = chunk(2, state="DELIVERED", bytes=0, phase=1, started_at=1003.4, delivered_at=1003.5)
+    tally = Tally.of([delivered(0, 1000.5, 1002.0), delivered(1, 1001.5, 1003.0), directories])
+    assert (tally.seconds, tally.chunks) == (2.5, 3)
+    assert Tally.of([directories]).seconds == 0.0
