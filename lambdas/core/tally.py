@@ -65,7 +65,7 @@ class Tally:
         self.chunks += 1
         self.arrivals.add(chunk)
         self.bars.add(chunk)
-        # Chunks of directories and links carry no payload: they are written once all else is, by the control plane's time.
+        # Chunks of directories and links carry no payload, and wait until the control plane knows all others.
         if chunk.delivered_at is not None and chunk.bytes:
             started = chunk.delivered_at if chunk.started_at is None else chunk.started_at
             self.first = started if self.first is None else min(self.first, started)
