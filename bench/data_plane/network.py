@@ -1,6 +1,7 @@
 """Network namespaces as machines, joined by veth: two directly, more over a bridge."""
 
 import itertools
+import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -65,7 +66,7 @@ def namespaces(*names: str) -> Iterator[Sequence[str]]:
 @contextmanager
 def network(addresses: Mapping[str, str], mtu: int = 1500) -> Iterator[Network]:
     """Machines of these addresses (10.0.0.0/8), each with one device `eth0`."""
-    prefix = f"bench{next(_numbers)}"
+    prefix = f"bench{os.getpid()}x{next(_numbers)}"
     names = {role: f"{prefix}-{role}" for role in addresses}
     hub = f"{prefix}-hub" if len(addresses) > 2 else None
     with namespaces(*names.values(), *([hub] if hub else [])):
