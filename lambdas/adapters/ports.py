@@ -1,6 +1,6 @@
 """What the handlers ask of AWS: one protocol per service, kept by the real adapter and by its in-memory twin."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from lambdas.adapters.records import (
@@ -19,6 +19,7 @@ from lambdas.core.chunk_life import Change
 from lambdas.core.commands import Command
 from lambdas.core.fleet import Node, NodeState
 from lambdas.core.launch_plan import Subnet
+from lambdas.core.measures import MeasureName
 from lambdas.core.meter import Spent
 from lambdas.core.profile import Metric, Profile
 from lambdas.core.progress import Progress
@@ -242,6 +243,13 @@ class Events(Protocol):
 
     def put(self, kind: str, detail: dict[str, Any]) -> None:
         """Put one event of our own; raises Throttled when the bus refuses it."""
+
+
+class Measures(Protocol):
+    """What is counted of all transfers together."""
+
+    def put(self, measured: Mapping[MeasureName, float]) -> None:
+        """Add to the sums, each in its unit (`measures.UNITS`)."""
 
 
 class Letters(Protocol):

@@ -81,6 +81,19 @@ class Spent(Document):
         )
         return Spent.of(most, self.at, self.sent)
 
+    def since(self, before: "Spent | None") -> "Increase":
+        """What this look found beyond an earlier one; never below zero."""
+        if before is None:
+            return Increase(self.total, self.sent.bytes)
+        return Increase(max(self.total - before.total, 0.0), max(self.sent.bytes - before.sent.bytes, 0))
+
+
+class Increase(NamedTuple):
+    """What came to a transfer's account between two looks."""
+
+    dollars: float
+    bytes: int
+
 
 class Decision(Enum):
     """What a look leads to."""

@@ -87,6 +87,19 @@ class Report(Document):
         """As the contract wants it: `estimate` is null where it was not reached."""
         return {**super().to_document(), "estimate": self.estimate}
 
+    def news(self, report_key: str) -> dict[str, Any]:
+        """Detail of `Transfer Finished`, without schemaVersion and type: what people hear before they read a report."""
+        detail = {
+            "transferId": self.transfer_id,
+            "status": self.status,
+            "reportKey": report_key,
+            "bytes": self.bytes,
+            "files": self.files,
+            "seconds": self.seconds.total,
+            "costUsd": self.cost.total,
+        }
+        return detail if self.error is None else {**detail, "error": self.error, "cause": (self.cause or "")[:1000]}
+
     def for_output(self) -> dict[str, Any]:
         """The document, without its course where it would not pass as a state's output."""
         fits = len(self.to_json()) <= MAX_OUTPUT_BYTES

@@ -46,6 +46,7 @@ def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
             "writes; wait until it has ended or choose another path"
         )
     world.events.put("Transfer Started", {"transferId": transfer_id, "executionArn": event.execution_arn})
+    world.measures.put({"TransfersStarted": 1})
     return transfer
 
 

@@ -22,7 +22,9 @@ def look(world: World, record: TransferRecord, delivered_bytes: int = 0) -> Spen
 
 def _keep(world: World, record: TransferRecord, reading: Reading, sent: Sent) -> Spent:
     spent = Spent.of(reading.spent(), reading.now, sent).not_below(record.spent)
-    world.transfers.note_spent(record.transfer.transfer_id, spent)
+    if world.transfers.note_spent(record.transfer.transfer_id, spent):
+        more = spent.since(record.spent)
+        world.measures.put({"DollarsSpent": more.dollars, "BytesSent": more.bytes})
     return spent
 
 
@@ -119,7 +121,7 @@ def _stop(world: World, record: TransferRecord, reading: Reading) -> None:
 def _end(world: World, record: TransferRecord, cause: str) -> None:
     for node in world.nodes.of(record.transfer.transfer_id):
         if node.state in LIVE_STATES:
-            relays.lose(world, node, cause)
+            relays.lose(world, node, cause, released=True)
 
 
 def _lanes_through_relays(world: World, transfer_id: str) -> bool:

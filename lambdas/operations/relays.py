@@ -213,11 +213,16 @@ def drain(world: World, node: Node, reason: str) -> bool:
     return moved is not None
 
 
-def lose(world: World, node: Node, reason: str) -> bool:
-    """Mark a relay LOST, take its paths out and terminate what remains; False when somebody else was first."""
+def lose(world: World, node: Node, reason: str, *, released: bool = False) -> bool:
+    """Mark a relay LOST, take its paths out and terminate what remains; False when somebody else was first.
+
+    `released`: it could have gone on, and is not counted as lost.
+    """
     moved = world.nodes.move(node, "LOST", sorted(LIVE_STATES), reason=reason[:1000], ended_at=world.clock.now())
     if moved is None:
         return False
+    if not released:
+        world.measures.put({"RelaysLost": 1})
     membership.settle(world, node.transfer_id)
     for ours in give_back(world, [node]):
         world.compute(ours.region).terminate([ours.instance_id])

@@ -138,11 +138,11 @@ def _tell(world: World, node: Node, failing: Failing, refusal: str | None) -> No
 def _release_heir(world: World, node: Node) -> None:
     heir = fleet.heir(world.nodes.of(node.transfer_id), node)
     if heir is not None:
-        relays.lose(world, heir, f"it could not take over from {node.node_id}")
+        relays.lose(world, heir, f"it could not take over from {node.node_id}", released=True)
 
 
 def _release_partner(world: World, node: Node) -> None:
     """One that has nobody left to work with adds nothing and costs money."""
     for other in pairing.singles(world.nodes.of(node.transfer_id)):
         if other.slot == node.slot:
-            relays.lose(world, other, f"{node.node_id} was lost and has no successor")
+            relays.lose(world, other, f"{node.node_id} was lost and has no successor", released=True)

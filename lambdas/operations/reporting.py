@@ -6,6 +6,7 @@ from typing import Any
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import report
+from lambdas.core.measures import MeasureName
 from lambdas.core.page.render import render
 from lambdas.core.profiling import Measured
 from lambdas.core.report import Report
@@ -47,10 +48,19 @@ def write(world: World, record: TransferRecord, failure: Failure | None, *, veri
     world.objects.put(world.key(transfer_id, "report.html"), render(document, files).encode())
     if record.teardown is not None:
         world.transfers.close(transfer_id, document.status)
-    world.events.put("Transfer Finished", {"transferId": transfer_id, "status": document.status, "reportKey": key})
+    world.events.put("Transfer Finished", document.news(key))
     if record.teardown is not None and record.status in ("ACTIVE", "DONE"):  # a report that is written again is no news
+        _count(world, document)
         learn(world, transfer, tally.arrivals, nodes, measured.direct if measured else None)
     return document
+
+
+def _count(world: World, document: Report) -> None:
+    if document.status == "FAILED":
+        world.measures.put({"TransfersFailed": 1})
+        return
+    took: dict[MeasureName, float] = {"TransfersSucceeded": 1, "TransferSeconds": document.seconds.total}
+    world.measures.put({**took, "TransferRate": document.rate} if document.rate else took)
 
 
 def _measured(outcome: dict[str, Any] | None) -> Measured | None:

@@ -2,6 +2,7 @@
 
 from lambdas.adapters.world import World
 from lambdas.core import chunk_life
+from lambdas.core.measures import MeasureName
 from lambdas.core.policy import GiveUp, TryAgain, after_failure
 
 
@@ -10,6 +11,11 @@ def decide(world: World, transfer_id: str, chunk: int, attempt: int, reason: str
     match after_failure(attempt, reason):
         case TryAgain(delay):
             change, answer = chunk_life.retry(attempt, world.clock.now() + delay, reason), "retried"
+            measure: MeasureName = "ChunksRetried"
         case GiveUp(why):
             change, answer = chunk_life.give_up(attempt, why), "given up"
-    return answer if world.chunks.change(transfer_id, chunk, change) else "known"
+            measure = "ChunksGivenUp"
+    if not world.chunks.change(transfer_id, chunk, change):
+        return "known"
+    world.measures.put({measure: 1})
+    return answer

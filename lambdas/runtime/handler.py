@@ -13,6 +13,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import BaseModel, Field, ValidationError
 
+from lambdas.adapters.measures import EmfMeasures
 from lambdas.adapters.throttling import is_throttle
 from lambdas.adapters.world import World, world
 from lambdas.core.documents import Document, Handover
@@ -27,6 +28,7 @@ LAST_STAGES = frozenset({"Tear Down", "Write Report"})
 logger = Logger()
 tracer = Tracer(patch_modules=("botocore",))
 metrics = Metrics()
+measures = EmfMeasures()
 
 Input = TypeVar("Input", bound=BaseModel)
 Result = Document | dict[str, Any] | None
@@ -90,11 +92,15 @@ def _observed(
         idempotency.register(context)
         try:
             parsed = read(event, model)
-            logger.append_keys(transfer_id=_transfer_id(parsed))
+            _name(parsed)
             result = run(parsed, world())
         except Exception as error:
             named = Throttled(str(error)) if is_throttle(error) else error
             metrics.add_metric(name="Failed", unit=MetricUnit.Count, value=1)
+            if isinstance(named, Throttled):
+                measures.put({"Throttles": 1})
+            elif not isinstance(named, CptError):
+                measures.put({"Defects": 1})
             logger.warning("failed", extra={"error": type(named).__name__, "decision": _decision(named)})
             if named is error:
                 raise
@@ -106,6 +112,15 @@ def _observed(
 
     wrapped: Handler = handler
     return wrapped
+
+
+def _name(parsed: BaseModel) -> None:
+    """Whom a log line or a trace is about; ids are fit for these, and never for a metric's dimension."""
+    if transfer_id := _transfer_id(parsed):
+        logger.append_keys(transfer_id=transfer_id)
+        tracer.put_annotation("transfer_id", transfer_id)
+    if isinstance(parsed, BusEvent) and "chunk" in parsed.detail:
+        logger.append_keys(chunk=parsed.detail["chunk"])
 
 
 def _decision(error: Exception) -> str:

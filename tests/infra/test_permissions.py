@@ -68,6 +68,7 @@ PORTS: dict[str, list[str]] = {
     "objects.delete": ["s3:DeleteObject"],
     "events.put": ["events:PutEvents"],
     "letters.send": ["sns:Publish"],
+    "measures.put": [],
     "executions.succeed": ["states:SendTaskSuccess"],
     "executions.fail": ["states:SendTaskFailure"],
     "executions.heartbeat": ["states:SendTaskHeartbeat"],

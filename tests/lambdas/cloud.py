@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from lambdas.adapters.records import CommandResult, DocumentName, Instance, Laun
 from lambdas.adapters.world import World
 from lambdas.core.commands import Command, encode
 from lambdas.core.launch_plan import Subnet
+from lambdas.core.measures import MeasureName
 from lambdas.core.rules import Rule
 from lambdas.runtime.env import DaemonAsset, Environment
 from tests.lambdas.builders import DESTINATION_ID, IRELAND, SOURCE_ID, WEST
@@ -295,6 +296,17 @@ class MemoryLetters:
 
 
 @dataclass
+class MemoryMeasures:
+    """Sums by name."""
+
+    sums: dict[str, float] = field(default_factory=dict)
+
+    def put(self, measured: Mapping[MeasureName, float]) -> None:
+        for name, value in measured.items():
+            self.sums[name] = self.sums.get(name, 0.0) + value
+
+
+@dataclass
 class MemoryExecutions:
     """Step Functions; a token among `over` is one that nobody waits for any more."""
 
@@ -335,7 +347,7 @@ class Cloud:
         self.transfers, self.locks, self.agents = MemoryTransferStore(), MemoryPathLocks(), MemoryAgentRecords()
         self.chunks, self.nodes, self.profiles = MemoryChunkStore(), MemoryNodeStore(), MemoryProfileStore()
         self.tokens, self.objects, self.events = MemoryTokenStore(), MemoryObjects(), MemoryEvents()
-        self.executions, self.letters = MemoryExecutions(), MemoryLetters()
+        self.executions, self.letters, self.measures = MemoryExecutions(), MemoryLetters(), MemoryMeasures()
         self.price_list, self.price_cache = MemoryPriceList(), MemoryPriceCache()
         self.spot_market = {region: MemorySpotMarket() for region in (WEST, IRELAND)}
         self.instance_types = {region: MemoryInstanceTypes() for region in (WEST, IRELAND)}
@@ -356,6 +368,7 @@ class Cloud:
             objects=self.objects,
             events=self.events,
             letters=self.letters,
+            measures=self.measures,
             executions=self.executions,
             clock=self.clock,
             price_list=self.price_list,

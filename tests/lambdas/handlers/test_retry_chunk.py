@@ -42,6 +42,7 @@ def test_poison_is_given_up_with_its_reason(attempt: int, reason: str) -> None:
     found = cloud.chunks.get("first", 0)
     assert found is not None
     assert (found.state, found.reason) == ("FAILED", f"{reason} after {attempt} attempts")
+    assert cloud.measures.sums == {"ChunksGivenUp": 1}
 
 
 def test_event_that_comes_twice_or_late_changes_nothing() -> None:
@@ -51,3 +52,4 @@ def test_event_that_comes_twice_or_late_changes_nothing() -> None:
     before = cloud.chunks.get("first", 0)
     assert retry_chunk(failed(1), cloud.world) == {"decision": "known"}
     assert cloud.chunks.get("first", 0) == before
+    assert cloud.measures.sums == {"ChunksRetried": 1}

@@ -15,7 +15,10 @@ from tests.lambdas.builders import ARN, IRELAND, WEST, chunk, estimate, node, pl
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.traffic import Traffic
 
-SCHEMA = Draft202012Validator(json.loads((Path(__file__).parents[3] / "contracts" / "report.schema.json").read_text()))
+CONTRACTS = Path(__file__).parents[3] / "contracts"
+SCHEMA, EVENTS = (
+    Draft202012Validator(json.loads((CONTRACTS / f"{name}.schema.json").read_text())) for name in ("report", "event")
+)
 
 
 def finished() -> Cloud:
@@ -106,6 +109,30 @@ def test_report_is_written_announced_and_the_transfer_closed() -> None:
         "SUCCEEDED",
         "transfers/first/report.json",
     )
+
+
+@pytest.mark.parametrize("failure", [None, {"error": "ChunksFailed", "cause": "x" * 5000}])
+def test_what_people_are_told_and_what_is_counted(failure: dict[str, str] | None) -> None:
+    cloud = finished()
+    run(cloud, failure=failure)
+    kind, detail = cloud.events.put_events[-1]
+    EVENTS.validate({"schemaVersion": 1, "type": kind, **detail})
+    assert (detail["bytes"], detail["files"], detail["seconds"]) == (300, 3, 100.0)
+    counted = cloud.measures.sums
+    assert counted["DollarsSpent"] == pytest.approx(detail["costUsd"])
+    assert counted["BytesSent"] == 2 * 10**9
+    if failure is None:
+        assert (counted["TransfersSucceeded"], counted["TransferSeconds"]) == (1, 100.0)
+        assert counted["TransferRate"] == pytest.approx(300e-6 / 1.9)
+    else:
+        assert (detail["error"], len(detail["cause"]), counted["TransfersFailed"]) == ("ChunksFailed", 1000, 1)
+
+
+def test_report_that_is_written_again_is_counted_once() -> None:
+    cloud = finished()
+    run(cloud)
+    run(cloud)
+    assert cloud.measures.sums["TransfersSucceeded"] == 1
 
 
 def test_page_is_written_beside_the_report_with_the_files_that_were_verified() -> None:

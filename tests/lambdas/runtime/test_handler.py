@@ -1,5 +1,7 @@
 """What is around a handler: parsing, the times of its state, errors that keep their names."""
 
+import json
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from lambdas.adapters.world import World
 from lambdas.core.approval import ApprovalDecision
 from lambdas.core.documents import Handover
 from lambdas.core.errors import InvalidRequest, SurveyProblem, Throttled
+from lambdas.core.measures import UNITS
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.runtime import handler as module
 from lambdas.runtime.handler import BusEvent, event_rule, task_state, user_call
@@ -128,6 +131,47 @@ def test_other_refusals_of_aws_keep_their_name(cloud: Cloud) -> None:
 
     with pytest.raises(ClientError):
         call(task_state("Survey Ends", Input, work), EVENT)
+
+
+@pytest.mark.parametrize(
+    ("error", "counted"),
+    [
+        (KeyError("a defect"), "Defects"),
+        (ClientError({"Error": {"Code": "SlowDown", "Message": "slow down"}}, "PutObject"), "Throttles"),
+        (SurveyProblem("no such path"), None),
+    ],
+)
+def test_what_nobody_foresaw_is_counted_apart_from_what_errors_decide(
+    cloud: Cloud, capsys: pytest.CaptureFixture[str], error: Exception, counted: str | None
+) -> None:
+    def work(_event: Input, _world: World) -> None:
+        raise error
+
+    with pytest.raises((KeyError, Throttled, SurveyProblem)):
+        call(task_state("Survey Ends", Input, work), EVENT)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    apart = {name for line in lines if line.get("service") == "control-plane" for name in line if name in UNITS}
+    assert apart == ({counted} if counted else set())
+
+
+def test_log_names_transfer_and_chunk_and_no_metric_does(
+    cloud: Cloud, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = StringIO()
+    monkeypatch.setattr(module.logger.registered_handler, "stream", log)
+    detail = {"transferId": "first", "chunk": 7}
+    call(event_rule(lambda _event, _world: {"decision": "known"}), {"detail-type": "Chunk Failed", "detail": detail})
+    line = json.loads(log.getvalue())
+    assert (line["transfer_id"], line["chunk"]) == ("first", 7)
+    directives = [
+        directive
+        for line in capsys.readouterr().out.splitlines()
+        for directive in json.loads(line)["_aws"]["CloudWatchMetrics"]
+    ]
+    assert {name for directive in directives for names in directive["Dimensions"] for name in names} <= {
+        "service",
+        "function_name",
+    }
 
 
 def test_wrong_input_of_a_person_is_told_by_field_and_remedy(cloud: Cloud) -> None:
