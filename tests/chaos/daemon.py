@@ -20,11 +20,12 @@ LOG_LINES = 15
 class Daemon:
     """Processes of one role, one after another."""
 
-    def __init__(self, role: str, folder: Path, rates: Path, node: Node | None) -> None:
+    def __init__(self, role: str, folder: Path, rates: Path, node: Node | None, wrapper: Sequence[str]) -> None:
         self.role, self.starts = role, 0
         self.address = f"{node.address if node else '127.0.0.1'}:0"
         self.log = folder / f"{role}.log"
-        self._folder, self._rates, self._node = folder, rates, node
+        self._folder, self._rates = folder, rates
+        self._prefix = [*(node.prefix if node else []), *wrapper]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, arguments: Sequence[str]) -> dict[str, Any]:
@@ -33,7 +34,7 @@ class Daemon:
         ready = self._folder / f"{self.role}-{self.starts}.ready"
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*(self._node.prefix if self._node else []), str(PROGRAM), *arguments, "--ready", str(ready)],
+                [*self._prefix, str(PROGRAM), *arguments, "--ready", str(ready)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -15,7 +15,7 @@ from tests.e2e.files import tree
 
 ENDS = ("sender", "receiver")
 RELAYS = ("near", "far")
-DIRECT, PAIR = "direct", "pair-1"
+ROLES = (*ENDS, *RELAYS)
 PARTIAL = ".cpt-partial-"
 LANES = 2
 MB_PER_SECOND = 40
@@ -28,11 +28,16 @@ class Transfer:
     """Sender, receiver and a pair of relays, under way."""
 
     def __init__(
-        self, work: Path, source: Path, hosts: Mapping[str, Node], paths: Sequence[str], attempts: int
+        self,
+        work: Path,
+        source: Path,
+        hosts: Mapping[str, Node],
+        wrappers: Mapping[str, Sequence[str]],
+        attempts: int,
     ) -> None:
         self.source, self.destination = source, work / "destination"
         self.control, self.done = work / "control", [f"{attempts} attempts"]
-        self._hosts, self._paths, self._attempts = hosts, paths, attempts
+        self._attempts = attempts
         self._generation, self._key, self._looked = 0, "", 0.0
         self._seen = dict.fromkeys(ENDS, 0.0)
         rates = work / "rates.json"
@@ -43,7 +48,7 @@ class Transfer:
             capture_output=True,
         )
         self.table = Table(self.control)
-        self.daemons = {role: Daemon(role, work, rates, hosts.get(role)) for role in (*ENDS, *RELAYS)}
+        self.daemons = {role: Daemon(role, work, rates, hosts.get(role), wrappers.get(role, ())) for role in ROLES}
         self._addresses = {role: daemon.address for role, daemon in self.daemons.items()}
 
     def start(self) -> None:
@@ -159,18 +164,15 @@ class Transfer:
 
     def _join(self, relays: Sequence[str]) -> None:
         """Let these relays be succeeded, and tell the sender."""
-        for role in relays if PAIR in self._paths else ():
+        for role in relays:
             self.daemons[role].kill()
             self._start(role)
         self._generation += 1
         hops = [{"nodeId": role, "address": self._addresses[role]} for role in RELAYS]
-        ways: dict[str, dict[str, Any]] = {
-            DIRECT: {"generation": 0, "hops": []},
-            PAIR: {"generation": self._generation, "hops": hops},
-        }
         common = {"receiver": self._addresses["receiver"], "lanes": LANES}
-        paths = [{"pathId": path, **ways[path], **common} for path in self._paths]
-        membership = {"schemaVersion": 1, "version": self._generation, "paths": paths, "probes": []}
+        direct = {"pathId": "direct", "generation": 0, "hops": [], **common}
+        pair = {"pathId": "pair-1", "generation": self._generation, "hops": hops, **common}
+        membership = {"schemaVersion": 1, "version": self._generation, "paths": [direct, pair], "probes": []}
         self.table.put_record("membership", membership)
 
 
@@ -180,14 +182,15 @@ def under_way(
     source: Path,
     hosts: Mapping[str, Node] | None = None,
     *,
-    paths: Sequence[str] = (DIRECT, PAIR),
+    wrappers: Mapping[str, Sequence[str]] | None = None,
     attempts: int = 1000,
 ) -> Iterator[Transfer]:
     """A transfer that has started; afterwards no daemon is left.
 
-    `attempts`: of a chunk; many, where every fault passes.
+    `hosts`: where each daemon runs; `wrappers`: the command that starts it. `attempts`: of a chunk; many, where every
+    fault passes.
     """
-    transfer = Transfer(work, source, hosts or {}, paths, attempts)
+    transfer = Transfer(work, source, hosts or {}, wrappers or {}, attempts)
     try:
         transfer.start()
         yield transfer
