@@ -30,6 +30,7 @@ export const REACTIONS = [
   'reconcile',
   'watch_relays',
   'sweep_execution',
+  'start_from_object',
 ] as const;
 
 /** Handlers that people invoke, by the command line; whoever may is a matter of their own IAM policies. */
@@ -76,6 +77,9 @@ export const LENT_TAG = 'cpt:lent-to';
 /** Prefix of the control bucket under which a transfer's objects lie. */
 export const TRANSFERS_PREFIX = 'transfers/';
 
+/** Prefix of the control bucket under which request documents start transfers; `lambdas/core/starts.py` has it too. */
+export const REQUESTS_PREFIX = 'requests/';
+
 /** Key of the control bucket with AWS's prices; `lambdas/adapters/price_cache.py` reads and writes it. */
 export const PRICES_KEY = 'prices.json';
 
@@ -109,6 +113,10 @@ export function approvalTopicName(settings: Settings): string {
 
 export function stateMachineName(settings: Settings): string {
   return `${settings.name}-transfer`;
+}
+
+export function stateMachineArn(settings: Settings): string {
+  return arn('states', settings.homeRegion, `stateMachine:${stateMachineName(settings)}`);
 }
 
 /** Name of the relay role and of its instance profile: IAM is global, so the region is part of it. */

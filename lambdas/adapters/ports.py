@@ -262,6 +262,9 @@ class Letters(Protocol):
 class Executions(Protocol):
     """Step Functions."""
 
+    def start(self, name: str, request: Any) -> str:
+        """Start one with `request` as its input, unless one of that `name` has been started; its ARN."""
+
     def succeed(self, token: str, output: dict[str, Any]) -> bool:
         """Release a task; False when the token is no longer valid."""
 

@@ -1,4 +1,4 @@
-"""Task tokens and executions."""
+"""Task tokens, and executions of the deployment's state machine."""
 
 import json
 from collections.abc import Callable
@@ -17,8 +17,18 @@ MAX_ERROR = 256
 class StepFunctions:
     """Executions over Step Functions."""
 
-    def __init__(self, client: "SFNClient") -> None:
+    def __init__(self, client: "SFNClient", machine_arn: str) -> None:
         self._client = client
+        self._machine_arn = machine_arn
+
+    def start(self, name: str, request: Any) -> str:
+        """See Executions."""
+        try:
+            self._client.start_execution(stateMachineArn=self._machine_arn, name=name, input=json.dumps(request))
+        except ClientError as error:
+            if error.response["Error"]["Code"] != "ExecutionAlreadyExists":
+                raise
+        return f"{self._machine_arn.replace(':stateMachine:', ':execution:')}:{name}"
 
     def succeed(self, token: str, output: dict[str, Any]) -> bool:
         """See Executions."""

@@ -120,7 +120,7 @@ def world() -> World:
         events=EventBus(clients.events(home), env.event_bus),
         letters=SnsLetters(clients.sns(home), env.approval_topic),
         measures=EmfMeasures(),
-        executions=StepFunctions(clients.stepfunctions(home)),
+        executions=StepFunctions(clients.stepfunctions(home), env.state_machine),
         clock=clock,
         price_list=AwsPriceList(clients.pricing(home)),
         price_cache=S3PriceCache(clients.s3(home), env.control_bucket),

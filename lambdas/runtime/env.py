@@ -75,7 +75,7 @@ class Environment:
             control_bucket=read.text("CONTROL_BUCKET"),
             event_bus=read.text("EVENT_BUS"),
             approval_topic=read.text("APPROVAL_TOPIC_ARN"),
-            state_machine=read.text("STATE_MACHINE_NAME"),
+            state_machine=read.text("STATE_MACHINE_ARN"),
             daemon_assets=_by_region(read.json("DAEMON_ASSETS")),
             subnet_ids={region: tuple(ids) for region, ids in cast(Ids, read.json("SUBNET_IDS")).items()},
             poll_seconds=read.number("POLL_SECONDS", "1"),

@@ -118,7 +118,7 @@ describe('functions', () => {
           'DEPLOYMENT_NAME',
           'DAEMON_ASSETS',
           'SUBNET_IDS',
-          'STATE_MACHINE_NAME',
+          'STATE_MACHINE_ARN',
           'APPROVAL_TOPIC_ARN',
           'POWERTOOLS_SERVICE_NAME',
           'POWERTOOLS_METRICS_NAMESPACE',
@@ -166,6 +166,11 @@ describe('rules', () => {
     ['cpt-retry-chunk', 'cpt-retry-chunk', { 'detail-type': ['Chunk Failed'] }],
     ['cpt-replace-relay', 'cpt-replace-relay', { source: ['cpt.agent', 'cpt.control', 'aws.ec2'] }],
     ['cpt-finish-transfer', 'cpt-finish-transfer', { 'detail-type': ['Transfer Delivered', 'Transfer Failed'] }],
+    [
+      'cpt-start-from-object',
+      'cpt-start-from-object',
+      { 'detail-type': ['Object Created'], detail: { object: { key: [{ wildcard: 'requests/*.json' }] } } },
+    ],
     ['cpt-sweep-execution', 'cpt-sweep-execution', { detail: { status: ['FAILED', 'ABORTED', 'TIMED_OUT'] } }],
   ];
   it.each(expected)('%s invokes %s', (rule, target, pattern) => {

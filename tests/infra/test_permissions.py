@@ -69,6 +69,7 @@ PORTS: dict[str, list[str]] = {
     "events.put": ["events:PutEvents"],
     "letters.send": ["sns:Publish"],
     "measures.put": [],
+    "executions.start": ["states:StartExecution"],
     "executions.succeed": ["states:SendTaskSuccess"],
     "executions.fail": ["states:SendTaskFailure"],
     "executions.heartbeat": ["states:SendTaskHeartbeat"],

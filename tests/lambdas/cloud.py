@@ -32,6 +32,7 @@ from lambdas.runtime.env import DaemonAsset, Environment
 from tests.lambdas.builders import DESTINATION_ID, IRELAND, SOURCE_ID, WEST
 
 BOOT_SECONDS, AGENT_SECONDS = 3.0, 2.0
+MACHINE = "arn:aws:states:us-west-2:000000000000:stateMachine:cpt-transfer"
 
 
 class FakeClock:
@@ -313,6 +314,11 @@ class MemoryExecutions:
     over: set[str] = field(default_factory=set)
     answers: list[tuple[str, Any]] = field(default_factory=list)
     statuses: dict[str, str | None] = field(default_factory=dict)
+    started: dict[str, Any] = field(default_factory=dict)
+
+    def start(self, name: str, request: Any) -> str:
+        self.started.setdefault(name, request)
+        return f"{MACHINE.replace(':stateMachine:', ':execution:')}:{name}"
 
     def succeed(self, token: str, output: dict[str, Any]) -> bool:
         self.answers.append(("success", (token, output)))
@@ -402,7 +408,7 @@ ENVIRONMENT = Environment(
     control_bucket="cpt-control-000000000000-us-west-2",
     event_bus="cpt",
     approval_topic="arn:aws:sns:us-west-2:000000000000:cpt-approvals",
-    state_machine="cpt-transfer",
+    state_machine=MACHINE,
     daemon_assets={region: {"x86_64": DaemonAsset(f"s3://assets-{region}/d", "0" * 64)} for region in (WEST, IRELAND)},
     subnet_ids={},
     poll_seconds=1.0,

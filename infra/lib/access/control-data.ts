@@ -6,6 +6,8 @@ import {
   arn,
   controlBucketName,
   PRICES_KEY,
+  REQUESTS_PREFIX,
+  stateMachineArn,
   stateMachineName,
   TableName,
   tableName,
@@ -49,6 +51,16 @@ export function transferObjects(
   };
 }
 
+/** Reads request documents, and writes the answers beside them. */
+export function requestObjects(settings: Settings): Access[] {
+  const requests = `${bucketArn(settings)}/${REQUESTS_PREFIX}`;
+  const why = 'whoever asks names the documents';
+  return [
+    { actions: ['s3:GetObject'], resources: [`${requests}*.json`], why },
+    { actions: ['s3:PutObject'], resources: [`${requests}*.started.json`, `${requests}*.error.json`], why },
+  ];
+}
+
 /** The one object with prices that were asked for earlier. */
 export function priceCache(settings: Settings): Access {
   return { actions: ['s3:GetObject', 's3:PutObject'], resources: [`${bucketArn(settings)}/${PRICES_KEY}`] };
@@ -82,6 +94,11 @@ export function sendTask(...answers: readonly ('Success' | 'Failure' | 'Heartbea
     resources: ['*'],
     why: 'a task token is the credential; Step Functions evaluates these actions without a resource',
   };
+}
+
+/** Starts executions. */
+export function startExecutions(settings: Settings): Access {
+  return { actions: ['states:StartExecution'], resources: [stateMachineArn(settings)] };
 }
 
 /** Ends executions that somebody wants to end. */

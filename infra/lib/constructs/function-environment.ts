@@ -1,7 +1,7 @@
 /** What the Lambdas read from their environment; `lambdas/runtime/environment.py` is the other end of it. */
 
 import { Settings } from '../config';
-import { approvalTopicName, arn, controlBucketName, RegionDaemons, stateMachineName, tableName } from '../names';
+import { approvalTopicName, arn, controlBucketName, RegionDaemons, stateMachineArn, tableName } from '../names';
 
 /**
  * One environment for every function: a function that reads one more key tomorrow needs no change here.
@@ -23,7 +23,7 @@ export interface FunctionEnvironment extends Record<string, string> {
   readonly EVENT_BUS: string;
   /** Topic of the letters that ask for approval. */
   readonly APPROVAL_TOPIC_ARN: string;
-  readonly STATE_MACHINE_NAME: string;
+  readonly STATE_MACHINE_ARN: string;
   /** JSON list of the instance types that may be launched, in order of preference. */
   readonly INSTANCE_TYPES: string;
   /** Whole number of relay pairs that one transfer may have at most. */
@@ -58,7 +58,7 @@ export function functionEnvironment(settings: Settings, daemons: Daemons): Funct
     CONTROL_BUCKET: controlBucketName(settings),
     EVENT_BUS: settings.name,
     APPROVAL_TOPIC_ARN: arn('sns', settings.homeRegion, approvalTopicName(settings)),
-    STATE_MACHINE_NAME: stateMachineName(settings),
+    STATE_MACHINE_ARN: stateMachineArn(settings),
     INSTANCE_TYPES: JSON.stringify(settings.instanceTypes),
     MAX_PAIRS: String(settings.maxPairs),
     PRE_TEST_SECONDS: String(settings.preTestSeconds),

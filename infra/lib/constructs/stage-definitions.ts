@@ -233,6 +233,16 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         data.putEvents(settings),
       ],
     },
+    start_from_object: {
+      description: 'A request document in the control bucket: judges it, starts it, answers beside it',
+      access: [
+        ...data.requestObjects(settings),
+        data.startExecutions(settings),
+        data.putEvents(settings),
+        relays.describe('Instances', 'SecurityGroups'),
+        ssm.findMachines(),
+      ],
+    },
     sweep_execution: {
       description: 'An execution that was stopped, failed or timed out: tears down what it left and reports it',
       timeout: LONG,

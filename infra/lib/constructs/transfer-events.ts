@@ -5,7 +5,7 @@ import * as events from 'aws-cdk-lib/aws-events';
 import * as targets from 'aws-cdk-lib/aws-events-targets';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
-import { arn, Reaction, stateMachineName } from '../names';
+import { controlBucketName, Reaction, REQUESTS_PREFIX, stateMachineArn } from '../names';
 import { Reactor } from './stage-functions';
 
 /** Source of what the daemons at the ends put on the bus. */
@@ -51,8 +51,18 @@ export class TransferEvents extends Construct {
         source: ['aws.states'],
         detailType: ['Step Functions Execution Status Change'],
         detail: {
-          stateMachineArn: [arn('states', settings.homeRegion, `stateMachine:${stateMachineName(settings)}`)],
+          stateMachineArn: [stateMachineArn(settings)],
           status: ['FAILED', 'ABORTED', 'TIMED_OUT'],
+        },
+      },
+    });
+    this.rule('start_from_object', 'start-from-object', {
+      eventPattern: {
+        source: ['aws.s3'],
+        detailType: ['Object Created'],
+        detail: {
+          bucket: { name: [controlBucketName(settings)] },
+          object: { key: [{ wildcard: `${REQUESTS_PREFIX}*.json` }] },
         },
       },
     });

@@ -17,6 +17,7 @@ from lambdas.core.events import ChunkFailed, RelayLost, RelaySlow, TransferDeliv
 from lambdas.core.fleet import Node
 from lambdas.core.progress import Progress
 from lambdas.core.report import Report
+from lambdas.core.starts import RequestRefused, RequestStarted
 from lambdas.core.transfer import DestinationSurvey, Failure, Membership, SourceSurvey, TransferPlan
 from tests.lambdas import builders
 
@@ -31,12 +32,20 @@ MODELS: dict[str, list[type[Document]]] = {
     "node": [Node],
     "progress": [Progress],
     "report": [Report],
+    "request-answer": [RequestStarted, RequestRefused],
     "survey": [SourceSurvey, DestinationSurvey],
     "transfer-plan": [TransferPlan],
     "event": [ChunkFailed, RelayLost, RelaySlow, TransferDelivered, TransferFailed],
 }
 # Written by the control plane, never read by it.
-OWN_EVENTS = ("Transfer Started", "Transfer Finished", "Approval Required", "Relay Replaced", "Transfer Degraded")
+OWN_EVENTS = (
+    "Transfer Started",
+    "Transfer Finished",
+    "Approval Required",
+    "Relay Replaced",
+    "Transfer Degraded",
+    "Request Refused",
+)
 
 
 def read(contract: str, document: Any) -> Document | None:

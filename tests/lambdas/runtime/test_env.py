@@ -20,7 +20,7 @@ GOOD = {
     "CONTROL_BUCKET": "cpt-control",
     "EVENT_BUS": "cpt",
     "APPROVAL_TOPIC_ARN": "arn:aws:sns:us-west-2:000000000000:cpt-approvals",
-    "STATE_MACHINE_NAME": "cpt-transfer",
+    "STATE_MACHINE_ARN": "arn:aws:states:us-west-2:000000000000:stateMachine:cpt-transfer",
     "SUBNET_IDS": '{"eu-west-1": ["subnet-0123456789abcdef0"]}',
     "DAEMON_ASSETS": '{"buckets": {"us-west-2": "a"}, "files": {"x86_64": {"key": "b", "sha256": "00"}}}',
 }
