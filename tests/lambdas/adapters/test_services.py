@@ -6,6 +6,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 from moto import mock_aws
 
@@ -17,6 +18,8 @@ from lambdas.adapters.ssm import SsmCommands
 from lambdas.adapters.stepfunctions import StepFunctions
 from lambdas.core.errors import MissingPermission, Throttled
 from lambdas.runtime.env import DaemonAsset
+
+MACHINE = "arn:aws:states:us-west-2:000000000000:stateMachine:cpt-transfer"
 
 
 @pytest.fixture
@@ -164,7 +167,7 @@ def test_token_of_an_ended_task_is_no_error(code: str) -> None:
     client, stubber = stub("stepfunctions")
     for operation in ("send_task_success", "send_task_failure", "send_task_heartbeat"):
         stubber.add_client_error(operation, code)
-    steps = StepFunctions(client)
+    steps = StepFunctions(client, MACHINE)
     assert not steps.succeed("t", {})
     assert not steps.fail("t", "E", "c")
     assert not steps.heartbeat("t")
@@ -174,7 +177,7 @@ def test_answers_are_cut_to_what_step_functions_takes() -> None:
     client, stubber = stub("stepfunctions")
     stubber.add_response("send_task_success", {}, {"taskToken": "t", "output": json.dumps({"a": 1})})
     stubber.add_response("send_task_failure", {}, {"taskToken": "t", "error": "E" * 256, "cause": "c" * 32_768})
-    steps = StepFunctions(client)
+    steps = StepFunctions(client, MACHINE)
     assert steps.succeed("t", {"a": 1})
     assert steps.fail("t", "E" * 300, "c" * 40_000)
 
@@ -182,4 +185,18 @@ def test_answers_are_cut_to_what_step_functions_takes() -> None:
 def test_unknown_execution_has_no_status() -> None:
     client, stubber = stub("stepfunctions")
     stubber.add_client_error("describe_execution", "ExecutionDoesNotExist")
-    assert StepFunctions(client).status("arn:aws:states:us-west-2:000000000000:execution:a:b") is None
+    assert StepFunctions(client, MACHINE).status("arn:aws:states:us-west-2:000000000000:execution:a:b") is None
+
+
+def test_execution_is_started_once_by_its_name() -> None:
+    client, stubber = stub("stepfunctions")
+    asked = {"stateMachineArn": MACHINE, "name": "a", "input": '{"source": {}}'}
+    arn = "arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:a"
+    stubber.add_response("start_execution", {"executionArn": arn, "startDate": 0}, asked)
+    stubber.add_client_error("start_execution", "ExecutionAlreadyExists", expected_params=asked)
+    stubber.add_client_error("start_execution", "StateMachineDoesNotExist", expected_params=asked)
+    steps = StepFunctions(client, MACHINE)
+    assert steps.start("a", {"source": {}}) == arn
+    assert steps.start("a", {"source": {}}) == arn
+    with pytest.raises(ClientError):
+        steps.start("a", {"source": {}})
