@@ -1,5 +1,6 @@
 /** The deployment's settings: what cdk.json (or `-c cpt=…`) says under `cpt`, checked and typed. */
 
+import { readStarts, Starts } from './config-starts';
 import { asObject, ConfigurationError, Json, matching, oneOf, refuseUnknown, textList, wholeNumber } from './config-values';
 import { Architecture } from './names';
 
@@ -45,6 +46,8 @@ export interface Settings {
   readonly objectRetentionDays: number;
   /** Mail addresses that are asked for approval; each confirms its subscription once. */
   readonly approvalMail: readonly string[];
+  /** Objects and times that start transfers. */
+  readonly starts: Starts;
 }
 
 const REGION = /^[a-z]{2}(-[a-z]+)+-[0-9]$/;
@@ -67,6 +70,7 @@ const DEFAULTS = {
   relayTimeToLiveMinutes: 15,
   objectRetentionDays: 30,
   approvalMail: [],
+  starts: {},
 } as const;
 
 /**
@@ -97,6 +101,7 @@ export function readSettings(context: unknown, architectures: readonly Architect
     relayTimeToLiveMinutes: wholeNumber('cpt.relayTimeToLiveMinutes', value('relayTimeToLiveMinutes'), 10, 1_440),
     objectRetentionDays: wholeNumber('cpt.objectRetentionDays', value('objectRetentionDays'), 1, 3_650),
     approvalMail: readMail(value('approvalMail')),
+    starts: readStarts(value('starts')),
   };
 }
 

@@ -9,6 +9,7 @@ import { EndpointAccess } from './constructs/endpoint-access';
 import { Daemons } from './constructs/function-environment';
 import { StageFunctions } from './constructs/stage-functions';
 import { TransferEvents } from './constructs/transfer-events';
+import { TransferStarts } from './constructs/transfer-starts';
 import { TransferTables } from './constructs/transfer-tables';
 import { TransferWorkflow } from './constructs/transfer-workflow';
 import { pascalCase } from './names';
@@ -25,6 +26,7 @@ export class ControlStack extends Stack {
     const functions = new StageFunctions(this, 'Functions', settings, daemons);
     const { stateMachine } = new TransferWorkflow(this, 'Workflow', settings, functions.stages);
     const { bus } = new TransferEvents(this, 'Events', settings, functions.reactions);
+    new TransferStarts(this, 'Starts', settings, functions.reactions);
     const { topic } = new ApprovalTopic(this, 'Approvals', settings);
     const { policy } = new EndpointAccess(this, 'Endpoint', settings, daemons);
     this.output('StateMachineArn', stateMachine.stateMachineArn, 'Start an execution of this to start a transfer');

@@ -31,6 +31,7 @@ export const REACTIONS = [
   'watch_relays',
   'sweep_execution',
   'start_from_object',
+  'start_from_schedule',
 ] as const;
 
 /** Handlers that people invoke, by the command line; whoever may is a matter of their own IAM policies. */
@@ -117,6 +118,16 @@ export function stateMachineName(settings: Settings): string {
 
 export function stateMachineArn(settings: Settings): string {
   return arn('states', settings.homeRegion, `stateMachine:${stateMachineName(settings)}`);
+}
+
+/** Rule of `cpt.starts.objects`. */
+export function objectStartRuleName(settings: Settings, start: string): string {
+  return `${settings.name}-objects-${start}`;
+}
+
+/** Schedule of `cpt.starts.schedules`. */
+export function scheduleName(settings: Settings, start: string): string {
+  return `${settings.name}-${start}`;
 }
 
 /** Name of the relay role and of its instance profile: IAM is global, so the region is part of it. */

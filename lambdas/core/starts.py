@@ -1,4 +1,4 @@
-"""Starts without a person: what an execution is called, and what is answered beside a request document."""
+"""Starts without a person: what an execution is called, what its request is, and what is answered."""
 
 import json
 import re
@@ -11,6 +11,7 @@ from lambdas.core.documents import Count, Document, Handover
 from lambdas.core.errors import InvalidRequest
 
 REQUESTS_PREFIX = "requests/"
+KEY_PLACEHOLDER = "{key}"
 # Step Functions takes no larger input.
 MAX_REQUEST_BYTES = 262_144
 _SUFFIX = ".json"
@@ -29,24 +30,55 @@ class StoredObject(Handover):
     version_id: str | None = Field(default=None, alias="version-id")
 
 
-class ObjectCreated(Handover):
-    """Detail of S3's event `Object Created`."""
+class Bucket(Handover):
+    """Where it lies."""
 
+    name: str
+
+
+class ObjectCreated(Handover):
+    """Detail of S3's event `Object Created`; a rule for a bucket of data adds the template of a `request`."""
+
+    bucket: Bucket
     stored: StoredObject = Field(alias="object")
+    request: Any = None
+
+    @property
+    def origin(self) -> str:
+        """For people and programs that look for where a request came from."""
+        return f"s3://{self.bucket.name}/{self.stored.key}"
 
     @property
     def execution_name(self) -> str:
         """The same for each copy of one event, another one for each write of the key."""
         stored = self.stored
         stem = stored.key.removeprefix(REQUESTS_PREFIX).removesuffix(_SUFFIX)
-        return execution_name(stem, stored.key, stored.version_id or stored.sequencer)
+        return execution_name(stem, self.origin, stored.version_id or stored.sequencer)
+
+
+class ScheduledStart(Handover):
+    """What a schedule hands over; `scheduled_time` as EventBridge Scheduler writes it, e.g. 2026-11-21T02:00:00Z."""
+
+    schedule: str
+    scheduled_time: str
+    request: Any
+
+    @property
+    def origin(self) -> str:
+        """As for an object."""
+        return f"schedule/{self.schedule}"
+
+    @property
+    def execution_name(self) -> str:
+        """The same for each copy of one run."""
+        return execution_name(f"{self.schedule}-{self.scheduled_time}", self.origin, self.scheduled_time)
 
 
 class RequestStarted(Document):
     """Contract `request-answer`: an execution was started."""
 
     schema_version: Literal[1] = 1
-    key: str
+    origin: str
     transfer_id: str
     execution_arn: str
 
@@ -55,7 +87,7 @@ class RequestRefused(Document):
     """Contract `request-answer`: nothing was started; `problems` as the execution's cause would have them."""
 
     schema_version: Literal[1] = 1
-    key: str
+    origin: str
     error: str
     problems: list[str] = Field(min_length=1)
 
@@ -80,6 +112,17 @@ def started_key(key: str) -> str:
 def error_key(key: str) -> str:
     """`requests/a.json` → `requests/a.error.json`."""
     return key.removesuffix(_SUFFIX) + _ERROR
+
+
+def filled(template: Any, key: str) -> Any:
+    """The template of a request with the key of an object in place of each `{key}` in its texts."""
+    if isinstance(template, str):
+        return template.replace(KEY_PLACEHOLDER, key)
+    if isinstance(template, list):
+        return [filled(item, key) for item in template]
+    if isinstance(template, dict):
+        return {name: filled(value, key) for name, value in template.items()}
+    return template
 
 
 def read_document(body: bytes) -> Any:

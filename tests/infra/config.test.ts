@@ -8,6 +8,8 @@ const EXISTING = {
   subnetIds: ['subnet-0123456789abcdef0'],
 };
 
+const ENDS = { source: {}, destination: {} };
+
 describe('settings', () => {
   it('are those of cdk.json where a user changes nothing', () => {
     const settings = readSettings(shippedContext().cpt);
@@ -88,6 +90,27 @@ describe('a bad setting is refused by key, value and remedy', () => {
     ['half a second', { preTestSeconds: 0.5 }, 'cpt.preTestSeconds', '0.5'],
     ['a number as text', { preTestSeconds: '10' }, 'cpt.preTestSeconds', '"10"'],
     ['a name with capitals', { name: 'CPT' }, 'cpt.name', '"CPT"'],
+    ['a start of an unknown kind', { starts: { mails: {} } }, 'cpt.starts.mails', '{}'],
+    ['a schedule without a request', { starts: { schedules: { a: { expression: 'rate(1 day)' } } } }, 'cpt.starts.schedules.a.request', 'missing'],
+    [
+      'a schedule that is none',
+      { starts: { schedules: { a: { expression: '30 2 * * *', request: ENDS } } } },
+      'cpt.starts.schedules.a.expression',
+      '"30 2 * * *"',
+    ],
+    [
+      'a time zone that is none',
+      { starts: { schedules: { a: { expression: 'rate(1 day)', timeZone: 'Mars/Olympus', request: ENDS } } } },
+      'cpt.starts.schedules.a.timeZone',
+      '"Mars/Olympus"',
+    ],
+    [
+      'a template with a name',
+      { starts: { objects: { a: { bucket: 'exports', request: { ...ENDS, name: 'x' } } } } },
+      'cpt.starts.objects.a.request.name',
+      '"x"',
+    ],
+    ['a bucket that is none', { starts: { objects: { a: { bucket: 'E', request: ENDS } } } }, 'cpt.starts.objects.a.bucket', '"E"'],
     ['a time-to-live of a minute', { relayTimeToLiveMinutes: 1 }, 'cpt.relayTimeToLiveMinutes', '1'],
   ];
   it.each(cases)('%s', (_, change, key, value) => {

@@ -205,6 +205,57 @@ describe('rules', () => {
   });
 });
 
+describe('starts', () => {
+  const request = {
+    source: { instanceId: 'i-0aaaaaaaaaaaaaaa1', region: 'us-west-2', paths: ['/mnt/exports/{key}'] },
+    destination: { instanceId: 'i-0bbbbbbbbbbbbbbb2', region: 'eu-west-1', path: '/restore' },
+  };
+  const { control: starting } = synthesize({
+    starts: {
+      objects: { exports: { bucket: 'exports', prefix: 'daily/', request } },
+      schedules: { nightly: { expression: 'cron(30 2 * * ? *)', timeZone: 'Europe/Berlin', request } },
+    },
+  });
+
+  it('are only request documents where nobody configures more', () => {
+    control.resourceCountIs('AWS::Scheduler::Schedule', 0);
+  });
+
+  it('objects under a prefix hand their key to the template', () => {
+    const rule = Object.values(resources(starting, 'AWS::Events::Rule')).find(({ Name }) => Name === 'cpt-objects-exports');
+    expect(rule?.EventPattern).toEqual({
+      source: ['aws.s3'],
+      'detail-type': ['Object Created'],
+      detail: { bucket: { name: ['exports'] }, object: { key: [{ prefix: 'daily/' }] } },
+    });
+    const [target] = rule?.Targets as [{ InputTransformer: { InputPathsMap: object; InputTemplate: string } }];
+    expect(target.InputTransformer.InputPathsMap).toEqual({
+      'detail-type': '$.detail-type',
+      'detail-bucket': '$.detail.bucket',
+      'detail-object': '$.detail.object',
+    });
+    expect(target.InputTransformer.InputTemplate).toBe(
+      `{"detail-type":<detail-type>,"detail":{"bucket":<detail-bucket>,"object":<detail-object>,"request":${JSON.stringify(request)}}}`,
+    );
+  });
+
+  it('a schedule hands over its name, its time and its request, and may do nothing else', () => {
+    const [schedule] = Object.values(resources(starting, 'AWS::Scheduler::Schedule'));
+    expect(schedule).toMatchObject({
+      Name: 'cpt-nightly',
+      ScheduleExpression: 'cron(30 2 * * ? *)',
+      ScheduleExpressionTimezone: 'Europe/Berlin',
+      FlexibleTimeWindow: { Mode: 'OFF' },
+    });
+    const { Input, DeadLetterConfig } = schedule?.Target as { Input: string; DeadLetterConfig: unknown };
+    expect(DeadLetterConfig).toBeDefined();
+    expect(JSON.parse(Input)).toEqual({
+      'detail-type': 'Scheduled Start',
+      detail: { schedule: 'nightly', scheduledTime: '<aws.scheduler.scheduled-time>', request },
+    });
+  });
+});
+
 describe('approval', () => {
   it('letters go to a topic that takes them over TLS only, and to nobody unless somebody is named', () => {
     control.hasResourceProperties('AWS::SNS::Topic', { TopicName: 'cpt-approvals' });

@@ -59,7 +59,7 @@ describe('least privilege', () => {
     expect(who('ec2:RunInstances')).toEqual(['cpt-replace-relay', 'cpt-spawn-relays']);
     expect(who('iam:PassRole')).toEqual(['cpt-replace-relay', 'cpt-spawn-relays']);
     expect(who('states:StopExecution')).toEqual(['cpt-teardown-request']);
-    expect(who('states:StartExecution')).toEqual(['cpt-start-from-object']);
+    expect(who('states:StartExecution')).toEqual(['cpt-start-from-object', 'cpt-start-from-schedule']);
     expect(who('states:SendTaskHeartbeat')).toEqual(['cpt-reconcile']);
     for (const action of ['pricing:GetProducts', 'servicequotas:GetServiceQuota', 'ec2:DescribeSpotPriceHistory'])
       expect(who(action)).toEqual(['cpt-estimate-request', 'cpt-estimate-transfer']);

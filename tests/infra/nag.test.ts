@@ -29,6 +29,15 @@ describe('cdk-nag’s AwsSolutions checks', () => {
     expect(() => synthesize({ regions: { 'us-west-2': existing, 'eu-west-1': {} } }, { nag: true })).not.toThrow();
   });
 
+  it('find nothing with schedules and rules for objects', () => {
+    const request = { source: {}, destination: {} };
+    const starts = {
+      objects: { exports: { bucket: 'exports', request } },
+      schedules: { nightly: { expression: 'rate(1 day)', request } },
+    };
+    expect(() => synthesize({ starts }, { nag: true })).not.toThrow();
+  });
+
   it('are acknowledged on one resource at a time, one wildcard at a time, with a reason', () => {
     const found = acknowledgements(synthesize().app);
     expect(found.length).toBeGreaterThan(20);

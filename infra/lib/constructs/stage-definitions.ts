@@ -235,13 +235,11 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
     },
     start_from_object: {
       description: 'A request document in the control bucket: judges it, starts it, answers beside it',
-      access: [
-        ...data.requestObjects(settings),
-        data.startExecutions(settings),
-        data.putEvents(settings),
-        relays.describe('Instances', 'SecurityGroups'),
-        ssm.findMachines(),
-      ],
+      access: [...data.requestObjects(settings), ...startTransfers(settings)],
+    },
+    start_from_schedule: {
+      description: 'A schedule is due: judges its request and starts it',
+      access: startTransfers(settings),
     },
     sweep_execution: {
       description: 'An execution that was stopped, failed or timed out: tears down what it left and reports it',
@@ -258,6 +256,16 @@ function askMarkets(settings: Settings): Access[] {
     markets.readPriceList(),
     markets.readQuotas(),
     relays.describe('Instances', 'InstanceTypes', 'InstanceTypeOfferings', 'SpotPriceHistory'),
+  ];
+}
+
+/** Judges a request as Validate Request does, and starts an execution. */
+function startTransfers(settings: Settings): Access[] {
+  return [
+    data.startExecutions(settings),
+    data.putEvents(settings),
+    relays.describe('Instances', 'SecurityGroups'),
+    ssm.findMachines(),
   ];
 }
 

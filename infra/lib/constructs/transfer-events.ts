@@ -2,10 +2,10 @@
 
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import * as events from 'aws-cdk-lib/aws-events';
-import * as targets from 'aws-cdk-lib/aws-events-targets';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
 import { controlBucketName, Reaction, REQUESTS_PREFIX, stateMachineArn } from '../names';
+import { reactTo } from './reaction';
 import { Reactor } from './stage-functions';
 
 /** Source of what the daemons at the ends put on the bus. */
@@ -75,10 +75,7 @@ export class TransferEvents extends Construct {
   }
 
   private rule(reaction: Reaction, suffix: string, props: events.RuleProps): void {
-    const { function: handler, deadLetterQueue } = this.reactions[reaction];
     const rule = new events.Rule(this, suffix, { ruleName: `${this.settings.name}-${suffix}`, ...props });
-    rule.addTarget(
-      new targets.LambdaFunction(handler, { deadLetterQueue, retryAttempts: 10, maxEventAge: Duration.hours(1) }),
-    );
+    reactTo(rule, this.reactions[reaction]);
   }
 }

@@ -9,7 +9,8 @@ from lambdas.core.starts import ObjectCreated, execution_name
 
 
 def created(key: str, **more: str) -> ObjectCreated:
-    return ObjectCreated.from_document({"object": {"key": key, "size": 10, "sequencer": "0061", "etag": "e", **more}})
+    stored = {"key": key, "size": 10, "sequencer": "0061", "etag": "e", **more}
+    return ObjectCreated.from_document({"bucket": {"name": "b"}, "object": stored})
 
 
 @pytest.mark.parametrize("label", ["nightly", "team a/täglich", "", "-_-", "x" * 500])
@@ -67,3 +68,12 @@ def test_an_object_larger_than_an_execution_takes_is_refused() -> None:
     starts.refuse_size(262_144)
     with pytest.raises(InvalidRequest, match="262145 bytes; a request has 262144 at most"):
         starts.refuse_size(262_145)
+
+
+def test_key_is_filled_in_wherever_a_template_has_a_text() -> None:
+    template = {"name": "x", "source": {"paths": ["/mnt/{key}", 3]}, "preTest": False}
+    assert starts.filled(template, "a/b.csv") == {
+        "name": "x",
+        "source": {"paths": ["/mnt/a/b.csv", 3]},
+        "preTest": False,
+    }

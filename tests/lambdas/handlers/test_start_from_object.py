@@ -12,6 +12,8 @@ from tests.lambdas.cloud import MACHINE, Cloud
 
 CONTRACTS = Path(__file__).parents[3] / "contracts"
 KEY = "requests/nightly.json"
+BUCKET = "cpt-control-000000000000-us-west-2"
+ORIGIN = f"s3://{BUCKET}/{KEY}"
 
 
 def put(cloud: Cloud, document: Any, key: str = KEY, sequencer: str = "1") -> dict[str, Any]:
@@ -20,7 +22,7 @@ def put(cloud: Cloud, document: Any, key: str = KEY, sequencer: str = "1") -> di
     cloud.objects.objects[key] = body
     detail = {
         "version": "0",
-        "bucket": {"name": "cpt-control-000000000000-us-west-2"},
+        "bucket": {"name": BUCKET},
         "object": {"key": key, "size": len(body), "etag": "e", "sequencer": sequencer},
         "reason": "PutObject",
     }
@@ -42,7 +44,7 @@ def test_request_is_started_as_it_was_written_and_answered_beside_it() -> None:
     arn = f"{MACHINE.replace(':stateMachine:', ':execution:')}:{name}"
     assert answer(cloud, "requests/nightly.started.json") == {
         "schemaVersion": 1,
-        "key": KEY,
+        "origin": ORIGIN,
         "transferId": name,
         "executionArn": arn,
     }
@@ -73,7 +75,7 @@ def test_event_that_comes_twice_starts_once_and_a_new_version_again() -> None:
 )
 def test_bad_document_is_answered_beside_it_and_by_event(document: Any, problem: str) -> None:
     cloud = Cloud()
-    assert put(cloud, document) == {"refused": KEY}
+    assert put(cloud, document)["origin"] == ORIGIN
     assert cloud.executions.started == {}
     refused = answer(cloud, "requests/nightly.error.json")
     assert refused["error"] == "InvalidRequest"
@@ -97,3 +99,14 @@ def test_our_own_answers_are_left_alone(key: str) -> None:
     cloud = Cloud()
     assert put(cloud, request(), key) == {"ignored": key}
     assert list(cloud.objects.objects) == [key]
+
+
+def test_data_in_another_bucket_starts_its_template_and_nothing_is_written_there() -> None:
+    cloud = Cloud()
+    template = request(source={**request()["source"], "paths": ["/mnt/exports/{key}"]})
+    detail = {"bucket": {"name": "exports"}, "object": {"key": "daily/a b.csv", "sequencer": "1"}, "request": template}
+    start_from_object(BusEvent.from_document({"detail-type": "Object Created", "detail": detail}), cloud.world)
+    [(name, started)] = cloud.executions.started.items()
+    assert name.startswith("daily-a-b-csv-")
+    assert started["source"]["paths"] == ["/mnt/exports/daily/a b.csv"]
+    assert cloud.objects.objects == {}

@@ -1,0 +1,19 @@
+/** How every rule reaches its function. */
+
+import { Duration } from 'aws-cdk-lib';
+import * as events from 'aws-cdk-lib/aws-events';
+import * as targets from 'aws-cdk-lib/aws-events-targets';
+import { Reactor } from './stage-functions';
+
+/** Makes the reactor's function the target of `rule`; what cannot be handed over within an hour goes to its queue. */
+export function reactTo(rule: events.Rule, reactor: Reactor, event?: events.RuleTargetInput): void {
+  const { function: handler, deadLetterQueue } = reactor;
+  rule.addTarget(
+    new targets.LambdaFunction(handler, {
+      deadLetterQueue,
+      retryAttempts: 10,
+      maxEventAge: Duration.hours(1),
+      ...(event && { event }),
+    }),
+  );
+}
