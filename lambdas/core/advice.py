@@ -5,6 +5,7 @@ from lambdas.core import errors
 _BY_NAME = {
     "InvalidRequest": "Correct the request: each line of the cause names a field, its value and what would be right.",
     "DestinationBusy": "Wait until the other transfer has ended, or choose another destination path.",
+    "DestinationTaken": "Start again once the other transfer has ended, or let schedules start less often.",
     "PathUnreachable": "Attach the security group cpt-endpoint to both machines; check routes, public addresses and "
     "peering on port 4600.",
     "SurveyProblem": "Correct the path that the cause names, or the permissions on it, and start again.",

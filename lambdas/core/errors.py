@@ -126,6 +126,10 @@ class Throttled(RetryLater):
     """AWS asked to slow down for longer than the client's own retries last."""
 
 
+class DestinationTaken(RetryLater):
+    """As DestinationBusy, for a request that waits: the state machine looks again, for 12 hours."""
+
+
 class WriteConflict(RetryLater):
     """Another writer changed a record first, several times in a row."""
 

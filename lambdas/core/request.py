@@ -98,6 +98,7 @@ class TransferRequest(Document):
     chunk_size_mib: Annotated[ChunkSize, BeforeValidator(whole)] | None = Field(default=None, alias="chunkSizeMiB")
     bandwidth_limit_mbps: Integer | None = Field(default=None, ge=1)
     verify: Literal["digest", "readback"] = "digest"
+    when_busy: Literal["refuse", "wait"] = "refuse"
 
     @property
     def testing(self) -> Literal["auto"] | bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
-from lambdas.core.errors import DestinationBusy, InvalidRequest
+from lambdas.core.errors import DestinationBusy, DestinationTaken, InvalidRequest
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.acceptance import accept
 from lambdas.runtime.handler import task_state
@@ -22,7 +22,7 @@ class ValidateInput(Handover):
 
 
 def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
-    """The accepted transfer; raises InvalidRequest or DestinationBusy."""
+    """The accepted transfer; raises InvalidRequest, DestinationBusy or DestinationTaken."""
     accepted = accept(event.request, world)
     request = accepted.request
     transfer_id = request.name or sub(r"[^A-Za-z0-9_-]", "-", event.execution_name)[:80].lstrip("-_")
@@ -41,10 +41,13 @@ def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
     path = request.destination.path
     other = world.locks.acquire(transfer.destination.instance_id, path, transfer_id)
     if other:
-        raise DestinationBusy(
+        busy = (
             f"$.destination.path: '{path}' on {transfer.destination.instance_id} overlaps with what transfer '{other}' "
-            "writes; wait until it has ended or choose another path"
+            "writes; "
         )
+        if request.when_busy == "wait":
+            raise DestinationTaken(f"{busy}it waits until that has ended, for 12 hours at most")
+        raise DestinationBusy(f"{busy}wait until it has ended or choose another path")
     world.events.put("Transfer Started", {"transferId": transfer_id, "executionArn": event.execution_arn})
     world.measures.put({"TransfersStarted": 1})
     return transfer

@@ -3,19 +3,28 @@
 AWS: a rule may name an event bus of another region as target (with a role); the event arrives there with the region it
 came from. Lambda targets are invoked asynchronously, with Lambda's own retries and failure destination; an event that
 cannot be handed over goes to the target's dead-letter queue. EC2 and SSM put events on the default bus of their own
-region.
+region. A schedule calls its target as the role that it names, with `<aws.scheduler.…>` filled in.
 Emulator: looks for the bus in the rule's region and drops the event; invokes Lambda once, without retries; has no
-dead-letter queues; EC2 and SSM put nothing.
+dead-letter queues; EC2 and SSM put nothing; a schedule's placeholders stay, and it needs no role.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+from datetime import UTC, datetime
 from typing import Any
 
 from local.config import LocalConfig
-from local.patches.upstream import account_id, eventbridge, lambda_svc, parse_arn, region_name, request_scope
+from local.patches.upstream import (
+    account_id,
+    eventbridge,
+    lambda_svc,
+    parse_arn,
+    region_name,
+    request_scope,
+    scheduler,
+)
 
 log = logging.getLogger("local.events")
 
@@ -43,7 +52,7 @@ def install(config: LocalConfig) -> None:
         return None if seconds is None else seconds * minute / 60
 
     eventbridge._parse_rate_seconds = parse_rate
-    eventbridge._SCHEDULER_TICK_INTERVAL = min(1.0, minute / 10)
+    eventbridge._SCHEDULER_TICK_INTERVAL = scheduler._SCHEDULE_TICK_INTERVAL = min(1.0, minute / 10)
     eventbridge._dispatch_to_event_bus = _to_bus
     eventbridge._invoke_target = _to_target
 
@@ -66,7 +75,10 @@ def _to_target(target: dict[str, Any], event: dict[str, Any], rule: dict[str, An
     try:
         if spec.service == "events" and spec.region != region_name() and not target.get("RoleArn"):
             raise PermissionError(f"target {arn} is in another region: it needs a role")
-        if spec.service == "lambda":
+        if "FlexibleTimeWindow" in rule:  # a schedule, which has one target
+            _require_role(target)
+            _to_lambda(arn, _scheduled(target, event), by_role=True)
+        elif spec.service == "lambda":
             _to_lambda(arn, _payload(target, event, rule, view))
         elif spec.service == "events" and spec.resource.startswith("event-bus/"):
             _to_bus(spec, event, rule, set(event.get("_DispatchPath") or []))
@@ -90,11 +102,22 @@ def _payload(target: dict[str, Any], event: dict[str, Any], rule: dict[str, Any]
     return whole
 
 
-def _to_lambda(arn: str, payload: Any) -> None:
+def _scheduled(target: dict[str, Any], event: dict[str, Any]) -> Any:
+    """The target's input; the only placeholder that anybody uses is the time that the run was due."""
+    due = datetime.fromtimestamp(event["Time"], UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return json.loads(target.get("Input", "{}").replace("<aws.scheduler.scheduled-time>", due))
+
+
+def _require_role(target: dict[str, Any]) -> None:
+    if not target.get("RoleArn"):
+        raise PermissionError(f"target {target.get('Arn')} of a schedule needs a role")
+
+
+def _to_lambda(arn: str, payload: Any, *, by_role: bool = False) -> None:
     function, config, name = lambda_svc._get_func_record_for_ref(arn)
     if not function or not config:
         raise LookupError(f"function {name} does not exist")
-    if not _may_invoke(function):
+    if not by_role and not _may_invoke(function):
         raise PermissionError(f"function {name} has no permission for events.amazonaws.com")
     lambda_svc.invoke_async_with_retry(lambda_svc._execution_record_for_config(function, config), payload)
 

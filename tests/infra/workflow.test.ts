@@ -75,6 +75,20 @@ describe('one thing has one name', () => {
   });
 });
 
+it('a request that waits for its destination is tried again for hours, which the execution outlasts', () => {
+  const { States, TimeoutSeconds } = JSON.parse(ASL) as {
+    TimeoutSeconds: number;
+    States: Record<string, { Retry?: { ErrorEquals: string[]; IntervalSeconds: number; MaxAttempts: number }[] }>;
+  };
+  const waits = States['Validate Request']?.Retry?.find(({ ErrorEquals }) => ErrorEquals.includes('DestinationTaken'));
+  const seconds = (waits?.IntervalSeconds ?? 0) * (waits?.MaxAttempts ?? 0);
+  expect(seconds).toBe(12 * 3_600);
+  const approval = States['Await Approval'] as { TimeoutSeconds: number };
+  expect(TimeoutSeconds).toBeGreaterThan(604_800 + approval.TimeoutSeconds + seconds);
+  // Each attempt is three events of at most 25 000 in an execution's history.
+  expect(3 * (waits?.MaxAttempts ?? 0)).toBeLessThan(5_000);
+});
+
 describe('approval', () => {
   const { States } = JSON.parse(ASL) as { States: Record<string, Record<string, unknown>> };
 

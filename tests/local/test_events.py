@@ -1,6 +1,7 @@
 """Rules, targets, dead letters and schedules."""
 
 import json
+import re
 import uuid
 
 from local.cloud import LocalCloud
@@ -58,3 +59,21 @@ def test_schedule_fires_every_interval_while_it_is_enabled(cloud: LocalCloud) ->
     events.disable_rule(Name="every")
     events.remove_targets(Rule="every", Ids=["function"])
     events.delete_rule(Name="every")
+
+
+def test_schedule_of_eventbridge_scheduler_hands_over_when_it_was_due(cloud: LocalCloud) -> None:
+    scheduler = cloud.client("scheduler")
+    mark = str(uuid.uuid4())
+    event = {"action": "note", "detail": {"mark": mark, "due": "<aws.scheduler.scheduled-time>"}}
+    target = {
+        "Arn": cloud.outputs["probe-control"]["FunctionArn"],
+        "RoleArn": "arn:aws:iam::000000000000:role/scheduler",
+        "Input": json.dumps(event),
+    }
+    window = {"Mode": "OFF"}
+    scheduler.create_schedule(
+        Name="soon", ScheduleExpression="rate(1 minute)", FlexibleTimeWindow=window, Target=target
+    )
+    found = cloud.wait_for(lambda: noted(cloud, mark=mark), 15)
+    scheduler.delete_schedule(Name="soon")
+    assert re.fullmatch(r"[0-9-]{10}T[0-9:]{8}Z", found[0]["detail"]["due"])

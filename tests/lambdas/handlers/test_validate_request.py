@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from lambdas.core.errors import DestinationBusy, InvalidRequest
+from lambdas.core.errors import DestinationBusy, DestinationTaken, InvalidRequest
 from lambdas.handlers.tear_down import TearDownInput, tear_down
 from lambdas.handlers.validate_request import ValidateInput, validate_request
 from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, SOURCE_ID, WEST, request
@@ -68,6 +68,16 @@ def test_overlapping_destination_is_refused_and_names_the_other() -> None:
     with pytest.raises(DestinationBusy, match=r"'/restore/inner' .* 'first'"):
         run(cloud, inner, name="second", arn="arn:second")
     assert cloud.events.put_events == [("Transfer Started", {"transferId": "first", "executionArn": ARN})]
+
+
+def test_request_that_waits_is_tried_again_and_gets_the_destination_once_it_is_free() -> None:
+    cloud = Cloud()
+    run(cloud, request())
+    with pytest.raises(DestinationTaken, match="what transfer 'first' writes; it waits until that has ended"):
+        run(cloud, request(whenBusy="wait"), name="second", arn="arn:second")
+    cloud.locks.release(DESTINATION_ID, "first")
+    run(cloud, request(whenBusy="wait"), name="second", arn="arn:second")
+    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "third") == "second"
 
 
 def test_refused_transfer_is_found_by_its_execution_and_leaves_the_others_lock() -> None:
