@@ -9,11 +9,6 @@ import { Reactor } from './stage-functions';
 export function reactTo(rule: events.Rule, reactor: Reactor, event?: events.RuleTargetInput): void {
   const { function: handler, deadLetterQueue } = reactor;
   rule.addTarget(
-    new targets.LambdaFunction(handler, {
-      deadLetterQueue,
-      retryAttempts: 10,
-      maxEventAge: Duration.hours(1),
-      ...(event && { event }),
-    }),
+    new targets.LambdaFunction(handler, { deadLetterQueue, retryAttempts: 10, maxEventAge: Duration.hours(1), event }),
   );
 }
