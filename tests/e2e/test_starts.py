@@ -134,7 +134,7 @@ def test_request_that_waits_goes_on_when_the_destination_is_free(account: Accoun
     source = make_files(tmp_path / "set", large_bytes=1000)
     request = account.request(source, tmp_path / "out", relays={"pairs": 0})
     first = account.start({**request, "approval": "required"}, "holds-it")
-    account.cloud.wait_for(lambda: account.history(first)[-1] == "Await Approval", 60)
+    account.entered(first, "Await Approval")
     second = account.start({**request, "whenBusy": "wait"}, "waits-for-it")
     account.cloud.wait_for(lambda: account.record("waits-for-it", "transfer"), 30)
     account.aws.client("stepfunctions").stop_execution(executionArn=first)
