@@ -17,9 +17,9 @@ def machine_arn(aws: Aws) -> str:
 
 
 def find(aws: Aws, name: str) -> dict[str, Any]:
-    """The execution of that name, else that of the transfer of that name; ends the command where there is neither."""
-    execution = _describe(aws, f"{machine_arn(aws).replace(':stateMachine:', ':execution:')}:{name}")
-    execution = execution or _of_transfer(aws, name)
+    """The latest execution of that transfer, else the execution of that name; ends the command where there is none."""
+    execution = _of_transfer(aws, name)
+    execution = execution or _describe(aws, f"{machine_arn(aws).replace(':stateMachine:', ':execution:')}:{name}")
     if execution is None:
         refuse(NoSuchTransfer.__name__, f"there is no transfer '{name}' in {aws.region}; cpt list shows what has run")
     return execution

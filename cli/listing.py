@@ -89,7 +89,7 @@ def listed(aws: Aws, status: Status | None, limit: int, now: datetime) -> Iterat
 
 
 def _state(aws: Aws, arn: str) -> TransferState:
-    return read_state(aws, transfer_id(find_by_arn(aws, arn)))
+    return read_state(aws, transfer_id(find_by_arn(aws, arn)), arn)
 
 
 def table(rows: Iterable[Listed]) -> Table:

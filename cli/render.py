@@ -110,6 +110,8 @@ def report_view(report: dict[str, Any]) -> RenderableType:
         lines += [Text(sentence) for sentence in _measured(report)]
     elif report["bytes"]:
         lines += [Text(sentence) for sentence in _summary(report)]
+    if same := report.get("same"):
+        lines.append(Text(f"{same['files']:,} files, {megabytes(same['bytes'])}, were there already and were not sent"))
     lines += [Text(sentence, style="yellow") for sentence in _fleet(report.get("fleet"))]
     return Group(*lines, Text("Wall time per stage", style="bold"), _stage_bars(report["stages"]))
 

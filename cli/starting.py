@@ -2,19 +2,23 @@
 
 import json
 import uuid
+from itertools import count
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from botocore.exceptions import ClientError
 
-from cli.aws import home
+from cli.aws import Aws, home
 from cli.calls import refuse
 from cli.executions import machine_arn
 from cli.options import AsJson, Local
 from cli.request_file import read_request
 from cli.watching import watch_to_the_end
 from lambdas.core.errors import InvalidRequest
+
+# Step Functions takes 80 characters as an execution's name; `-attempt390` needs 11.
+MOST_OF_NAME = 69
 
 
 def start(
@@ -23,6 +27,9 @@ def start(
     name: Annotated[
         str | None, typer.Option(help="Of transfer and execution; default: the request's, else a new one.")
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the transfer of that name, which has ended, however it ended.")
+    ] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Watch until it ends.")] = False,
     local: Local = False,
     as_json: AsJson = False,
@@ -32,21 +39,44 @@ def start(
     document = read_request(request)
     if name is not None:
         document = {**document, "name": name}
+    if resume:
+        document = {**document, "resume": True}
     known = str(document.get("name") or f"transfer-{uuid.uuid4().hex[:12]}")
+    started = _resume(aws, known, document) if document.get("resume") is True else _start(aws, known, document)
+    if started is None:
+        refuse(
+            InvalidRequest.__name__,
+            f"$.name: '{known}' was used within 90 days; choose another with --name, or go on with it by --resume",
+        )
+    if as_json:
+        typer.echo(json.dumps({"name": known, "executionArn": started["executionArn"]}))
+    elif not watch:
+        execution = started["executionArn"].rsplit(":", 1)[-1]
+        typer.echo(f"started {known}; watch it with: cpt watch {execution}{' --local' if local else ''}")
+    if watch:
+        watch_to_the_end(aws, started["executionArn"], as_json=as_json)
+
+
+def _resume(aws: Aws, name: str, document: dict[str, Any]) -> dict[str, Any]:
+    """Started under the first of NAME-attempt2, NAME-attempt3, … that is free."""
+    attempts = (_start(aws, f"{name[:MOST_OF_NAME]}-attempt{number}", document) for number in count(2))
+    return next(started for started in attempts if started is not None)
+
+
+def _start(aws: Aws, execution: str, document: dict[str, Any]) -> dict[str, Any] | None:
+    """None where another execution had that name; ends the command where it is no name."""
     try:
-        started = aws.client("stepfunctions").start_execution(
-            stateMachineArn=machine_arn(aws), name=known, input=json.dumps(document)
+        return dict(
+            aws.client("stepfunctions").start_execution(
+                stateMachineArn=machine_arn(aws), name=execution, input=json.dumps(document)
+            )
         )
     except ClientError as error:
         code = error.response["Error"]["Code"]
         if code == "ExecutionAlreadyExists":
-            refuse(InvalidRequest.__name__, f"$.name: '{known}' was used within 90 days; choose another with --name")
+            return None
         if code == "InvalidName":
-            refuse(InvalidRequest.__name__, f"$.name: '{known}' is no name; write up to 80 letters, digits, '-' or '_'")
+            refuse(
+                InvalidRequest.__name__, f"$.name: '{execution}' is no name; write up to 80 letters, digits, '-' or '_'"
+            )
         raise
-    if as_json:
-        typer.echo(json.dumps({"name": known, "executionArn": started["executionArn"]}))
-    elif not watch:
-        typer.echo(f"started {known}; watch it with: cpt watch {known}{' --local' if local else ''}")
-    if watch:
-        watch_to_the_end(aws, started["executionArn"], as_json=as_json)

@@ -72,9 +72,11 @@ class TransferState:
         return next((row for row in self.estimate["rows"] if row["pairs"] == pairs), None)
 
 
-def read_state(aws: Aws, transfer_id: str) -> TransferState:
-    """Read all records and relays of the transfer, in two queries."""
+def read_state(aws: Aws, transfer_id: str, execution_arn: str | None = None) -> TransferState:
+    """Read all records and relays of the transfer, in two queries; of that execution alone, where one is given."""
     records = {str(item["record"]): item for item in _items(aws, "transfers", transfer_id)}
+    if execution_arn and records.get("transfer", {}).get("executionArn", execution_arn) != execution_arn:
+        return state_of(transfer_id, {}, [])
     return state_of(transfer_id, records, _items(aws, "nodes", transfer_id))
 
 

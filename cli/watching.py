@@ -133,7 +133,7 @@ def follow(aws: Aws, arn: str, show: Show, tell: Callable[[str], None]) -> dict[
     while True:
         try:
             execution = find_by_arn(aws, arn)
-            show(read_state(aws, transfer_id(execution)))
+            show(read_state(aws, transfer_id(execution), arn))
         except (NoConnectionError, HTTPClientError) as error:
             tell(f"AWS does not answer ({error}); the transfer goes on, and so does this")
             time.sleep(RETRY_SECONDS)

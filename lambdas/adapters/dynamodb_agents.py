@@ -5,6 +5,8 @@ from lambdas.adapters.records import ProbeResult, Side
 from lambdas.core.progress import Progress
 from lambdas.core.transfer import Membership
 
+_RECORDS = ("membership", "key#", "progress#", "probe#")
+
 
 class DynamoAgentRecords:
     """AgentRecords over DynamoDB; documents are kept as JSON text, as the daemon reads and writes them."""
@@ -38,6 +40,12 @@ class DynamoAgentRecords:
         """See AgentRecords."""
         item = self._table.get(transferId=transfer_id, record="key#sender")
         return str(item["routePublicKey"]) if item else None
+
+    def forget(self, transfer_id: str) -> None:
+        """See AgentRecords."""
+        for item in list(self._table.query("transferId = :id", id=transfer_id)):
+            if item["record"].startswith(_RECORDS):
+                self._table.delete(transferId=transfer_id, record=item["record"])
 
     def probe_results(self, transfer_id: str) -> list[ProbeResult]:
         """See AgentRecords."""

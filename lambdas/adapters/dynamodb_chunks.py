@@ -6,10 +6,11 @@ from itertools import islice
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.ports import Clock
-from lambdas.core.chunk import RANGE_SIZE, Chunk, item_key, range_key, ranges
+from lambdas.core.chunk import RANGE_SIZE, Chunk, item_key, range_key
 from lambdas.core.chunk_life import Change
 from lambdas.core.errors import Throttled
 from lambdas.core.pace import Pace, spread
+from lambdas.core.transfer import TransferPlan
 
 BATCH = 25
 # Eight batches in flight keep a Lambda of 2 GB busy (1.2 vCPU); the client's adaptive mode slows them when throttled.
@@ -65,13 +66,13 @@ class DynamoChunkStore:
         item = self._table.get(**_key(transfer_id, chunk))
         return Chunk.from_document(item) if item else None
 
-    def read(self, transfer_id: str, chunks: int) -> Iterator[Chunk]:
+    def read(self, plan: TransferPlan) -> Iterator[Chunk]:
         """See ChunkStore; the ranges of one wave are queried at the same time."""
-        numbers = iter(ranges(chunks))
+        numbers, end = iter(plan.ranges), plan.first_range * plan.range_size + plan.chunks
         with ThreadPoolExecutor(WORKERS) as pool:
             while wave := list(islice(numbers, WORKERS)):
-                for found in pool.map(lambda number: self._range(transfer_id, number), wave):
-                    yield from (chunk for chunk in found if chunk.chunk < chunks)
+                for found in pool.map(lambda number: self._range(plan.transfer_id, number), wave):
+                    yield from (chunk for chunk in found if chunk.chunk < end)
 
     def _range(self, transfer_id: str, number: int) -> list[Chunk]:
         first, last = item_key(number * RANGE_SIZE), item_key((number + 1) * RANGE_SIZE - 1)

@@ -22,6 +22,11 @@ class DynamoNodeStore:
         """See NodeStore."""
         return [Node.from_document(item) for item in self._table.query("transferId = :id", id=transfer_id)]
 
+    def forget(self, transfer_id: str) -> None:
+        """See NodeStore."""
+        for node in self.of(transfer_id):
+            self._table.delete(transferId=transfer_id, nodeId=node.node_id)
+
     def by_instance(self, instance_id: str) -> list[Node]:
         """See NodeStore."""
         found = self._table.query("instanceId = :id", index=INSTANCE_INDEX, id=instance_id)

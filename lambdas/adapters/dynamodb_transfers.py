@@ -9,14 +9,15 @@ from lambdas.core.errors import WriteConflict
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet_report import Spawned
 from lambdas.core.meter import BudgetDecision, Spent
-from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, Same, TransferPlan
 from lambdas.core.watch import Watch
 
 ACTIVE_INDEX = "active"
 _RECORD = "transfer"
 _LOCK_ATTEMPTS = 8
 # A transfer that failed before it had a plan has moved nothing: its corrected request may take the name again.
-_FREE = "attribute_not_exists(transferId) OR (#status = :failed AND attribute_not_exists(#plan))"
+_FREE = "attribute_not_exists(transferId) OR (#status = :failed AND attribute_not_exists(#plan) AND #run = :first)"
+_ENDED = "#run = :before AND #status IN (:succeeded, :failed) AND attribute_not_exists(active)"
 
 
 class DynamoTransferStore:
@@ -27,20 +28,19 @@ class DynamoTransferStore:
 
     def create(self, transfer: AcceptedTransfer) -> bool:
         """See TransferStore."""
-        accepted = transfer.to_document()
-        item = {
-            **accepted,
-            "record": _RECORD,
-            "status": "ACTIVE",
-            "active": "yes",
-            "fenced": False,
-            "attempt": 0,
-            "stages": {},
-        }
-        if self._table.put(item, _FREE, {"#status": "status", "#plan": "plan"}, failed="FAILED"):
+        names = {"#status": "status", "#plan": "plan", "#run": "run"}
+        if self._table.put(_new_item(transfer), _FREE, names, failed="FAILED", first=1):
             return True
         known = self._table.get(transferId=transfer.transfer_id, record=_RECORD)
         return bool(known and known["executionArn"] == transfer.execution_arn and known["status"] == "ACTIVE")
+
+    def resume(self, transfer: AcceptedTransfer) -> bool:
+        """See TransferStore."""
+        known = self._table.get(**_key(transfer.transfer_id)) or {"attempt": 0}
+        item = {**_new_item(transfer), "attempt": known["attempt"], "earlierEpochs": known["attempt"]}
+        names = {"#status": "status", "#run": "run"}
+        ended = {"succeeded": "SUCCEEDED", "failed": "FAILED"}
+        return self._table.put(item, _ENDED, names, before=transfer.run - 1, **ended)
 
     def get(self, transfer_id: str) -> TransferRecord | None:
         """See TransferStore."""
@@ -116,6 +116,11 @@ def _key(transfer_id: str) -> dict[str, str]:
     return {"transferId": transfer_id, "record": _RECORD}
 
 
+def _new_item(transfer: AcceptedTransfer) -> dict[str, Any]:
+    state = {"status": "ACTIVE", "active": "yes", "fenced": False, "attempt": 0, "stages": {}}
+    return {**transfer.to_document(), "record": _RECORD, **state}
+
+
 def to_record(item: dict[str, Any]) -> TransferRecord:
     """The record of a decoded item."""
     fields = {str(field.alias) for field in AcceptedTransfer.model_fields.values()}
@@ -133,6 +138,9 @@ def to_record(item: dict[str, Any]) -> TransferRecord:
         spent=Spent.from_document(item["spent"]) if "spent" in item else None,
         budget=BudgetDecision.from_document(item["budget"]) if "budget" in item else None,
         watch=Watch.from_document(item.get("watch", {})),
+        same=Same.from_document(item["same"]) if "same" in item else None,
+        earlier_epochs=item.get("earlierEpochs", 0),
+        closed="active" not in item,
     )
 
 

@@ -16,11 +16,12 @@ from lambdas.core.fleet_report import Spawned
 from lambdas.core.meter import BudgetDecision, Spent
 from lambdas.core.profile import Metric, Profile
 from lambdas.core.progress import Progress
-from lambdas.core.transfer import AcceptedTransfer, Membership, ResolvedPaths, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer, Membership, ResolvedPaths, Same, TransferPlan
 from lambdas.core.watch import Watch
 
 _NOTED: dict[str, type[Document]] = {
     "paths": ResolvedPaths,
+    "same": Same,
     "estimate": Estimate,
     "plan": TransferPlan,
     "spawned": Spawned,
@@ -40,14 +41,25 @@ class MemoryTransferStore:
     def create(self, transfer: AcceptedTransfer) -> bool:
         """See TransferStore."""
         known = self._records.get(transfer.transfer_id)
-        if known is None or (known.status == "FAILED" and known.plan is None):
+        if known is None or (known.status == "FAILED" and known.plan is None and known.transfer.run == 1):
             known = self._records[transfer.transfer_id] = TransferRecord(transfer, "ACTIVE", fenced=False)
             self._active.add(transfer.transfer_id)
         return known.transfer.execution_arn == transfer.execution_arn and known.status == "ACTIVE"
 
+    def resume(self, transfer: AcceptedTransfer) -> bool:
+        """See TransferStore."""
+        id_, known = transfer.transfer_id, self.get(transfer.transfer_id)
+        ended = known is not None and known.ended and known.transfer.run == transfer.run - 1
+        if ended:
+            epochs = self._attempts.get(id_, 0)
+            self._records[id_] = TransferRecord(transfer, "ACTIVE", fenced=False, earlier_epochs=epochs)
+            self._active.add(id_)
+        return ended
+
     def get(self, transfer_id: str) -> TransferRecord | None:
         """See TransferStore."""
-        return deepcopy(self._records.get(transfer_id))
+        known = self._records.get(transfer_id)
+        return deepcopy(replace(known, closed=transfer_id not in self._active)) if known else None
 
     def active(self) -> list[TransferRecord]:
         """See TransferStore."""
@@ -156,6 +168,13 @@ class MemoryAgentRecords:
         """See AgentRecords."""
         return list(self.results.get(transfer_id, []))
 
+    def forget(self, transfer_id: str) -> None:
+        """See AgentRecords."""
+        for records in (self._memberships, self.route_keys, self.results):
+            records.pop(transfer_id, None)
+        for key in [key for key in self.progresses if key[0] == transfer_id]:
+            del self.progresses[key]
+
 
 class MemoryChunkStore:
     """ChunkStore."""
@@ -172,9 +191,11 @@ class MemoryChunkStore:
         """See ChunkStore."""
         return self._chunks.get((transfer_id, chunk))
 
-    def read(self, transfer_id: str, chunks: int) -> Iterator[Chunk]:
+    def read(self, plan: TransferPlan) -> Iterator[Chunk]:
         """See ChunkStore."""
-        yield from (found for number in range(chunks) if (found := self._chunks.get((transfer_id, number))))
+        first = plan.first_range * plan.range_size
+        numbers = range(first, first + plan.chunks)
+        yield from (found for number in numbers if (found := self._chunks.get((plan.transfer_id, number))))
 
     def change(self, transfer_id: str, chunk: int, change: Change) -> bool:
         """See ChunkStore."""
@@ -198,6 +219,10 @@ class MemoryNodeStore:
     def of(self, transfer_id: str) -> list[Node]:
         """See NodeStore."""
         return [node for (owner, _), node in sorted(self._nodes.items()) if owner == transfer_id]
+
+    def forget(self, transfer_id: str) -> None:
+        """See NodeStore."""
+        self._nodes = {key: node for key, node in self._nodes.items() if key[0] != transfer_id}
 
     def by_instance(self, instance_id: str) -> list[Node]:
         """See NodeStore."""

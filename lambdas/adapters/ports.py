@@ -24,14 +24,17 @@ from lambdas.core.meter import Spent
 from lambdas.core.profile import Metric, Profile
 from lambdas.core.progress import Progress
 from lambdas.core.rules import Rule
-from lambdas.core.transfer import AcceptedTransfer, Membership
+from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPlan
 
 
 class TransferStore(Protocol):
     """Record `transfer` and the index of running transfers."""
 
     def create(self, transfer: AcceptedTransfer) -> bool:
-        """Write the record; False when another execution has the id, unless that failed before it had a plan."""
+        """Write the record; False when another execution has the id, unless it is the only one and had no plan yet."""
+
+    def resume(self, transfer: AcceptedTransfer) -> bool:
+        """Write the record anew over that of run n-1; False unless that has ended. Epochs are counted on."""
 
     def get(self, transfer_id: str) -> TransferRecord | None:
         """Consistent read."""
@@ -40,7 +43,7 @@ class TransferStore(Protocol):
         """Transfers that are not reported yet."""
 
     def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
-        """Set `paths`, `estimate`, `plan`, `spawned`, `watch`, `teardown` or `budget`."""
+        """Set `paths`, `same`, `estimate`, `plan`, `spawned`, `watch`, `teardown` or `budget`."""
 
     def note_spent(self, transfer_id: str, spent: Spent) -> bool:
         """Set `spent`; False where a later look has set it."""
@@ -92,6 +95,9 @@ class AgentRecords(Protocol):
     def probe_results(self, transfer_id: str) -> list[ProbeResult]:
         """All pre-test results so far."""
 
+    def forget(self, transfer_id: str) -> None:
+        """Remove all of these: they are of an earlier execution."""
+
 
 class ChunkStore(Protocol):
     """The chunk table."""
@@ -102,8 +108,8 @@ class ChunkStore(Protocol):
     def get(self, transfer_id: str, chunk: int) -> Chunk | None:
         """Consistent read of one item."""
 
-    def read(self, transfer_id: str, chunks: int) -> Iterator[Chunk]:
-        """All items of a plan of `chunks` chunks, range by range."""
+    def read(self, plan: TransferPlan) -> Iterator[Chunk]:
+        """All items of a plan, range by range."""
 
     def change(self, transfer_id: str, chunk: int, change: Change) -> bool:
         """One arrow of the chunk's life; False when the item is in another state or attempt."""
@@ -117,6 +123,9 @@ class NodeStore(Protocol):
 
     def of(self, transfer_id: str) -> list[Node]:
         """All nodes of a transfer, consistent."""
+
+    def forget(self, transfer_id: str) -> None:
+        """Remove all nodes of a transfer: they are of an earlier execution."""
 
     def by_instance(self, instance_id: str) -> list[Node]:
         """Nodes of an instance (index, eventually consistent)."""

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet_report import Spawned
 from lambdas.core.meter import BudgetDecision, Spent
-from lambdas.core.transfer import AcceptedTransfer, EndMachine, ResolvedPaths, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer, EndMachine, ResolvedPaths, Same, TransferPlan
 from lambdas.core.watch import Watch
 
 Side = Literal["sender", "receiver"]
@@ -32,11 +32,21 @@ class TransferRecord:
     budget: BudgetDecision | None = None
     """Once the budget no longer bears relays."""
     watch: Watch = field(default_factory=Watch)
+    same: Same | None = None
+    earlier_epochs: int = 0
+    """The last epoch of the runs before this one."""
+    closed: bool = False
+    """Reported, and nothing is left to take down."""
 
     @property
     def running(self) -> bool:
         """Whether relays may still be of use."""
         return self.moving and self.budget is None
+
+    @property
+    def ended(self) -> bool:
+        """Whether another execution may go on with it."""
+        return self.closed and self.status in ("SUCCEEDED", "FAILED")
 
     @property
     def moving(self) -> bool:

@@ -12,11 +12,12 @@ _BY_NAME = {
     "DestinationTooSmall": "Make room at the destination, or choose another disk; the cause has both numbers.",
     "DeadlineUnreachable": "Allow more time in objective.deadlineSeconds, or more pairs.",
     "BudgetTooSmall": "Raise objective.maxCostUsd at least to the amount in the cause.",
-    "BudgetReached": "What has arrived stays. Raise objective.maxCostUsd, and start again.",
+    "BudgetReached": "What has arrived stays. Raise objective.maxCostUsd, and go on with cpt start --resume.",
     "MissingPrice": "Name another type in relays.instanceTypes.",
     "InvalidApproval": "Start again and approve with cpt approve, which checks the answer before it sends it.",
     "NoSuchTransfer": "Check the name: the console shows what has run.",
-    "TransferRunning": "Stop its execution first, or say with cpt teardown NAME --yes that it may be taken down.",
+    "TransferRunning": "Wait until it has ended and is taken down, stop its execution first, or say with cpt teardown "
+    "NAME --yes that it may be taken down.",
     "NotAwaitingApproval": "See with cpt watch where the transfer is.",
     "ApprovalRejected": "Nothing was launched. Start again when whoever rejected it agrees.",
     "ApprovalTimedOut": "Nothing was launched. Start again, with a larger approvalTimeoutSeconds, or with more "
@@ -30,7 +31,8 @@ _BY_NAME = {
     "MeasuringFailed": "Start it again; where relays cannot be had, the cause says why.",
     "VerificationFailed": "Start again. If it happens twice, report it with the logs of both machines.",
     "DigestMismatch": "Start again. If it happens twice, report it with the logs of both machines.",
-    "ChunksFailed": "Correct what the failed chunks name, and start again; everything else is at the destination.",
+    "ChunksFailed": "Correct what the failed chunks name, and go on with cpt start --resume; everything else is at the "
+    "destination.",
     "NotEnoughMemory": "Use a machine with more memory, or ask for fewer pairs.",
     "DestinationError": "Look at the destination's disk: the cause has what the system answered.",
     "ControlUnavailable": "Check that both machines reach the AWS endpoints and carry the policy cpt-endpoint.",
@@ -40,9 +42,12 @@ _BY_NAME = {
     "LaunchRefused": "EC2 refuses the launch; the cause has its words. Other types or another subnet may help.",
     "States.HeartbeatTimeout": "An end fell silent for 300 s: read the logs of both machines.",
     "States.Timeout": "A step took longer than it may: read the logs of both machines, and start again.",
-    "ExecutionAborted": "Somebody stopped the execution. Everything was taken down; start again if it is still wanted.",
-    "ExecutionTimedOut": "The execution ran for longer than it may. Everything was taken down.",
-    "ExecutionGone": "The execution is gone, and its transfer was taken down. Start again if it is still wanted.",
+    "ExecutionAborted": "Somebody stopped the execution. Everything was taken down; what has arrived stays; cpt start "
+    "--resume goes on with the rest.",
+    "ExecutionTimedOut": "The execution ran for longer than it may. Everything was taken down; cpt start --resume "
+    "goes on with the rest.",
+    "ExecutionGone": "The execution is gone, and its transfer was taken down; cpt start --resume goes on with the "
+    "rest.",
 }
 _BY_DECISION: tuple[tuple[type[errors.CptError], str], ...] = (
     (errors.AskPerson, "Change the request as the cause says, and start again."),

@@ -7,6 +7,8 @@ from pydantic import Field
 from lambdas.core.documents import Count, Document
 
 RANGE_SIZE = 128
+# 2.56 million chunks, more than one planner writes in its 15 minutes; seven digits of ranges are enough for 500 plans.
+RANGES_PER_RUN = 20_000
 ChunkState = Literal["PENDING", "DELIVERED", "FAILED"]
 FailureReason = Literal[
     "checksum-mismatch", "stream-lost", "source-changed", "source-unreadable", "destination-error", "lease-expired"
@@ -21,11 +23,6 @@ def range_key(transfer_id: str, range_number: int) -> str:
 def item_key(chunk: int) -> str:
     """Sort key within the range."""
     return f"{chunk:09d}"
-
-
-def ranges(chunks: int, range_size: int = RANGE_SIZE) -> range:
-    """Numbers of the ranges that hold `chunks` chunks."""
-    return range((chunks + range_size - 1) // range_size)
 
 
 class Chunk(Document):

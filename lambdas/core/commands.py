@@ -58,6 +58,17 @@ def scan_destination(transfer: AcceptedTransfer) -> Command:
     return {**_head("scan", transfer.transfer_id), "side": "destination", "path": transfer.request.destination.path}
 
 
+def scan_comparison(transfer: AcceptedTransfer, control: Control, parts: int) -> Command:
+    """Compare the listing's `parts` objects with the destination."""
+    return {
+        **_head("scan", transfer.transfer_id),
+        "side": "comparison",
+        "control": control.to_document(),
+        "path": transfer.request.destination.path,
+        "parts": parts,
+    }
+
+
 def receive(transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: str) -> Command:
     """Receive into the destination directory."""
     end: EndMachine = transfer.destination

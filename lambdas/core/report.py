@@ -1,6 +1,6 @@
 """The report: what moved, how fast and at what cost, against the estimate."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -15,7 +15,7 @@ from lambdas.core.profiling import Measured
 from lambdas.core.replacements import Replacement, replacements
 from lambdas.core.stages import StageTime
 from lambdas.core.tally import FailedChunk, RetryCause, Tally
-from lambdas.core.transfer import AcceptedTransfer, EndMachine, Failure
+from lambdas.core.transfer import AcceptedTransfer, EndMachine, Failure, Same
 
 # Step Functions takes 262 144 bytes as a state's output; the rest of the document needs a few thousand.
 MAX_OUTPUT_BYTES = 200_000
@@ -51,10 +51,11 @@ class End(Document):
 
 
 class Report(Document):
-    """Contract `report`; `started_at`: of the execution, Unix seconds."""
+    """Contract `report`; `started_at`: of the execution, Unix seconds; `run`: which of the transfer's it is."""
 
     schema_version: Literal[1] = 1
     transfer_id: str
+    run: Annotated[int, Field(ge=1)] = 1
     execution_arn: str
     started_at: float | None = None
     source: End | None = None
@@ -68,6 +69,7 @@ class Report(Document):
     retries: Count
     retry_causes: list[RetryCause] = Field(default_factory=list)
     failed_chunks: list[FailedChunk]
+    same: Same | None = None
     verified: bool
     verification: Literal["digest", "readback"] | None = None
     pairs: Count
@@ -117,6 +119,7 @@ def build(
     estimate: Estimate | None,
     spent: Spent,
     budget: BudgetDecision | None = None,
+    same: Same | None = None,
     measured: Measured | None,
     stages: list[StageTime],
     now: float,
@@ -128,6 +131,7 @@ def build(
     started = transfer.execution_started_at
     return Report(
         transfer_id=transfer.transfer_id,
+        run=transfer.run,
         execution_arn=transfer.execution_arn,
         started_at=started,
         source=_end(transfer.source),
@@ -141,6 +145,7 @@ def build(
         retries=tally.retries,
         retry_causes=tally.retry_causes(),
         failed_chunks=tally.failed,
+        same=same,
         verified=verified,
         verification=transfer.request.verify,
         pairs=joined_pairs(nodes),

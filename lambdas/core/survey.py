@@ -3,7 +3,7 @@
 from urllib.parse import unquote
 
 from lambdas.core.errors import CptError, DaemonVersionSkew, DestinationTooSmall, SurveyProblem
-from lambdas.core.transfer import AcceptedTransfer, DestinationSurvey, SourceSurvey, SurveyProblemEntry
+from lambdas.core.transfer import AcceptedTransfer, DestinationSurvey, SourceSurvey, Survey, SurveyProblemEntry
 
 _REMEDIES = (
     ("no such file", "correct the path or make it"),
@@ -16,12 +16,27 @@ _REMEDIES = (
 _OTHER_REMEDY = "repair it on the machine, or leave this path out"
 
 
-def check(transfer: AcceptedTransfer, source: SourceSurvey, destination: DestinationSurvey) -> None:
-    """Raise SurveyProblem, DaemonVersionSkew or DestinationTooSmall; return when all is well."""
-    error = _problems(transfer, source, destination) or _skew(source, destination)
-    error = error or _room(transfer, source, destination)
+def check(transfer: AcceptedTransfer, survey: Survey) -> None:
+    """Raise SurveyProblem or DaemonVersionSkew; return when all is well."""
+    error = _problems(transfer, survey.source, survey.destination) or _skew(survey.source, survey.destination)
     if error:
         raise error
+
+
+def check_room(transfer: AcceptedTransfer, survey: Survey) -> None:
+    """Raise DestinationTooSmall where what is to be sent has no room."""
+    wanted, destination = survey.to_send, survey.destination
+    where = f"$.destination.path: '{transfer.request.destination.path}' on {transfer.destination.instance_id}"
+    if wanted.bytes > destination.free_bytes:
+        raise DestinationTooSmall(
+            f"{where} has {destination.free_bytes} bytes free and needs {wanted.bytes}; "
+            "free some space, grow the disk or choose another destination"
+        )
+    if wanted.entries > destination.free_inodes:
+        raise DestinationTooSmall(
+            f"{where} has {destination.free_inodes} inodes free and needs {wanted.entries}; "
+            "choose a file system with more inodes"
+        )
 
 
 def _problems(transfer: AcceptedTransfer, source: SourceSurvey, destination: DestinationSurvey) -> CptError | None:
@@ -50,18 +65,3 @@ def _skew(source: SourceSurvey, destination: DestinationSurvey) -> CptError | No
         f"cpt-relay is {source.daemon_version} on the source and {destination.daemon_version} on the destination; "
         "deploy all region stacks from one version"
     )
-
-
-def _room(transfer: AcceptedTransfer, source: SourceSurvey, destination: DestinationSurvey) -> CptError | None:
-    where = f"$.destination.path: '{transfer.request.destination.path}' on {transfer.destination.instance_id}"
-    if source.bytes > destination.free_bytes:
-        return DestinationTooSmall(
-            f"{where} has {destination.free_bytes} bytes free and needs {source.bytes}; "
-            "free some space, grow the disk or choose another destination"
-        )
-    if source.entries > destination.free_inodes:
-        return DestinationTooSmall(
-            f"{where} has {destination.free_inodes} inodes free and needs {source.entries}; "
-            "choose a file system with more inodes"
-        )
-    return None

@@ -33,9 +33,13 @@ class ExistingRelay(EndMachine):
 
 
 class AcceptedTransfer(Document):
-    """What Validate Request returns; `request` has its defaults filled in."""
+    """What Validate Request returns; `request` has its defaults filled in.
+
+    `run`: which of the transfer's executions it is; those after the first have `resume` in their request.
+    """
 
     transfer_id: TransferId
+    run: Annotated[int, Field(ge=1)] = 1
     execution_arn: str
     execution_started_at: float
     request: TransferRequest
@@ -83,27 +87,32 @@ class SurveyProblemEntry(Document):
     reason: str
 
 
-class SourceSurvey(Document):
-    """What `cpt-relay scan` prints about the source; bytes."""
+class Listed(Document):
+    """What is listed in `parts` objects; bytes."""
 
     schema_version: Literal[1]
-    side: Literal["source"]
     daemon_version: str
     files: Count
     directories: Count
     symlinks: Count
-    skipped: Count
     bytes: Count
     largest_file_bytes: Count
-    read_mbps: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="readMBps")
     parts: Count
-    problems: list[SurveyProblemEntry]
-    problem_count: Count
 
     @property
     def entries(self) -> int:
         """Everything that will be made at the destination."""
         return self.files + self.directories + self.symlinks
+
+
+class SourceSurvey(Listed):
+    """What `cpt-relay scan` prints about the source, which it lists in `listing/`."""
+
+    side: Literal["source"]
+    skipped: Count
+    read_mbps: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="readMBps")
+    problems: list[SurveyProblemEntry]
+    problem_count: Count
 
 
 class DestinationSurvey(Document):
@@ -114,16 +123,43 @@ class DestinationSurvey(Document):
     daemon_version: str
     free_bytes: Count
     free_inodes: Count
+    occupied: bool
     write_mbps: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="writeMBps")
     problems: list[SurveyProblemEntry]
     problem_count: Count
 
 
+class ComparisonSurvey(Listed):
+    """What of the listing is to be sent, listed in `changed/`, and what is at the destination already."""
+
+    side: Literal["comparison"]
+    same_files: Count
+    same_bytes: Count
+
+
+class Same(Document):
+    """Files that were at the destination already, and are not sent; bytes."""
+
+    files: Count
+    bytes: Count
+
+
 class Survey(Handover):
-    """Both sides."""
+    """Both sides; `comparison` where the destination was not empty."""
 
     source: SourceSurvey
     destination: DestinationSurvey
+    comparison: ComparisonSurvey | None = None
+
+    @property
+    def to_send(self) -> Listed:
+        """What the transfer has to move."""
+        return self.comparison or self.source
+
+    @property
+    def folder(self) -> str:
+        """Where that is listed, below the transfer's prefix."""
+        return "changed/" if self.comparison else "listing/"
 
 
 class TransferPlan(Document):
@@ -134,11 +170,17 @@ class TransferPlan(Document):
     chunk_size_bytes: Count
     chunks: Count
     range_size: Count
+    first_range: Annotated[Count, Field(le=9_999_999)]
     last_phase_chunks: Count
     bytes: Count
     files: Count
     manifest_parts: list[str]
     lanes_per_path: Annotated[int, Field(ge=1)]
+
+    @property
+    def ranges(self) -> range:
+        """Numbers of the ranges that hold its chunks."""
+        return range(self.first_range, self.first_range + -(-self.chunks // max(self.range_size, 1)))
 
 
 class Hop(Document):

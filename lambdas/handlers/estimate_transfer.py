@@ -17,7 +17,7 @@ class EstimateInput(Handover):
 
 def estimate_transfer(event: EstimateInput, world: World) -> Estimate:
     """The estimate; raises BudgetTooSmall, DeadlineUnreachable or MissingPrice."""
-    result = estimate_for(event.transfer, event.survey.source.bytes, world, event.survey)
+    result = estimate_for(event.transfer, event.survey.to_send.bytes, world, event.survey)
     world.transfers.note(event.transfer.transfer_id, estimate=result.to_document())
     return result
 

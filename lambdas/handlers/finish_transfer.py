@@ -14,6 +14,9 @@ def finish_transfer(event: BusEvent, world: World) -> dict[str, Any]:
     token = world.tokens.get(detail.transfer_id)
     if token is not None and token.epoch != detail.epoch:
         return {"ignored": f"epoch {detail.epoch}, the present one is {token.epoch}"}
+    record = world.transfers.get(detail.transfer_id)
+    if record is not None and detail.epoch <= record.earlier_epochs:
+        return {"ignored": f"epoch {detail.epoch} was of an earlier execution"}
     return {"released": finish(world, detail.transfer_id, detail.outcome())}
 
 

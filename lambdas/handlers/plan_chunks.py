@@ -1,6 +1,7 @@
 """Plan Chunks: pack and cut the listing into chunks; write their items and manifests, once.
 
-The items are written without conditions: a second planner could bring chunks back that are delivered already.
+The items are written without conditions: a second planner could bring chunks back that are delivered already. Those of
+an execution that continues a transfer have numbers of their own, so what came late of an earlier one changes nothing.
 Where nothing is to be moved but measured, there are no chunks, and no path either: the sender only runs the probes.
 """
 
@@ -8,7 +9,7 @@ from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core import plan
-from lambdas.core.chunk import RANGE_SIZE
+from lambdas.core.chunk import RANGE_SIZE, RANGES_PER_RUN
 from lambdas.core.documents import Handover
 from lambdas.core.errors import FailTransfer
 from lambdas.core.estimate import Estimate
@@ -28,20 +29,24 @@ class PlanInput(Handover):
 
 def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
     """The plan, also in S3 and in the transfer's record."""
-    transfer_id, source, measures = event.transfer.transfer_id, event.survey.source, event.transfer.request.measures
+    transfer_id, to_send, measures = event.transfer.transfer_id, event.survey.to_send, event.transfer.request.measures
     figures = event.estimate.figures
-    lanes = plan.lanes_per_path(max(figures.direct.value, figures.pair.value), source.bytes, source.files)
+    lanes = plan.lanes_per_path(max(figures.direct.value, figures.pair.value), to_send.bytes, to_send.files)
     paths = 1 + event.estimate.chosen_pairs
-    part_bytes = plan.chunk_size(source.bytes, lanes * paths, event.transfer.request.chunk_size_mib)
-    written = write_chunks(world, transfer_id, 0 if measures else source.parts, part_bytes)
+    part_bytes = plan.chunk_size(to_send.bytes, lanes * paths, event.transfer.request.chunk_size_mib)
+    first_range = (event.transfer.run - 1) * RANGES_PER_RUN
+    parts = 0 if measures else to_send.parts
+    listing = [world.key(transfer_id, f"{event.survey.folder}part-{number:05d}.ndjson") for number in range(parts)]
+    written = write_chunks(world, transfer_id, listing, part_bytes, first_range)
     result = TransferPlan(
         transfer_id=transfer_id,
         chunk_size_bytes=part_bytes,
         chunks=written.count,
         range_size=RANGE_SIZE,
+        first_range=first_range,
         last_phase_chunks=written.last_phase,
         bytes=written.bytes,
-        files=0 if measures else source.files,
+        files=0 if measures else to_send.files,
         manifest_parts=written.parts,
         lanes_per_path=lanes,
     )

@@ -1,10 +1,10 @@
-"""Survey Ends: list the source, check the destination, both at once."""
+"""Survey Ends: list the source, check the destination, both at once; then compare them where both have something."""
 
 from lambdas.adapters.world import World
 from lambdas.core import commands
 from lambdas.core.documents import Handover
-from lambdas.core.survey import check
-from lambdas.core.transfer import AcceptedTransfer, DestinationSurvey, SourceSurvey, Survey
+from lambdas.core.survey import check, check_room
+from lambdas.core.transfer import AcceptedTransfer, ComparisonSurvey, DestinationSurvey, Same, SourceSurvey, Survey
 from lambdas.operations.commands import Order, answer, run_all
 from lambdas.runtime.handler import task_state
 
@@ -19,7 +19,7 @@ class SurveyInput(Handover):
 
 
 def survey_ends(event: SurveyInput, world: World) -> Survey:
-    """Both surveys; raises SurveyProblem, DestinationTooSmall, DaemonVersionSkew or CommandFailed."""
+    """The surveys; raises SurveyProblem, DestinationTooSmall, DaemonVersionSkew or CommandFailed."""
     transfer = event.transfer
     control = world.control(transfer.transfer_id)
     orders = [
@@ -31,8 +31,21 @@ def survey_ends(event: SurveyInput, world: World) -> Survey:
     survey = Survey(
         source=SourceSurvey.from_document(printed[0]), destination=DestinationSurvey.from_document(printed[1])
     )
-    check(transfer, survey.source, survey.destination)
+    check(transfer, survey)
+    if survey.destination.occupied and survey.source.parts and not transfer.request.measures:
+        survey = _compared(transfer, survey, world)
+    check_room(transfer, survey)
     return survey
+
+
+def _compared(transfer: AcceptedTransfer, survey: Survey, world: World) -> Survey:
+    command = commands.scan_comparison(transfer, world.control(transfer.transfer_id), survey.source.parts)
+    order = Order.on(transfer.destination, "scan", command)
+    (result,) = run_all(world, transfer.transfer_id, [order], COMMAND_SECONDS)
+    found = ComparisonSurvey.from_document(answer(order, result))
+    same = Same(files=found.same_files, bytes=found.same_bytes)
+    world.transfers.note(transfer.transfer_id, same=same.to_document())
+    return survey.model_copy(update={"comparison": found})
 
 
 handler = task_state("Survey Ends", SurveyInput, survey_ends)

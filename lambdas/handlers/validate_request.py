@@ -6,9 +6,10 @@ from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
-from lambdas.core.errors import DestinationBusy, DestinationTaken, InvalidRequest
+from lambdas.core.errors import DestinationBusy, DestinationTaken
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.acceptance import accept
+from lambdas.operations.again import take_name
 from lambdas.runtime.handler import task_state
 
 
@@ -22,7 +23,10 @@ class ValidateInput(Handover):
 
 
 def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
-    """The accepted transfer; raises InvalidRequest, DestinationBusy or DestinationTaken."""
+    """The accepted transfer.
+
+    Raises InvalidRequest, NoSuchTransfer, TransferRunning, DestinationBusy or DestinationTaken.
+    """
     accepted = accept(event.request, world)
     request = accepted.request
     transfer_id = request.name or sub(r"[^A-Za-z0-9_-]", "-", event.execution_name)[:80].lstrip("-_")
@@ -36,8 +40,7 @@ def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
         existing=accepted.existing,
     )
     # The record comes first: whatever fails from here on, the teardown finds the transfer by its execution.
-    if not world.transfers.create(transfer):
-        raise InvalidRequest(f"$.name: '{transfer_id}' was used by another execution; choose another name")
+    transfer = take_name(world, transfer)
     path = request.destination.path
     other = world.locks.acquire(transfer.destination.instance_id, path, transfer_id)
     if other:

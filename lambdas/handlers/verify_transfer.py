@@ -28,7 +28,7 @@ class VerifyInput(Handover):
 def verify_transfer(event: VerifyInput, world: World) -> dict[str, Any]:
     """`{"verified": true, "files": n}`; raises VerificationFailed."""
     transfer_id, plan = event.transfer.transfer_id, event.plan
-    _await_delivered(world, transfer_id, plan.chunks)
+    _await_delivered(world, plan)
     digests = Digests()
     received = digests.noting(_digests(world, transfer_id, "receiver"))
     found = compare(_digests(world, transfer_id, "sender"), received)
@@ -43,19 +43,19 @@ def verify_transfer(event: VerifyInput, world: World) -> dict[str, Any]:
     return {"verified": True, "files": found.equal}
 
 
-def _await_delivered(world: World, transfer_id: str, chunks: int) -> None:
+def _await_delivered(world: World, plan: TransferPlan) -> None:
     deadline = world.clock.monotonic() + CHECKPOINT_SECONDS
     while True:
         items = 0
         missing: list[str] = []
-        for chunk in world.chunks.read(transfer_id, chunks):
+        for chunk in world.chunks.read(plan):
             items += 1
             if chunk.state != "DELIVERED" and len(missing) < NAMED:
                 missing.append(f"{chunk.chunk} ({chunk.state}, attempt {chunk.attempt})")
-        if items == chunks and not missing:
+        if items == plan.chunks and not missing:
             return
         if world.clock.monotonic() >= deadline:
-            raise VerificationFailed(f"{items} of {chunks} chunks have items; not delivered: {', '.join(missing)}")
+            raise VerificationFailed(f"{items} of {plan.chunks} chunks have items; not delivered: {', '.join(missing)}")
         world.clock.sleep(world.env.poll_seconds)
 
 

@@ -1,5 +1,7 @@
 """The estimate of an accepted transfer: figures gathered from what is known, offers of relay types, rows computed."""
 
+from typing import Literal
+
 from lambdas.adapters.world import World
 from lambdas.core import cross_zone, offers
 from lambdas.core.crew import PAIRS, Crew
@@ -44,7 +46,7 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
             survey.destination.write_mbps if survey else None,
         ),
         [offers.offer(route, kind, profiles[kind]) for kind in types],
-        requested=1 if request.measures else request.relays.wanted,
+        requested=_requested(transfer, size_bytes),
         pre_test=True if request.measures else request.testing,
         objective=Objective() if request.measures else request.objective,
         most_pairs=world.env.max_pairs,
@@ -53,10 +55,19 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
         notes=_notes(transfer, types, market, route.now),
         crew=PAIRS if request.measures else Crew.of(transfer),
     )
-    found = found.model_copy(update={"notes": [*found.notes, *_notes_on_relays(found, transfer, market)]})
+    notes = [*found.notes, *_notes_on_relays(found, transfer, market)]
+    reason = found.reason if size_bytes or request.measures else "there is nothing to send"
+    found = found.model_copy(update={"notes": notes, "reason": reason})
     if request.measures:
         return estimate_of_measuring(found, world.pre_test_seconds(request), request.objective.max_cost_usd)
     return found
+
+
+def _requested(transfer: AcceptedTransfer, size_bytes: int) -> int | Literal["auto"]:
+    """No relay helps where there are no bytes to send, whatever was asked for."""
+    if transfer.request.measures:
+        return 1
+    return transfer.request.relays.wanted if size_bytes else 0
 
 
 def _notes_on_relays(found: Estimate, transfer: AcceptedTransfer, market: TransferMarket) -> list[str]:

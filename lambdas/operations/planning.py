@@ -11,10 +11,9 @@ from lambdas.core.plan import ListedEntry, ManifestPart, PlacedChunk
 MANIFEST_PART_BYTES = 4 << 20
 
 
-def write_chunks(world: World, transfer_id: str, listing_parts: int, part_bytes: int) -> "Written":
-    """Cut and pack what the listing's objects hold; large files into parts of `part_bytes`."""
-    keys = [world.key(transfer_id, f"listing/part-{number:05d}.ndjson") for number in range(listing_parts)]
-    written, listed = Written(world, transfer_id), _Listing(world, keys)
+def write_chunks(world: World, transfer_id: str, listing: list[str], part_bytes: int, first_range: int) -> "Written":
+    """Cut and pack what the objects of `listing` hold; large files into parts of `part_bytes`."""
+    written, listed = Written(world, transfer_id, first_range), _Listing(world, listing)
     data = plan.plan_chunks(listed.forwards(), part_bytes)
     directories = plan.plan_directories(listed.backwards())
     world.chunks.put_all(written.chunks(plan.place(chain(data, directories), MANIFEST_PART_BYTES)))
@@ -48,8 +47,8 @@ class _Listing:
 class Written:
     """Turns placed chunks into items, counts them, and writes manifest parts as they fill."""
 
-    def __init__(self, world: World, transfer_id: str) -> None:
-        self._world, self._transfer_id = world, transfer_id
+    def __init__(self, world: World, transfer_id: str, first_range: int) -> None:
+        self._world, self._transfer_id, self._first = world, transfer_id, first_range * RANGE_SIZE
         self.count = self.bytes = self.last_phase = 0
         self.parts: list[str] = []
 
@@ -69,10 +68,11 @@ class Written:
         return self._world.key(self._transfer_id, f"manifest/part-{part:05d}.ndjson")
 
     def _chunk(self, item: PlacedChunk) -> Chunk:
+        number = self._first + item.chunk
         return Chunk(
-            range_key=range_key(self._transfer_id, item.chunk // RANGE_SIZE),
-            item_key=item_key(item.chunk),
-            chunk=item.chunk,
+            range_key=range_key(self._transfer_id, number // RANGE_SIZE),
+            item_key=item_key(number),
+            chunk=number,
             state="PENDING",
             attempt=1,
             phase=item.phase,

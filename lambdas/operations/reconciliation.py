@@ -83,7 +83,7 @@ def _retry_noted(world: World, record: TransferRecord, sender: Progress | None) 
     """Failures that the sender noted in the items and nobody decided; read only where it counts any."""
     if sender is None or record.plan is None or sender.failed_chunks == 0:
         return 0
-    items = world.chunks.read(record.transfer.transfer_id, record.plan.chunks)
+    items = world.chunks.read(record.plan)
     noted = [chunk for chunk in items if chunk.awaits_policy]
     decided = [
         retry.decide(world, record.transfer.transfer_id, chunk.chunk, chunk.attempt, chunk.reason or "stream-lost")

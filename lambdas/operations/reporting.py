@@ -25,7 +25,7 @@ def write(world: World, record: TransferRecord, failure: Failure | None, *, veri
     transfer = record.transfer
     transfer_id = transfer.transfer_id
     record = world.transfers.get(transfer_id) or record
-    tally = Tally.of(world.chunks.read(transfer_id, record.plan.chunks) if record.plan else iter(()))
+    tally = Tally.of(world.chunks.read(record.plan) if record.plan else iter(()))
     nodes = world.nodes.of(transfer_id)
     measured = _measured(record.outcome)
     document = report.build(
@@ -38,6 +38,7 @@ def write(world: World, record: TransferRecord, failure: Failure | None, *, veri
         estimate=record.estimate,
         spent=metering.look(world, record, tally.bytes),
         budget=record.budget,
+        same=record.same,
         measured=measured,
         stages=stage_times(record.stages),
         now=world.clock.now(),

@@ -70,6 +70,27 @@ def test_name_that_cannot_be_had_is_refused(account: Account, request_file: Path
     assert words in answer.stderr
 
 
+def test_resume_takes_the_first_free_number_and_the_same_name(account: Account, request_file: Path) -> None:
+    account.used = {"weekly", "weekly-attempt2"}
+    assert "cpt watch weekly-attempt3" in cpt("start", request_file, "--resume").stdout
+    assert account.started[0]["name"] == "weekly-attempt3"
+    assert json.loads(account.started[0]["input"]) == {"name": "weekly", "source": {}, "resume": True}
+
+
+def test_a_transfer_is_known_by_its_latest_execution(account: Account) -> None:
+    later = execution("first-attempt2", input=json.dumps({"name": "first"}))
+    account.executions.append(later)
+    account.records["first"] = records(executionArn=later["executionArn"])
+    cpt("cancel", "first")
+    assert [stopped["executionArn"] for stopped in account.stopped] == [later["executionArn"]]
+
+
+def test_an_execution_whose_record_is_still_of_an_earlier_one_has_nothing_to_show(account: Account) -> None:
+    account.records["nightly"]["transfer"]["executionArn"] = "arn:earlier"
+    nightly = json.loads(cpt("list", "--status", "running", "--json").stdout.splitlines()[0])
+    assert (nightly["bytes"], nightly["totalBytes"]) == (0, None)
+
+
 def test_list_shows_where_those_are_that_run(account: Account) -> None:
     nightly, first, renamed = (json.loads(line) for line in cpt("list", "--json").stdout.splitlines())
     assert (nightly["name"], nightly["status"], nightly["stage"]) == ("nightly", "RUNNING", "Start Transfer")

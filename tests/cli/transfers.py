@@ -36,6 +36,7 @@ def records(**more: Any) -> dict[str, dict[str, Any]]:
     paths = [{"pathId": "direct"}, {"pathId": "pair-1"}]
     transfer = {
         "status": "ACTIVE",
+        "executionArn": execution("nightly")["executionArn"],
         "plan": {"bytes": Decimal(600_000_000)},
         "estimate": {
             "bytes": Decimal(600_000_000),
@@ -75,6 +76,7 @@ class Account:
     started: list[dict[str, Any]] = field(default_factory=list)
     stopped: list[dict[str, Any]] = field(default_factory=list)
     refusal: str | None = None
+    used: set[str] = field(default_factory=set)
 
     def client(self, _service: str) -> "Account":
         return self
@@ -95,8 +97,9 @@ class Account:
         raise ClientError({"Error": {"Code": "ExecutionDoesNotExist", "Message": "no"}}, "DescribeExecution")
 
     def start_execution(self, **arguments: Any) -> dict[str, Any]:
-        if self.refusal:
-            raise ClientError({"Error": {"Code": self.refusal, "Message": "no"}}, "StartExecution")
+        refusal = "ExecutionAlreadyExists" if arguments["name"] in self.used else self.refusal
+        if refusal:
+            raise ClientError({"Error": {"Code": refusal, "Message": "no"}}, "StartExecution")
         self.started.append(arguments)
         return {"executionArn": execution(arguments["name"])["executionArn"]}
 

@@ -15,6 +15,7 @@ HANDLERS = sorted(path.stem for path in (ROOT / "lambdas" / "handlers").glob("[a
 # `service:Action`.
 PORTS: dict[str, list[str]] = {
     "transfers.create": ["transfers:PutItem", "transfers:GetItem"],
+    "transfers.resume": ["transfers:GetItem", "transfers:PutItem"],
     "transfers.get": ["transfers:GetItem"],
     "transfers.active": ["transfers/active:Query"],
     "transfers.note": ["transfers:UpdateItem"],
@@ -32,12 +33,14 @@ PORTS: dict[str, list[str]] = {
     "agents.progress": ["transfers:GetItem"],
     "agents.route_key": ["transfers:GetItem"],
     "agents.probe_results": ["transfers:Query"],
+    "agents.forget": ["transfers:Query", "transfers:DeleteItem"],
     "chunks.put_all": ["chunks:BatchWriteItem"],
     "chunks.get": ["chunks:GetItem"],
     "chunks.read": ["chunks:Query"],
     "chunks.change": ["chunks:UpdateItem"],
     "nodes.put": ["nodes:PutItem"],
     "nodes.of": ["nodes:Query"],
+    "nodes.forget": ["nodes:Query", "nodes:DeleteItem"],
     "nodes.by_instance": ["nodes/by-instance:Query", "nodes:GetItem"],
     "nodes.move": ["nodes:UpdateItem"],
     "profiles.get": ["profiles:GetItem"],

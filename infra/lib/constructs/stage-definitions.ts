@@ -35,7 +35,8 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
     validate_request: {
       description: 'Checks the request and its machines, takes the lock of the destination',
       access: [
-        membership,
+        on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'),
+        on('nodes', 'Query', 'DeleteItem'),
         data.putEvents(settings),
         relays.describe('Instances', 'SecurityGroups'),
         ssm.findMachines(),

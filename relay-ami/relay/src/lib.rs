@@ -5,6 +5,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod cli;
+pub mod compare;
 pub mod control;
 pub mod deadline;
 pub mod defaults;

@@ -42,6 +42,7 @@ pub fn make(
         chunk_size_bytes: chunk_size,
         chunks: planner.chunks,
         range_size: RANGE_SIZE,
+        first_range: 0,
         last_phase_chunks: planner.chunks - before,
         bytes: *bytes,
         files: *files,

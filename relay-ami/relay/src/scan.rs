@@ -17,6 +17,7 @@ use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
 use crate::documents::survey::{Problem, Survey, listing_key};
 use crate::documents::text::SchemaVersion1;
+use crate::receive::tree::PARTIAL;
 
 /// Lists `paths` into objects `{prefix}listing/part-NNNNN.ndjson`. Like rsync: a path lands under its base name, with a
 /// trailing slash its contents do. Names are sorted, links are not followed.
@@ -228,8 +229,14 @@ pub fn destination(path: &Path) -> Survey {
         daemon_version: VERSION,
         free_bytes,
         free_inodes,
+        occupied: is_occupied(path),
         write_mbps,
         problems,
         problem_count,
     }
+}
+
+fn is_occupied(path: &Path) -> bool {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| !entry.file_name().as_bytes().starts_with(PARTIAL))
 }

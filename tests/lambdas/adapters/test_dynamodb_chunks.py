@@ -14,6 +14,7 @@ from lambdas.adapters.dynamodb_chunks import BATCH, STILL_THERE, DynamoChunkStor
 from lambdas.adapters.memory import MemoryChunkStore
 from lambdas.adapters.ports import ChunkStore
 from lambdas.core import chunk_life
+from lambdas.core.chunk import RANGE_SIZE, RANGES_PER_RUN
 from lambdas.core.chunk_life import RULES
 from lambdas.core.errors import Throttled
 from lambdas.core.pace import BURST_WRITES, WRITES_PER_SECOND
@@ -29,10 +30,19 @@ def chunks(tables: dict[str, Table]) -> ChunkStore:
 
 def test_chunk_items_are_read_in_order_over_ranges(chunks: ChunkStore) -> None:
     chunks.put_all(builders.chunk(number) for number in range(300))
-    assert [chunk.chunk for chunk in chunks.read("first", 300)] == list(range(300))
-    assert [chunk.chunk for chunk in chunks.read("first", 130)] == list(range(130))
+    assert [chunk.chunk for chunk in chunks.read(builders.plan(chunks=300))] == list(range(300))
+    assert [chunk.chunk for chunk in chunks.read(builders.plan(chunks=130))] == list(range(130))
     assert chunks.get("first", 299) == builders.chunk(299)
     assert chunks.get("first", 300) is None
+
+
+def test_plans_of_one_transfer_do_not_meet(chunks: ChunkStore) -> None:
+    later = builders.plan(chunks=3).model_copy(update={"first_range": RANGES_PER_RUN})
+    first = RANGES_PER_RUN * RANGE_SIZE
+    chunks.put_all(builders.chunk(number, state="DELIVERED") for number in range(130))
+    chunks.put_all(builders.chunk(first + number) for number in range(3))
+    assert [chunk.chunk for chunk in chunks.read(later)] == [first, first + 1, first + 2]
+    assert {chunk.state for chunk in chunks.read(builders.plan(chunks=130))} == {"DELIVERED"}
 
 
 def test_retry_happens_once_per_attempt(chunks: ChunkStore) -> None:
@@ -114,7 +124,7 @@ def test_items_that_a_busy_table_left_unwritten_are_written_in_the_end(tables: d
     busy = BusyTable(tables["chunks"], [25, 0, 7, 25, 1, 24])
     store = DynamoChunkStore(busy, FakeClock())
     store.put_all(builders.chunk(number) for number in range(200))
-    assert [chunk.chunk for chunk in store.read("first", 200)] == list(range(200))
+    assert [chunk.chunk for chunk in store.read(builders.plan(chunks=200))] == list(range(200))
     assert busy.batches == 200 / BATCH + 5
 
 
@@ -155,5 +165,5 @@ def test_batches_that_are_refused_whole_are_repeated_by_the_client(tables: dict[
     client.meta.events.register_first("before-send.dynamodb.BatchWriteItem", refuse)
     store = DynamoChunkStore(tables["chunks"], FakeClock())
     store.put_all(builders.chunk(number) for number in range(50))
-    assert len(list(store.read("first", 50))) == 50
+    assert len(list(store.read(builders.plan(chunks=50)))) == 50
     assert next(refusals, None) is None

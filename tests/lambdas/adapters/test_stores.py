@@ -65,6 +65,41 @@ def test_name_of_a_transfer_that_failed_before_its_plan_is_free_again(transfers:
     assert not transfers.create(builders.transfer(arn="arn:third"))
 
 
+def test_an_ended_transfer_is_resumed_once_and_only_by_the_next_run(transfers: TransferStore) -> None:
+    second = builders.transfer(arn="arn:second").model_copy(update={"run": 2})
+    assert not transfers.resume(second)
+    transfers.create(builders.transfer())
+    transfers.note("first", plan=builders.plan().to_document(), teardown={"terminated": 2})
+    assert transfers.next_attempt("first") == 1
+    transfers.fence("first")
+    assert not transfers.resume(second)
+    transfers.close("first", "FAILED")
+    assert not transfers.resume(second.model_copy(update={"run": 3}))
+    assert transfers.resume(second)
+    assert not transfers.resume(second)
+    record = transfers.get("first")
+    assert record is not None
+    assert (record.transfer, record.status, record.fenced) == (second, "ACTIVE", False)
+    assert (record.plan, record.teardown, record.earlier_epochs) == (None, None, 1)
+    assert [active.transfer for active in transfers.active()] == [second]
+    assert transfers.next_attempt("first") == 2
+
+
+def test_a_resumed_transfer_keeps_its_name_even_where_it_had_no_plan(transfers: TransferStore) -> None:
+    transfers.create(builders.transfer())
+    transfers.close("first", "SUCCEEDED")
+    transfers.resume(builders.transfer(arn="arn:second").model_copy(update={"run": 2}))
+    transfers.close("first", "FAILED")
+    assert not transfers.create(builders.transfer(arn="arn:third"))
+
+
+def test_a_transfer_that_is_opened_again_has_not_ended(transfers: TransferStore) -> None:
+    transfers.create(builders.transfer())
+    transfers.close("first", "FAILED")
+    transfers.reopen("first")
+    assert not transfers.resume(builders.transfer(arn="arn:second").model_copy(update={"run": 2}))
+
+
 def test_existing_machines_come_back_with_the_record(transfers: TransferStore) -> None:
     accepted = builders.transfer()
     lent = ExistingRelay(role="source", **{**accepted.source.model_dump(), "instance_id": "i-0cccccccccccccccc"})
@@ -249,3 +284,24 @@ def test_records_of_the_ends_are_read_as_the_daemon_writes_them(tables: dict[str
         ("pair-1", 19.5, None),
         ("pair-2", 0.0, "refused"),
     ]
+
+
+@pytest.mark.parametrize("kind", ["dynamodb", "dynamodb-local"], indirect=True)
+def test_what_the_ends_of_an_earlier_execution_wrote_is_forgotten(tables: dict[str, Table]) -> None:
+    table = tables["transfers"]
+    agents, transfers = DynamoAgentRecords(table), DynamoTransferStore(table)
+    transfers.create(builders.transfer())
+    agents.write_membership("first", Membership(version=1, paths=[]))
+    for record in ("key#sender", "key#receiver", "progress#sender", "probe#pair-1"):
+        table.put({"transferId": "first", "record": record})
+    agents.forget("first")
+    assert [item["record"] for item in table.query("transferId = :id", id="first")] == ["transfer"]
+    assert agents.write_membership("first", Membership(version=1, paths=[]))
+
+
+def test_nodes_of_an_earlier_execution_are_forgotten(nodes: NodeStore) -> None:
+    nodes.put(builders.node())
+    nodes.put(builders.node(slot=2))
+    nodes.forget("first")
+    assert nodes.of("first") == []
+    assert nodes.put(builders.node())

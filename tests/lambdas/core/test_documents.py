@@ -18,7 +18,7 @@ from lambdas.core.fleet import Node
 from lambdas.core.progress import Progress
 from lambdas.core.report import Report
 from lambdas.core.starts import RequestRefused, RequestStarted
-from lambdas.core.transfer import DestinationSurvey, Failure, Membership, SourceSurvey, TransferPlan
+from lambdas.core.transfer import ComparisonSurvey, DestinationSurvey, Failure, Membership, SourceSurvey, TransferPlan
 from tests.lambdas import builders
 
 CONTRACTS = Path(__file__).parents[3] / "contracts"
@@ -33,7 +33,7 @@ MODELS: dict[str, list[type[Document]]] = {
     "progress": [Progress],
     "report": [Report],
     "request-answer": [RequestStarted, RequestRefused],
-    "survey": [SourceSurvey, DestinationSurvey],
+    "survey": [SourceSurvey, DestinationSurvey, ComparisonSurvey],
     "transfer-plan": [TransferPlan],
     "event": [ChunkFailed, RelayLost, RelaySlow, TransferDelivered, TransferFailed],
 }

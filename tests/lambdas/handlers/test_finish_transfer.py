@@ -58,3 +58,15 @@ def test_second_event_repeats_the_first_outcome() -> None:
     finish_transfer(DELIVERED, cloud.world)
     finish_transfer(event("Transfer Failed", side="receiver", error="Late", cause="x"), cloud.world)
     assert [kind for kind, _ in cloud.executions.answers] == ["success", "success"]
+
+
+def test_late_event_of_an_earlier_execution_is_no_outcome_of_this_one() -> None:
+    cloud = prepared(token=False)
+    for _ in range(2):
+        cloud.transfers.next_attempt("first")
+    cloud.transfers.close("first", "FAILED")
+    cloud.transfers.resume(transfer(arn="arn:second").model_copy(update={"run": 2}))
+    assert "ignored" in finish_transfer(DELIVERED, cloud.world)
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert record.outcome is None

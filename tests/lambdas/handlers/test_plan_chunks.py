@@ -2,9 +2,10 @@ import json
 
 import pytest
 
+from lambdas.core.chunk import RANGE_SIZE, RANGES_PER_RUN
 from lambdas.core.errors import FailTransfer
 from lambdas.core.plan import MIB
-from lambdas.core.transfer import TransferPlan
+from lambdas.core.transfer import ComparisonSurvey, TransferPlan
 from lambdas.handlers.plan_chunks import PlanInput, plan_chunks
 from tests.lambdas.builders import estimate, paths, survey, transfer
 from tests.lambdas.cloud import Cloud
@@ -34,7 +35,7 @@ def test_plan_items_and_manifest_agree() -> None:
     cloud, event = prepared()
     found = plan_chunks(event, cloud.world)
     assert (found.chunks, found.bytes, found.files, found.last_phase_chunks) == (5, 2 * MIB + 15, 3, 1)
-    items = list(cloud.chunks.read("first", found.chunks))
+    items = list(cloud.chunks.read(found))
     assert [item.phase for item in items] == [0, 0, 0, 0, 1]
     assert sum(item.files for item in items) == len(ENTRIES)
     for item in items:
@@ -61,6 +62,27 @@ def test_run_twice_it_writes_the_same() -> None:
     before = dict(cloud.objects.objects)
     assert plan_chunks(event, cloud.world) == first
     assert cloud.objects.objects == before
+
+
+def test_a_later_run_plans_what_has_changed_in_numbers_of_its_own() -> None:
+    cloud, event = prepared()
+    first = plan_chunks(event, cloud.world)
+    lines = cloud.objects.objects["transfers/first/listing/part-00001.ndjson"].splitlines()
+    cloud.objects.put("transfers/first/changed/part-00000.ndjson", lines[0])
+    changed = {**event.survey.source.to_document(), "side": "comparison", "files": 1, "bytes": 10, "parts": 1}
+    for key in ("skipped", "problems", "problemCount"):
+        del changed[key]
+    comparison = ComparisonSurvey.from_document({**changed, "sameFiles": 2, "sameBytes": 2 * MIB + 5})
+    later = event.model_copy(
+        update={
+            "transfer": event.transfer.model_copy(update={"run": 3}),
+            "survey": event.survey.model_copy(update={"comparison": comparison}),
+        }
+    )
+    found = plan_chunks(later, cloud.world)
+    assert (found.first_range, found.chunks, found.bytes, found.files) == (2 * RANGES_PER_RUN, 1, 10, 1)
+    assert [item.chunk for item in cloud.chunks.read(found)] == [2 * RANGES_PER_RUN * RANGE_SIZE]
+    assert len(list(cloud.chunks.read(first))) == 5
 
 
 def test_empty_listing_is_a_plan_without_chunks() -> None:

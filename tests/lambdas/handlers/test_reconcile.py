@@ -12,7 +12,7 @@ from lambdas.handlers.spawn_relays import SpawnInput, spawn_relays
 from lambdas.operations.relays import lose
 from lambdas.operations.replace import RESUME_SECONDS
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import ARN, WEST, chunk, estimate, paths, progress, transfer
+from tests.lambdas.builders import ARN, WEST, chunk, estimate, paths, plan, progress, transfer
 from tests.lambdas.cloud import Cloud, printed
 from tests.lambdas.fleet import path_ids, spawned
 
@@ -67,7 +67,7 @@ def test_failure_whose_event_was_lost_is_retried() -> None:
     assert run(cloud)["first"]["retried"] == 0
     advance(cloud, 2, failed=1)
     assert run(cloud)["first"]["retried"] == 1
-    attempts = [found.attempt for found in cloud.chunks.read("first", 3)]
+    attempts = [found.attempt for found in cloud.chunks.read(plan(chunks=3))]
     assert attempts == [2, 1, 2]
     assert run(cloud)["first"]["retried"] == 0
 

@@ -2,8 +2,10 @@ from typing import Any
 
 import pytest
 
+from lambdas.adapters.records import CommandResult
+from lambdas.core.commands import Command
 from lambdas.core.errors import CommandFailed, CptError, DaemonVersionSkew, DestinationTooSmall, SurveyProblem
-from lambdas.core.transfer import Survey
+from lambdas.core.transfer import ComparisonSurvey, Same, Survey
 from lambdas.handlers.survey_ends import SurveyInput, survey_ends
 from tests.lambdas.builders import IRELAND, WEST, survey, transfer
 from tests.lambdas.cloud import Cloud, failed, printed
@@ -64,3 +66,50 @@ def test_command_that_fails_shows_the_tail_of_its_output() -> None:
         CommandFailed, match=r"scan on i-0aaaaaaaaaaaaaaa1 \(us-west-2\) ended with Failed: cpt: cannot read"
     ):
         survey_ends(SurveyInput(transfer=transfer()), cloud.world)
+
+
+COMPARISON = ComparisonSurvey(
+    schema_version=1,
+    side="comparison",
+    daemon_version="0.1.0",
+    files=1,
+    directories=2,
+    symlinks=0,
+    bytes=7,
+    largest_file_bytes=7,
+    parts=1,
+    same_files=2,
+    same_bytes=10**9 - 7,
+)
+
+
+def compared(**request: Any) -> tuple[Cloud, Survey]:
+    """A destination that is not empty, and has room for what is not there yet and for no more."""
+    cloud = Cloud()
+    cloud.transfers.create(transfer(**request))
+    good = survey(3)
+    destination = good.destination.model_copy(update={"occupied": True, "free_bytes": 7})
+
+    def scan(command: Command | None) -> CommandResult:
+        compares = command is not None and command["side"] == "comparison"
+        return printed((COMPARISON if compares else destination).to_document())
+
+    cloud.commands[WEST].scripts["scan"] = lambda _: printed(good.source.to_document())
+    cloud.commands[IRELAND].scripts["scan"] = scan
+    return cloud, survey_ends(SurveyInput(transfer=transfer(**request)), cloud.world)
+
+
+def test_a_destination_that_is_not_empty_is_compared_with_the_listing() -> None:
+    cloud, found = compared()
+    assert found.to_send == COMPARISON
+    assert found.folder == "changed/"
+    asked = [command for _, _, command in cloud.commands[IRELAND].sent if command and command["side"] == "comparison"]
+    assert [(command["path"], command["parts"]) for command in asked] == [("/restore", 3)]
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert record.same == Same(files=2, bytes=10**9 - 7)
+
+
+def test_where_nothing_is_moved_but_measured_nothing_is_compared() -> None:
+    with pytest.raises(DestinationTooSmall):  # all of the source counts
+        compared(profile="measure")

@@ -3,10 +3,18 @@ from typing import Any
 
 import pytest
 
-from lambdas.core.errors import DestinationBusy, DestinationTaken, InvalidRequest
+from lambdas.adapters.records import Status
+from lambdas.core.errors import (
+    DestinationBusy,
+    DestinationTaken,
+    InvalidRequest,
+    NoSuchTransfer,
+    TransferRunning,
+)
+from lambdas.core.transfer import Membership
 from lambdas.handlers.tear_down import TearDownInput, tear_down
 from lambdas.handlers.validate_request import ValidateInput, validate_request
-from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, SOURCE_ID, WEST, request
+from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, SOURCE_ID, WEST, node, plan, progress, request
 from tests.lambdas.cloud import Cloud
 
 
@@ -105,3 +113,57 @@ def test_used_name_of_a_running_transfer_keeps_its_lock() -> None:
     with pytest.raises(InvalidRequest):
         run(cloud, request(name="mine"), arn="arn:second")
     assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == "mine"
+
+
+def ended(cloud: Cloud, status: Status = "FAILED") -> None:
+    """A transfer `mine` that has ended, with what its ends and relays left in the tables."""
+    run(cloud, request(name="mine"))
+    cloud.transfers.note("mine", plan=plan("mine").to_document())
+    cloud.agents.write_membership("mine", Membership(version=1, paths=[]))
+    cloud.agents.write_membership("mine", Membership(version=2, paths=[]))
+    cloud.agents.progresses["mine", "sender"] = progress()
+    cloud.nodes.put(node(transfer_id="mine", state="LOST"))
+    cloud.transfers.close("mine", status)
+    cloud.locks.release(DESTINATION_ID, "mine")
+
+
+@pytest.mark.parametrize("status", ["FAILED", "SUCCEEDED"])
+def test_resumed_it_is_the_next_run_of_the_same_transfer_and_finds_nothing_of_the_last_one(status: Status) -> None:
+    cloud = Cloud()
+    ended(cloud, status)
+    found = run(cloud, request(name="mine", resume=True), name="mine-attempt2", arn="arn:second")
+    assert (found.transfer_id, found.run, found.execution_arn) == ("mine", 2, "arn:second")
+    assert run(cloud, request(name="mine", resume=True), name="mine-attempt2", arn="arn:second") == found
+    record = cloud.transfers.get("mine")
+    assert record is not None
+    assert (record.running, record.plan) == (True, None)
+    assert (cloud.agents.membership("mine"), cloud.agents.progress("mine", "sender")) == (None, None)
+    assert cloud.nodes.of("mine") == []
+    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == "mine"
+
+
+def test_what_has_not_ended_is_not_resumed() -> None:
+    cloud = Cloud()
+    run(cloud, request(name="mine"))
+    with pytest.raises(TransferRunning, match="'mine' has not ended"):
+        run(cloud, request(name="mine", resume=True), arn="arn:second")
+    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == "mine"
+
+
+def test_what_never_was_is_not_resumed() -> None:
+    with pytest.raises(NoSuchTransfer, match="there is no transfer 'mine'"):
+        run(Cloud(), request(name="mine", resume=True))
+
+
+def test_resumed_with_other_paths_is_refused_line_by_line() -> None:
+    cloud = Cloud()
+    ended(cloud)
+    other = request(name="mine", resume=True)
+    other["source"] = {**other["source"], "paths": ["/data/other"]}
+    other["destination"] = {**other["destination"], "path": "/elsewhere"}
+    with pytest.raises(InvalidRequest) as error:
+        run(cloud, other, arn="arn:second")
+    assert [problem.split(":")[0] for problem in error.value.problems] == ["$.source.paths", "$.destination.path"]
+    record = cloud.transfers.get("mine")
+    assert record is not None
+    assert record.ended

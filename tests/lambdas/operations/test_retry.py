@@ -87,7 +87,7 @@ class ChunkLife(RuleBasedStateMachine):
 
     @rule()
     def reconciler_looks(self) -> None:
-        for item in list(self.store.read(self.transfer, CHUNKS)):
+        for item in list(self.store.read(builders.plan(self.transfer, CHUNKS))):
             assert item.awaits_policy == (self._waits(item.chunk))
             if item.awaits_policy:
                 self._decide(item.chunk, item.attempt, item.reason or "")

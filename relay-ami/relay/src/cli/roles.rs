@@ -21,7 +21,7 @@ use crate::route::Router;
 use crate::secure::keys::{Identity, generate_route_key, route_public};
 use crate::send::{self, SendError};
 use crate::stop::Stop;
-use crate::{memory, net, peer, probe, ready, relay, scan};
+use crate::{compare, memory, net, peer, probe, ready, relay, scan};
 
 /// Waits for a ready file and prints it.
 pub fn await_ready(options: &Options) -> Result<ExitCode, CliError> {
@@ -44,7 +44,7 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     let command = Command::parse(&text).map_err(wrong)?;
     let stop = Stop::on_signals().map_err(|error| CliError::failed("Signals", error))?;
     let role = match &command {
-        Command::ScanSource(_) | Command::ScanDestination(_) => "scan",
+        Command::ScanSource(_) | Command::ScanDestination(_) | Command::ScanComparison(_) => "scan",
         Command::Receive(_) => "receive",
         Command::Send(_) => "send",
         Command::Relay(_) => "relay",
@@ -60,6 +60,11 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
             print_json(&scan::source(&paths, &control, &scan.control.prefix).map_err(control_error)?)
         }
         Command::ScanDestination(scan) => print_json(&scan::destination(scan.path.as_str().as_ref())),
+        Command::ScanComparison(scan) => {
+            let control = Aws::new(&scan.control, &scan.transfer_id).map_err(control_error)?;
+            let found = compare::with_destination(scan.path.as_str().as_ref(), scan.parts, &control, &scan.control.prefix);
+            print_json(&found.map_err(control_error)?)
+        }
         Command::Receive(command) => receive(options, command, &stop),
         Command::Send(command) => send(options, command, &stop),
         Command::Relay(command) => relay(options, &command, &stop),

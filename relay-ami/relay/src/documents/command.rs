@@ -52,6 +52,10 @@ command!(
     ScanDestination { side: String, path: AbsolutePath, }
 );
 command!(
+    /// Compare the listing with what is at the destination.
+    ScanComparison { side: String, control: ControlPlace, path: AbsolutePath, parts: u64, }
+);
+command!(
     /// Receive into a directory.
     Receive {
         control: ControlPlace,
@@ -106,6 +110,7 @@ const MAX_TIME_TO_LIVE_SECONDS: u64 = 86_400;
 pub enum Command {
     ScanSource(ScanSource),
     ScanDestination(ScanDestination),
+    ScanComparison(ScanComparison),
     Receive(Receive),
     Send(Send),
     Relay(Relay),
@@ -127,7 +132,10 @@ impl Command {
         let command = match (kind.role.as_str(), kind.side.as_deref(), kind.mode.as_deref()) {
             ("scan", Some("source"), _) => Self::ScanSource(read(text)?),
             ("scan", Some("destination"), _) => Self::ScanDestination(read(text)?),
-            ("scan", side, _) => return Err(format!("side is {side:?}; a scan's side is \"source\" or \"destination\"")),
+            ("scan", Some("comparison"), _) => Self::ScanComparison(read(text)?),
+            ("scan", side, _) => {
+                return Err(format!("side is {side:?}; a scan's side is \"source\", \"destination\" or \"comparison\""));
+            }
             ("receive", ..) => Self::Receive(read(text)?),
             ("send", ..) => Self::Send(read(text)?),
             ("relay", ..) => Self::Relay(read(text)?),
@@ -155,7 +163,7 @@ impl Command {
         };
         match self {
             Self::ScanSource(scan) => at_least_one("paths", scan.paths.len()),
-            Self::ScanDestination(_) => Ok(()),
+            Self::ScanDestination(_) | Self::ScanComparison(_) => Ok(()),
             Self::Receive(receive) => at_least_one("listen", receive.listen.len()).and(positive("epoch", receive.epoch)),
             Self::Send(send) => positive("epoch", send.epoch)
                 .and(positive("bandwidthLimitMbps", send.bandwidth_limit_mbps.unwrap_or(1)))

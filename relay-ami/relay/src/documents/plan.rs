@@ -1,8 +1,13 @@
 //! The transfer plan.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::text::{SchemaVersion1, TransferId};
+
+/// Their numbers have seven digits in the table's keys.
+const RANGES: u64 = 10_000_000;
 
 /// What Plan Chunks hands to the data plane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +18,8 @@ pub struct TransferPlan {
     pub chunk_size_bytes: u64,
     pub chunks: u64,
     pub range_size: u64,
+    /// Number of its first range: no two plans of a transfer have a range in common.
+    pub first_range: u64,
     pub last_phase_chunks: u64,
     pub bytes: u64,
     pub files: u64,
@@ -33,6 +40,9 @@ impl TransferPlan {
         if plan.last_phase_chunks > plan.chunks {
             return Err(format!("lastPhaseChunks is {}, more than chunks ({})", plan.last_phase_chunks, plan.chunks));
         }
+        if plan.ranges().end > RANGES {
+            return Err(format!("firstRange is {}; with {} chunks it must end before {RANGES}", plan.first_range, plan.chunks));
+        }
         // A BLAKE3 subtree begins at a multiple of its own size, which is a power of two of at least one 1024-byte leaf.
         if plan.chunk_size_bytes != 0 && (!plan.chunk_size_bytes.is_power_of_two() || plan.chunk_size_bytes < 1024) {
             return Err(format!("chunkSizeBytes is {}; it must be a power of two of at least 1024", plan.chunk_size_bytes));
@@ -40,9 +50,16 @@ impl TransferPlan {
         Ok(plan)
     }
 
-    /// Number of ranges of the chunk table.
+    /// Its ranges in the chunk table.
     #[must_use]
-    pub fn ranges(&self) -> u64 {
-        if self.chunks == 0 { 0 } else { self.chunks.div_ceil(self.range_size) }
+    pub fn ranges(&self) -> Range<u64> {
+        let count = if self.chunks == 0 { 0 } else { self.chunks.div_ceil(self.range_size) };
+        self.first_range..self.first_range.saturating_add(count)
+    }
+
+    /// How many chunks one of them holds.
+    #[must_use]
+    pub fn chunks_of(&self, range: u64) -> u64 {
+        self.range_size.min(self.chunks.saturating_sub((range - self.first_range).saturating_mul(self.range_size)))
     }
 }

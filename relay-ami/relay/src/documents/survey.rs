@@ -10,6 +10,12 @@ pub fn listing_key(part: u64) -> String {
     format!("listing/part-{part:05}.ndjson")
 }
 
+/// Key of an object with those lines of the listing that are to be sent, below the transfer's prefix.
+#[must_use]
+pub fn changed_key(part: u64) -> String {
+    format!("changed/part-{part:05}.ndjson")
+}
+
 /// Something that makes the transfer impossible; `path` is percent-encoded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
@@ -43,10 +49,25 @@ pub enum Survey {
         daemon_version: &'static str,
         free_bytes: u64,
         free_inodes: u64,
+        /// Whether anything but partial files is there.
+        occupied: bool,
         /// Of the disk, by a short trial.
         #[serde(rename = "writeMBps", skip_serializing_if = "Option::is_none")]
         write_mbps: Option<f64>,
         problems: Vec<Problem>,
         problem_count: u64,
+    },
+    /// What of the listing is to be sent; `same_…`: what is not, since it is there.
+    Comparison {
+        schema_version: SchemaVersion1,
+        daemon_version: &'static str,
+        files: u64,
+        directories: u64,
+        symlinks: u64,
+        bytes: u64,
+        largest_file_bytes: u64,
+        parts: u64,
+        same_files: u64,
+        same_bytes: u64,
     },
 }

@@ -6,7 +6,7 @@ mod lane;
 mod large;
 mod readback;
 mod sending;
-mod tree;
+pub(crate) mod tree;
 
 use std::io;
 use std::net::TcpListener;

@@ -22,9 +22,11 @@ use crate::thread::lock;
 const NEW_DIRECTORY: Mode = Mode::RWXU;
 const NEW_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// Never up, never through a link, whoever planted it.
-const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
+pub const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
+/// The bits of a mode that arrive: not set-user and set-group, which mean the owner, and owners are not transferred.
+pub const KEPT_MODE: u32 = 0o1777;
 /// Beginning of the name of any transfer's partial files.
-const PARTIAL: &[u8] = b".cpt-partial-";
+pub const PARTIAL: &[u8] = b".cpt-partial-";
 /// Open directories that are remembered within one batch; files come sorted by directory, so few are used at a time.
 const REMEMBERED: usize = 256;
 /// Of `statfs` (linux/magic.h).
@@ -169,7 +171,7 @@ impl Tree {
     /// Makes a directory, or takes the one that is there, and sets its mode and time.
     pub fn directory(&self, path: &[u8], mode: u16, mtime_ns: i64) -> io::Result<()> {
         let directory = self.open_or_make(path)?;
-        fs::fchmod(&directory, Mode::from_raw_mode((mode & 0o1777).into()))?;
+        fs::fchmod(&directory, Mode::from_raw_mode(u32::from(mode) & KEPT_MODE))?;
         Ok(fs::futimens(&directory, &times(mtime_ns))?)
     }
 
@@ -244,8 +246,7 @@ impl Tree {
 
 /// Sets what a finished file carries.
 pub fn finish_file(file: &File, mode: u16, mtime_ns: i64) -> io::Result<()> {
-    // Without the set-user and set-group bits: they mean the owner, and owners are not transferred.
-    fs::fchmod(file, Mode::from_raw_mode((mode & 0o1777).into()))?;
+    fs::fchmod(file, Mode::from_raw_mode(u32::from(mode) & KEPT_MODE))?;
     Ok(fs::futimens(file, &times(mtime_ns))?)
 }
 

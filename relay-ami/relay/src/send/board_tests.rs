@@ -9,6 +9,7 @@ fn board() -> Board {
         chunk_size_bytes: 1024,
         chunks: 4,
         range_size: 128,
+        first_range: 0,
         last_phase_chunks: 3,
         bytes: 0,
         files: 0,

@@ -9,10 +9,10 @@ use crate::documents::chunk::{Chunk, ChunkState};
 
 /// Feeds the board with all ranges in order.
 pub fn run(shared: &Shared) -> Result<(), SendError> {
-    for range in 0..shared.plan.ranges() {
+    for range in shared.plan.ranges() {
         shared.control.lease(range, &shared.owner, shared.epoch)?;
         let chunks = shared.control.range_chunks(range)?;
-        let expected = shared.plan.range_size.min(shared.plan.chunks - range * shared.plan.range_size);
+        let expected = shared.plan.chunks_of(range);
         if chunks.len() as u64 != expected {
             return Err(SendError::Plan(format!("range {range} holds {} chunks; the plan says {expected}", chunks.len())));
         }

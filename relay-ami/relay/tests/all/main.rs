@@ -1,6 +1,7 @@
 //! Everything that runs the library or the program as a whole, in one binary because each links the AWS SDK.
 
 mod by_hand;
+mod comparison;
 mod contracts;
 mod destination;
 mod faults;

@@ -1,0 +1,53 @@
+"""A transfer's name, taken by its first execution, or by a later one that goes on with what has ended."""
+
+from lambdas.adapters.world import World
+from lambdas.core import again
+from lambdas.core.errors import InvalidRequest, NoSuchTransfer, TransferRunning, WriteConflict
+from lambdas.core.transfer import AcceptedTransfer
+
+
+def take_name(world: World, transfer: AcceptedTransfer) -> AcceptedTransfer:
+    """The transfer with the number of its run, its record written; the same again for the same execution.
+
+    Raises InvalidRequest, NoSuchTransfer or TransferRunning.
+    """
+    name = transfer.transfer_id
+    if transfer.request.resume:
+        return _resumed(world, transfer)
+    if not world.transfers.create(transfer):
+        raise InvalidRequest(
+            f"$.name: '{name}' was used by another execution; choose another name, or, once that has ended, go on "
+            "with it by $.resume: true"
+        )
+    return transfer
+
+
+def _resumed(world: World, transfer: AcceptedTransfer) -> AcceptedTransfer:
+    name = transfer.transfer_id
+    known = world.transfers.get(name)
+    if known is None:
+        raise NoSuchTransfer(f"$.resume: there is no transfer '{name}'; give its name as $.name, or leave resume out")
+    found = known.transfer
+    if found.execution_arn != transfer.execution_arn:
+        if not known.ended:
+            raise TransferRunning(
+                f"$.resume: '{name}' has not ended, or is still being taken down ({found.execution_arn}); wait for it, "
+                "or cancel it first"
+            )
+        found = _next_run(world, found, transfer)
+    # Nothing of this run is there yet. What the earlier one left would be taken for this one's.
+    world.agents.forget(name)
+    world.nodes.forget(name)
+    return found
+
+
+def _next_run(world: World, before: AcceptedTransfer, now: AcceptedTransfer) -> AcceptedTransfer:
+    problems = again.differences(before, now)
+    if before.run >= again.MAX_RUNS:
+        problems.append(f"$.name: '{now.transfer_id}' was run {before.run} times; give it another name")
+    if problems:
+        raise InvalidRequest(problems)
+    transfer = now.model_copy(update={"run": before.run + 1})
+    if not world.transfers.resume(transfer):
+        raise WriteConflict(f"another execution takes '{now.transfer_id}' up at the same time")
+    return transfer

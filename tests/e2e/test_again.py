@@ -1,0 +1,78 @@
+"""A transfer that is run again sends only what is not there yet, whether it had succeeded or was stopped half-way."""
+
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.e2e.account import Account, Run
+from tests.e2e.files import make_files, tree
+
+SIZE = 2_000_000
+
+
+@pytest.fixture(scope="module")
+def account(make_account: Callable[..., Account]) -> Account:
+    return make_account()
+
+
+def sent_bytes(account: Account, name: str) -> int:
+    """What the sender of the latest execution put on the wire, by its own word."""
+    record = account.record(name, "transfer") or {}
+    return int(record["outcome"]["delivered"]["sentBytes"])
+
+
+def succeeded(run: Run) -> dict[str, Any]:
+    assert (run.status, run.error, run.cause) == ("SUCCEEDED", None, None)
+    return run.report
+
+
+def test_run_again_only_what_differs_is_sent(account: Account, tmp_path: Path) -> None:
+    source = make_files(tmp_path / "set", large_bytes=3_000_000)
+    request = account.request(source, tmp_path / "out", relays={"pairs": 0}, name="often")
+    first = succeeded(account.run(request, "often"))
+    assert "same" not in first
+
+    request |= {"resume": True, "relays": {"pairs": 1}}
+    again = succeeded(account.run(request, "often-attempt2"))
+    assert (again["run"], again["bytes"], again["files"], again["chunks"]) == (2, 0, 0, 0)
+    assert again["same"]["bytes"] == first["bytes"]
+    assert sent_bytes(account, "often") == 0
+    assert account.nodes("often") == []  # a pair was asked for, and would have had nothing to carry
+
+    (source / "deep" / "small 7.txt").write_text("other words")
+    third = succeeded(account.run(request, "often-attempt3"))
+    assert (third["run"], third["bytes"]) == (3, len("other words"))
+    assert third["same"]["files"] == again["same"]["files"] - 1
+    assert sent_bytes(account, "often") == len("other words")
+    assert tree(tmp_path / "out" / "set") == tree(source)
+
+
+def test_a_name_that_was_used_is_refused_with_the_remedy(account: Account, tmp_path: Path) -> None:
+    request = account.request(tmp_path, tmp_path / "out", relays={"pairs": 0}, name="often")
+    refused = account.run(request, "often-by-mistake")
+    assert (refused.status, refused.error) == ("FAILED", "InvalidRequest")
+    assert "$.resume: true" in str(refused.cause)
+
+
+def test_stopped_half_way_and_resumed_what_has_arrived_is_not_sent_again(account: Account, tmp_path: Path) -> None:
+    source = tmp_path / "set"
+    source.mkdir()
+    randomness = Random(3)
+    for number in range(40):
+        (source / f"{number:02d}").write_bytes(randomness.randbytes(SIZE))
+    request = account.request(source, tmp_path / "out", relays={"pairs": 0}, chunkSizeMiB=8, name="stopped")
+    arn = account.start({**request, "bandwidthLimitMbps": 40}, "stopped")  # 16 s
+    account.cloud.wait_for(lambda: int(account.progress("stopped").get("bytes", 0)) >= 6 * SIZE, 60)
+    account.aws.client("stepfunctions").stop_execution(executionArn=arn, error="User", cause="changed my mind")
+    account.cloud.wait_for(lambda: not account.left("stopped"), 90)
+    arrived = int(account.progress("stopped")["bytes"])
+
+    report = succeeded(account.run({**request, "resume": True}, "stopped-attempt2"))
+    assert report["same"]["bytes"] >= arrived
+    assert report["bytes"] == 40 * SIZE - report["same"]["bytes"]
+    assert sent_bytes(account, "stopped") == report["bytes"]
+    assert tree(tmp_path / "out" / "set") == tree(source)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["set"]  # nor partial files
