@@ -58,6 +58,16 @@ def scan_destination(transfer: AcceptedTransfer) -> Command:
     return {**_head("scan", transfer.transfer_id), "side": "destination", "path": transfer.request.destination.path}
 
 
+def scan_digests(transfer: AcceptedTransfer, control: Control, parts: int) -> Command:
+    """Digest the source's files that are listed in `parts` objects."""
+    return {
+        **_head("scan", transfer.transfer_id),
+        "side": "digests",
+        "control": control.to_document(),
+        "parts": parts,
+    }
+
+
 def scan_comparison(transfer: AcceptedTransfer, control: Control, parts: int) -> Command:
     """Compare the listing's `parts` objects with the destination."""
     return {
@@ -66,6 +76,7 @@ def scan_comparison(transfer: AcceptedTransfer, control: Control, parts: int) ->
         "control": control.to_document(),
         "path": transfer.request.destination.path,
         "parts": parts,
+        "compare": transfer.request.compare,
     }
 
 

@@ -87,6 +87,7 @@ class TransferRequest(Document):
     schema_version: Annotated[Literal[1], BeforeValidator(whole)] = 1
     name: TransferId | None = None
     resume: bool = False
+    compare: Literal["size-time", "digest"] = "size-time"
     source: SourceRequest
     destination: DestinationRequest
     relays: RelaysRequest = Field(default_factory=RelaysRequest)

@@ -4,8 +4,9 @@ from lambdas.adapters.world import World
 from lambdas.core import commands
 from lambdas.core.documents import Handover
 from lambdas.core.survey import check, check_room
-from lambdas.core.transfer import AcceptedTransfer, ComparisonSurvey, DestinationSurvey, Same, SourceSurvey, Survey
+from lambdas.core.transfer import AcceptedTransfer, DestinationSurvey, SourceSurvey, Survey
 from lambdas.operations.commands import Order, answer, run_all
+from lambdas.operations.comparison import compared
 from lambdas.runtime.handler import task_state
 
 # The document's own limit is 840 s; the Lambda has 900.
@@ -33,19 +34,9 @@ def survey_ends(event: SurveyInput, world: World) -> Survey:
     )
     check(transfer, survey)
     if survey.destination.occupied and survey.source.parts and not transfer.request.measures:
-        survey = _compared(transfer, survey, world)
+        survey = compared(transfer, survey, world)
     check_room(transfer, survey)
     return survey
-
-
-def _compared(transfer: AcceptedTransfer, survey: Survey, world: World) -> Survey:
-    command = commands.scan_comparison(transfer, world.control(transfer.transfer_id), survey.source.parts)
-    order = Order.on(transfer.destination, "scan", command)
-    (result,) = run_all(world, transfer.transfer_id, [order], COMMAND_SECONDS)
-    found = ComparisonSurvey.from_document(answer(order, result))
-    same = Same(files=found.same_files, bytes=found.same_bytes)
-    world.transfers.note(transfer.transfer_id, same=same.to_document())
-    return survey.model_copy(update={"comparison": found})
 
 
 handler = task_state("Survey Ends", SurveyInput, survey_ends)

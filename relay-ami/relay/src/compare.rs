@@ -1,45 +1,110 @@
 //! What of the source's listing is at the destination already.
 
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use rustix::fs::{self, FileType, Mode, OFlags};
+use serde::{Deserialize, Serialize};
 
 use crate::VERSION;
 use crate::control::{Control, ControlError};
 use crate::defaults::PART_LINES;
+use crate::documents::command::Compare;
 use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
-use crate::documents::survey::{Survey, changed_key, listing_key};
+use crate::documents::survey::{Survey, changed_key, compare_key, listing_key};
 use crate::documents::text::SchemaVersion1;
 use crate::receive::tree::{BENEATH, KEPT_MODE, Tree};
 
-/// Reads `parts` objects of the listing and writes those of its lines that are to be sent to
-/// `{prefix}changed/part-NNNNN.ndjson`, in their order.
-///
-/// A file is the same with its size, modification time and permission bits, a link with its target and modification time.
-/// Where any entry differs all directories are sent: what is put into one changes its modification time.
-pub fn with_destination(destination: &Path, parts: u64, control: &dyn Control, prefix: &str) -> Result<Survey, ControlError> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    // One that is not there, or cannot be looked into, has nothing that is the same.
-    let root = fs::open(destination, flags, Mode::empty()).ok();
-    let mut changed = Changed { control, prefix, lines: Vec::new(), count: 0, parts: 0 };
-    let mut found = Found::default();
-    for part in 0..parts {
-        let key = format!("{prefix}{}", listing_key(part));
-        let text = control.read_object(&key, None)?;
-        for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            let entry = ListingEntry::parse(line).map_err(|why| ControlError::Malformed { what: key.clone(), why })?;
-            let same = root.as_ref().is_some_and(|root| is_same(root, &entry).unwrap_or(false));
-            found.count(&entry, same);
-            if !same || entry.kind == Kind::Directory {
-                changed.line(line)?;
-            }
+/// The source's listing, in `parts` objects.
+pub struct Listing<'a> {
+    pub control: &'a dyn Control,
+    /// Of the keys of objects, ends with a slash or is empty.
+    pub prefix: &'a str,
+    pub parts: u64,
+}
+
+/// A file's content, by its number in the listing.
+#[derive(Serialize, Deserialize)]
+struct Content {
+    entry: u64,
+    digest: String,
+}
+
+impl Listing<'_> {
+    /// At the source: digests its files into `{prefix}compare/part-NNNNN.ndjson`, an object for each of the listing's.
+    /// One that cannot be read has no digest, and will count as changed.
+    pub fn digests(&self) -> Result<Survey, ControlError> {
+        let (mut files, mut bytes, mut number) = (0, 0, 0);
+        for part in 0..self.parts {
+            let mut lines = Vec::new();
+            self.part(part, |entry, _| {
+                if entry.kind == Kind::File
+                    && let Ok(digest) = percent::decode(&entry.source).map_err(io::Error::other).and_then(|path| digest_at(&path))
+                {
+                    files += 1;
+                    bytes += entry.size;
+                    serde_json::to_writer(&mut lines, &Content { entry: number, digest }).map_err(|error| malformed("digests", error))?;
+                    lines.push(b'\n');
+                }
+                number += 1;
+                Ok(())
+            })?;
+            self.control.write_object(&format!("{}{}", self.prefix, compare_key(part)), lines)?;
         }
+        Ok(Survey::Digests { schema_version: SchemaVersion1, daemon_version: VERSION, files, bytes })
     }
-    changed.flush()?;
-    Ok(found.survey(changed.parts))
+
+    /// At the destination: writes those lines of the listing that are to be sent to `{prefix}changed/part-NNNNN.ndjson`,
+    /// in their order.
+    ///
+    /// A file is the same with its size, its permission bits, and its modification time or its digest; a link with its
+    /// target and modification time. Where any entry differs all directories are sent: what is put into one changes its
+    /// modification time.
+    pub fn with_destination(&self, destination: &Path, by: Compare) -> Result<Survey, ControlError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        // One that is not there, or cannot be looked into, has nothing that is the same.
+        let root = fs::open(destination, flags, Mode::empty()).ok();
+        let mut changed = Changed { control: self.control, prefix: self.prefix, lines: Vec::new(), count: 0, parts: 0 };
+        let (mut found, mut number) = (Found::default(), 0);
+        for part in 0..self.parts {
+            let contents = if by == Compare::Digest { Some(self.contents(part)?) } else { None };
+            self.part(part, |entry, line| {
+                let content = contents.as_ref().map(|contents| contents.get(&number).map(String::as_str));
+                let same = root.as_ref().is_some_and(|root| is_same(root, entry, content).unwrap_or(false));
+                number += 1;
+                found.count(entry, same);
+                if same && entry.kind != Kind::Directory { Ok(()) } else { changed.line(line) }
+            })?;
+        }
+        changed.flush()?;
+        Ok(found.survey(changed.parts))
+    }
+
+    fn part(&self, part: u64, mut each: impl FnMut(&ListingEntry, &[u8]) -> Result<(), ControlError>) -> Result<(), ControlError> {
+        let key = format!("{}{}", self.prefix, listing_key(part));
+        let text = self.control.read_object(&key, None)?;
+        for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            each(&ListingEntry::parse(line).map_err(|why| malformed(&key, why))?, line)?;
+        }
+        Ok(())
+    }
+
+    fn contents(&self, part: u64) -> Result<HashMap<u64, String>, ControlError> {
+        let key = format!("{}{}", self.prefix, compare_key(part));
+        let text = self.control.read_object(&key, None)?;
+        let lines = serde_json::Deserializer::from_slice(&text).into_iter::<Content>();
+        lines.map(|line| line.map(|content| (content.entry, content.digest)).map_err(|error| malformed(&key, error))).collect()
+    }
+}
+
+fn malformed(what: &str, why: impl ToString) -> ControlError {
+    ControlError::Malformed { what: what.to_owned(), why: why.to_string() }
 }
 
 #[derive(Default)]
@@ -118,24 +183,38 @@ impl Changed<'_> {
 }
 
 /// Whether the entry is there as the listing has it; an error is a "no", and shows when the entry is written.
-fn is_same(root: &OwnedFd, entry: &ListingEntry) -> std::io::Result<bool> {
-    let path = percent::decode(&entry.path).map_err(std::io::Error::other)?;
+/// `content`, where files are compared by it: the source's digest, none where it could not be read.
+fn is_same(root: &OwnedFd, entry: &ListingEntry, content: Option<Option<&str>>) -> io::Result<bool> {
+    let path = percent::decode(&entry.path).map_err(io::Error::other)?;
     Tree::check(&path)?;
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let found = fs::openat2(root, std::ffi::OsStr::from_bytes(&path), flags, Mode::empty(), BENEATH)?;
+    let open = |flags| fs::openat2(root, OsStr::from_bytes(&path), flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), BENEATH);
+    let found = open(OFlags::PATH)?;
     let stat = fs::fstat(&found)?;
     let mtime_ns = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
-    if mtime_ns != i128::from(entry.mtime_ns) {
-        return Ok(false);
-    }
+    let same_time = mtime_ns == i128::from(entry.mtime_ns);
     let same_mode = stat.st_mode & KEPT_MODE == entry.mode & KEPT_MODE;
     Ok(match (entry.kind, FileType::from_raw_mode(stat.st_mode)) {
-        (Kind::File, FileType::RegularFile) => same_mode && i128::from(stat.st_size) == i128::from(entry.size),
-        (Kind::Directory, FileType::Directory) => same_mode,
+        (Kind::File, FileType::RegularFile) => {
+            let same = same_mode && i128::from(stat.st_size) == i128::from(entry.size);
+            match content {
+                None => same && same_time,
+                Some(content) => same && content == Some(&*digest(File::from(open(OFlags::RDONLY | OFlags::NONBLOCK)?))?),
+            }
+        }
+        (Kind::Directory, FileType::Directory) => same_mode && same_time,
         (Kind::Symlink, FileType::Symlink) => {
             let target = fs::readlinkat(&found, "", Vec::new())?;
-            entry.target.as_deref() == Some(&percent::encode(target.as_bytes()))
+            same_time && entry.target.as_deref() == Some(&percent::encode(target.as_bytes()))
         }
         _ => false,
     })
+}
+
+fn digest_at(path: &[u8]) -> io::Result<String> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    digest(File::from(fs::open(OsStr::from_bytes(path), flags, Mode::empty())?))
+}
+
+fn digest(file: File) -> io::Result<String> {
+    Ok(blake3::Hasher::new().update_reader(file)?.finalize().to_hex().to_string())
 }

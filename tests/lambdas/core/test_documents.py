@@ -37,6 +37,8 @@ MODELS: dict[str, list[type[Document]]] = {
     "transfer-plan": [TransferPlan],
     "event": [ChunkFailed, RelayLost, RelaySlow, TransferDelivered, TransferFailed],
 }
+# Nothing of it is needed but that it came.
+UNREAD = ("digests",)
 # Written by the control plane, never read by it.
 OWN_EVENTS = (
     "Transfer Started",
@@ -64,7 +66,7 @@ def examples(kind: str) -> list[Path]:
 @pytest.mark.parametrize("path", examples("good"), ids=lambda p: f"{p.parent.name}/{p.name}")
 def test_good_example_is_read_and_written_back(path: Path) -> None:
     document = json.loads(path.read_text())
-    if document.get("type") in OWN_EVENTS:
+    if document.get("type") in OWN_EVENTS or document.get("side") in UNREAD:
         return
     found = read(path.parent.name, document)
     assert found is not None

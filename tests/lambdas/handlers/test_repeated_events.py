@@ -15,7 +15,7 @@ from lambdas.handlers.retry_chunk import retry_chunk
 from lambdas.handlers.sweep_execution import sweep_execution
 from lambdas.handlers.watch_relays import watch_relays
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import ARN, chunk, paths, progress, transfer
+from tests.lambdas.builders import ARN, chunk, paths, plan, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
 
@@ -76,7 +76,7 @@ def kept(cloud: Cloud) -> dict[str, Any]:
             "record": record and (record.status, record.fenced, record.outcome, record.teardown),
             "active": [found.transfer.transfer_id for found in cloud.transfers.active()],
             "membership": cloud.agents.membership("first"),
-            "chunks": list(cloud.chunks.read("first", 9)),
+            "chunks": list(cloud.chunks.read(plan(chunks=9))),
             "nodes": cloud.nodes.of("first"),
             "token": bool(cloud.tokens.get("first")),
             "objects": sorted(cloud.objects.objects),

@@ -110,6 +110,14 @@ def test_a_destination_that_is_not_empty_is_compared_with_the_listing() -> None:
     assert record.same == Same(files=2, bytes=10**9 - 7)
 
 
+def test_by_digest_the_source_digests_first() -> None:
+    cloud, found = compared(compare="digest")
+    assert found.to_send == COMPARISON
+    sides = [[command["side"] for _, _, command in cloud.commands[r].sent if command] for r in (WEST, IRELAND)]
+    assert sides == [["source", "digests"], ["destination", "comparison"]]
+    assert cloud.commands[IRELAND].sent[-1][2]["compare"] == "digest"  # type: ignore[index]
+
+
 def test_where_nothing_is_moved_but_measured_nothing_is_compared() -> None:
     with pytest.raises(DestinationTooSmall):  # all of the source counts
         compared(profile="measure")

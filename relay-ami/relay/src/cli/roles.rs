@@ -44,7 +44,7 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     let command = Command::parse(&text).map_err(wrong)?;
     let stop = Stop::on_signals().map_err(|error| CliError::failed("Signals", error))?;
     let role = match &command {
-        Command::ScanSource(_) | Command::ScanDestination(_) | Command::ScanComparison(_) => "scan",
+        Command::ScanSource(_) | Command::ScanDestination(_) | Command::ScanDigests(_) | Command::ScanComparison(_) => "scan",
         Command::Receive(_) => "receive",
         Command::Send(_) => "send",
         Command::Relay(_) => "relay",
@@ -60,10 +60,15 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
             print_json(&scan::source(&paths, &control, &scan.control.prefix).map_err(control_error)?)
         }
         Command::ScanDestination(scan) => print_json(&scan::destination(scan.path.as_str().as_ref())),
+        Command::ScanDigests(scan) => {
+            let control = Aws::new(&scan.control, &scan.transfer_id).map_err(control_error)?;
+            let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
+            print_json(&listing.digests().map_err(control_error)?)
+        }
         Command::ScanComparison(scan) => {
             let control = Aws::new(&scan.control, &scan.transfer_id).map_err(control_error)?;
-            let found = compare::with_destination(scan.path.as_str().as_ref(), scan.parts, &control, &scan.control.prefix);
-            print_json(&found.map_err(control_error)?)
+            let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
+            print_json(&listing.with_destination(scan.path.as_str().as_ref(), scan.compare).map_err(control_error)?)
         }
         Command::Receive(command) => receive(options, command, &stop),
         Command::Send(command) => send(options, command, &stop),

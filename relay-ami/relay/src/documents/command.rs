@@ -28,6 +28,16 @@ pub enum Verify {
     Readback,
 }
 
+/// When a file at the destination is the same as the source's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compare {
+    /// With the same size and modification time.
+    SizeTime,
+    /// With the same content.
+    Digest,
+}
+
 /// Makes the struct of one role, with what all of them carry.
 macro_rules! command {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
@@ -52,8 +62,12 @@ command!(
     ScanDestination { side: String, path: AbsolutePath, }
 );
 command!(
+    /// Digest what was listed at the source.
+    ScanDigests { side: String, control: ControlPlace, parts: u64, }
+);
+command!(
     /// Compare the listing with what is at the destination.
-    ScanComparison { side: String, control: ControlPlace, path: AbsolutePath, parts: u64, }
+    ScanComparison { side: String, control: ControlPlace, path: AbsolutePath, parts: u64, compare: Compare, }
 );
 command!(
     /// Receive into a directory.
@@ -110,6 +124,7 @@ const MAX_TIME_TO_LIVE_SECONDS: u64 = 86_400;
 pub enum Command {
     ScanSource(ScanSource),
     ScanDestination(ScanDestination),
+    ScanDigests(ScanDigests),
     ScanComparison(ScanComparison),
     Receive(Receive),
     Send(Send),
@@ -132,9 +147,10 @@ impl Command {
         let command = match (kind.role.as_str(), kind.side.as_deref(), kind.mode.as_deref()) {
             ("scan", Some("source"), _) => Self::ScanSource(read(text)?),
             ("scan", Some("destination"), _) => Self::ScanDestination(read(text)?),
+            ("scan", Some("digests"), _) => Self::ScanDigests(read(text)?),
             ("scan", Some("comparison"), _) => Self::ScanComparison(read(text)?),
             ("scan", side, _) => {
-                return Err(format!("side is {side:?}; a scan's side is \"source\", \"destination\" or \"comparison\""));
+                return Err(format!("side is {side:?}; a scan's side is source, destination, digests or comparison"));
             }
             ("receive", ..) => Self::Receive(read(text)?),
             ("send", ..) => Self::Send(read(text)?),
@@ -163,7 +179,7 @@ impl Command {
         };
         match self {
             Self::ScanSource(scan) => at_least_one("paths", scan.paths.len()),
-            Self::ScanDestination(_) | Self::ScanComparison(_) => Ok(()),
+            Self::ScanDestination(_) | Self::ScanDigests(_) | Self::ScanComparison(_) => Ok(()),
             Self::Receive(receive) => at_least_one("listen", receive.listen.len()).and(positive("epoch", receive.epoch)),
             Self::Send(send) => positive("epoch", send.epoch)
                 .and(positive("bandwidthLimitMbps", send.bandwidth_limit_mbps.unwrap_or(1)))

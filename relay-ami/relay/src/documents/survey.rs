@@ -16,6 +16,12 @@ pub fn changed_key(part: u64) -> String {
     format!("changed/part-{part:05}.ndjson")
 }
 
+/// Key of an object with the digests of the source's files, for a comparison by them.
+#[must_use]
+pub fn compare_key(part: u64) -> String {
+    format!("compare/part-{part:05}.ndjson")
+}
+
 /// Something that makes the transfer impossible; `path` is percent-encoded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
@@ -57,6 +63,8 @@ pub enum Survey {
         problems: Vec<Problem>,
         problem_count: u64,
     },
+    /// What the source digested for a comparison.
+    Digests { schema_version: SchemaVersion1, daemon_version: &'static str, files: u64, bytes: u64 },
     /// What of the listing is to be sent; `same_…`: what is not, since it is there.
     Comparison {
         schema_version: SchemaVersion1,

@@ -5,10 +5,12 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use cpt_relay::compare::Listing;
 use cpt_relay::control::Control as _;
 use cpt_relay::control::directory::Directory;
+use cpt_relay::documents::command::Compare;
 use cpt_relay::documents::entry::ListingEntry;
-use cpt_relay::{compare, plan, scan};
+use cpt_relay::{plan, scan};
 use serde_json::Value;
 
 fn fill(root: &Path) {
@@ -23,7 +25,7 @@ fn at(path: &Path, time: SystemTime) {
 }
 
 /// A source and its copy, changed by `change`; what the comparison prints, and the paths that it leaves to be sent.
-fn compared(change: impl FnOnce(&Path)) -> (Value, Vec<String>) {
+fn compared(by: Compare, change: impl FnOnce(&Path)) -> (Value, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let (source, copy) = (folder.path().join("source"), folder.path().join("copy"));
     fill(&source);
@@ -31,7 +33,11 @@ fn compared(change: impl FnOnce(&Path)) -> (Value, Vec<String>) {
     change(&copy);
     let control = Directory::open(folder.path().join("control"), plan::RANGE_SIZE, None).unwrap();
     scan::source(&[source.join("")], &control, "").unwrap();
-    let found = serde_json::to_value(compare::with_destination(&copy, 1, &control, "").unwrap()).unwrap();
+    let listing = Listing { control: &control, prefix: "", parts: 1 };
+    if by == Compare::Digest {
+        listing.digests().unwrap();
+    }
+    let found = serde_json::to_value(listing.with_destination(&copy, by).unwrap()).unwrap();
     let parts = found["parts"].as_u64().unwrap();
     let left = (0..parts).flat_map(|part| {
         let text = control.read_object(&format!("changed/part-{part:05}.ndjson"), None).unwrap();
@@ -45,14 +51,14 @@ fn compared(change: impl FnOnce(&Path)) -> (Value, Vec<String>) {
 
 #[test]
 fn a_copy_leaves_nothing_to_be_sent() {
-    let (found, left) = compared(|_| {});
+    let (found, left) = compared(Compare::SizeTime, |_| {});
     assert_eq!((&found["sameFiles"], &found["sameBytes"], &found["files"], &found["bytes"]), (&2.into(), &8.into(), &0.into(), &0.into()));
     assert_eq!((&found["directories"], &found["parts"], left.len()), (&0.into(), &0.into(), 0));
 }
 
 #[test]
 fn where_nothing_is_all_is_sent() {
-    let (found, left) = compared(|copy| fs::remove_dir_all(copy).unwrap());
+    let (found, left) = compared(Compare::SizeTime, |copy| fs::remove_dir_all(copy).unwrap());
     assert_eq!((&found["files"], &found["bytes"], &found["symlinks"]), (&2.into(), &8.into(), &1.into()));
     assert_eq!((&found["largestFileBytes"], &found["sameFiles"]), (&5.into(), &0.into()));
     assert_eq!(left, ["deep", "deep/file", "link", "other"]);
@@ -71,15 +77,28 @@ fn a_file_of_another_time_size_or_mode_is_sent_with_the_directories() {
         &|copy| fs::set_permissions(copy.join("other"), Permissions::from_mode(0o700)).unwrap(),
     ];
     for change in changes {
-        let (found, left) = compared(change);
+        let (found, left) = compared(Compare::SizeTime, change);
         assert_eq!(left, ["deep", "other"]);
         assert_eq!((&found["files"], &found["bytes"], &found["sameBytes"]), (&1.into(), &3.into(), &5.into()));
     }
 }
 
 #[test]
+fn by_digest_the_content_counts_and_not_its_time() {
+    let touched = |copy: &Path| at(&copy.join("other"), SystemTime::now() + Duration::from_secs(9));
+    assert_eq!(compared(Compare::Digest, touched).1, [""; 0]);
+    let (found, left) = compared(Compare::Digest, |copy| {
+        let time = fs::metadata(copy.join("other")).unwrap().modified().unwrap();
+        fs::write(copy.join("other"), "876").unwrap();
+        at(&copy.join("other"), time);
+    });
+    assert_eq!(left, ["deep", "other"]);
+    assert_eq!((&found["files"], &found["bytes"], &found["sameBytes"]), (&1.into(), &3.into(), &5.into()));
+}
+
+#[test]
 fn a_link_elsewhere_and_a_path_through_a_link_are_no_copies() {
-    let (_, left) = compared(|copy| {
+    let (_, left) = compared(Compare::SizeTime, |copy| {
         fs::remove_file(copy.join("link")).unwrap();
         symlink("elsewhere", copy.join("link")).unwrap();
         fs::rename(copy.join("deep"), copy.join("moved")).unwrap();
