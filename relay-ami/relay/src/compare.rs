@@ -187,7 +187,8 @@ impl Changed<'_> {
 fn is_same(root: &OwnedFd, entry: &ListingEntry, content: Option<Option<&str>>) -> io::Result<bool> {
     let path = percent::decode(&entry.path).map_err(io::Error::other)?;
     Tree::check(&path)?;
-    let open = |flags| fs::openat2(root, OsStr::from_bytes(&path), flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), BENEATH);
+    let open =
+        |flags: OFlags| fs::openat2(root, OsStr::from_bytes(&path), flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), BENEATH);
     let found = open(OFlags::PATH)?;
     let stat = fs::fstat(&found)?;
     let mtime_ns = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
@@ -204,7 +205,7 @@ fn is_same(root: &OwnedFd, entry: &ListingEntry, content: Option<Option<&str>>) 
         (Kind::Directory, FileType::Directory) => same_mode && same_time,
         (Kind::Symlink, FileType::Symlink) => {
             let target = fs::readlinkat(&found, "", Vec::new())?;
-            same_time && entry.target.as_deref() == Some(&percent::encode(target.as_bytes()))
+            same_time && entry.target == Some(percent::encode(target.as_bytes()))
         }
         _ => false,
     })

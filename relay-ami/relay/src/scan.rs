@@ -237,6 +237,6 @@ pub fn destination(path: &Path) -> Survey {
 }
 
 fn is_occupied(path: &Path) -> bool {
-    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-    entries.into_iter().any(|entry| !entry.file_name().as_bytes().starts_with(PARTIAL))
+    let mut entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    entries.any(|entry| !entry.file_name().as_bytes().starts_with(PARTIAL))
 }
