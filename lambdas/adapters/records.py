@@ -43,6 +43,10 @@ class TransferRecord:
         """Whether relays may still be of use."""
         return self.moving and self.budget is None
 
+    def serves(self, transfer: AcceptedTransfer) -> bool:
+        """Whether its execution may start anything: it is not being torn down, and no later one has taken it up."""
+        return not self.fenced and self.transfer.run == transfer.run
+
     @property
     def ended(self) -> bool:
         """Whether another execution may go on with it."""

@@ -7,11 +7,12 @@ Where nothing is to be moved but measured, there are no chunks, and no path eith
 
 from typing import Any
 
+from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import plan
 from lambdas.core.chunk import RANGE_SIZE, RANGES_PER_RUN
 from lambdas.core.documents import Handover
-from lambdas.core.errors import FailTransfer
+from lambdas.core.errors import FailTransfer, TransferFenced
 from lambdas.core.estimate import Estimate
 from lambdas.core.transfer import AcceptedTransfer, Membership, Survey, TransferPath, TransferPlan
 from lambdas.operations.planning import write_chunks
@@ -50,18 +51,19 @@ def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
         manifest_parts=written.parts,
         lanes_per_path=lanes,
     )
+    record = world.transfers.get(transfer_id)
+    if record is None or not record.serves(event.transfer):
+        raise TransferFenced(f"{transfer_id} is being torn down, or goes on in another execution")
     world.objects.put(world.key(transfer_id, "plan.json"), result.to_json().encode())
     world.transfers.note(transfer_id, plan=result.to_document())
-    world.agents.write_membership(
-        transfer_id, Membership(version=1, paths=[] if measures else [_direct(world, transfer_id, lanes)])
-    )
+    membership = Membership(version=1, paths=[] if measures else [_direct(record, lanes)])
+    world.agents.write_membership(transfer_id, membership)
     return result
 
 
-def _direct(world: World, transfer_id: str, lanes: int) -> TransferPath:
-    record = world.transfers.get(transfer_id)
-    if record is None or record.paths is None:
-        raise FailTransfer(f"the record of {transfer_id} has no resolved paths")
+def _direct(record: TransferRecord, lanes: int) -> TransferPath:
+    if record.paths is None:
+        raise FailTransfer(f"the record of {record.transfer.transfer_id} has no resolved paths")
     return TransferPath(path_id="direct", generation=0, hops=[], receiver=record.paths.receiver_address, lanes=lanes)
 
 

@@ -34,8 +34,8 @@ def start_transfer(event: StartInput, world: World) -> dict[str, Any]:
     transfer_id = event.transfer.transfer_id
     epoch = _epoch(world, transfer_id, event.task_token)
     record = world.transfers.get(transfer_id)
-    if record is None or record.fenced:
-        raise TransferFenced(f"{transfer_id} is being torn down")
+    if record is None or not record.serves(event.transfer):
+        raise TransferFenced(f"{transfer_id} is being torn down, or goes on in another execution")
     token = world.tokens.get(transfer_id)
     if record.outcome is not None and token is not None:
         release(world, token, record.outcome)

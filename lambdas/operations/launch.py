@@ -150,8 +150,8 @@ def _decide(error: LaunchError, region: str) -> LaunchDecision:
 
 def _check_fence(world: World, transfer: AcceptedTransfer) -> None:
     record = world.transfers.get(transfer.transfer_id)
-    if record is None or record.fenced:
-        raise TransferFenced(f"{transfer.transfer_id} is being torn down")
+    if record is None or not record.serves(transfer):
+        raise TransferFenced(f"{transfer.transfer_id} is being torn down, or goes on in another execution")
 
 
 class _Side:

@@ -65,7 +65,8 @@ class Written:
                 yield self._chunk(item)
 
     def _key(self, part: int) -> str:
-        return self._world.key(self._transfer_id, f"manifest/part-{part:05d}.ndjson")
+        folder = f"manifest/{self._first // RANGE_SIZE}"  # a planner of a stopped run may still be writing
+        return self._world.key(self._transfer_id, f"{folder}/part-{part:05d}.ndjson")
 
     def _chunk(self, item: PlacedChunk) -> Chunk:
         number = self._first + item.chunk

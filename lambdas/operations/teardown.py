@@ -36,9 +36,13 @@ def tear_down(world: World, record: TransferRecord) -> dict[str, int]:
 
 
 def find(world: World, transfer_id: str | None, execution_arn: str) -> TransferRecord | None:
-    """The transfer's record; by its execution where the id is unknown (validation failed half-way)."""
+    """The transfer's record; by its execution where the id is unknown (validation failed half-way).
+
+    None where another execution has taken it up: what there is, is that one's.
+    """
     if transfer_id is not None:
-        return world.transfers.get(transfer_id)
+        record = world.transfers.get(transfer_id)
+        return record if record and record.transfer.execution_arn == execution_arn else None
     return next((r for r in world.transfers.active() if r.transfer.execution_arn == execution_arn), None)
 
 

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from lambdas.core.chunk import RANGE_SIZE, RANGES_PER_RUN
-from lambdas.core.errors import FailTransfer
+from lambdas.core.errors import FailTransfer, TransferFenced
 from lambdas.core.plan import MIB
 from lambdas.core.transfer import ComparisonSurvey, TransferPlan
 from lambdas.handlers.plan_chunks import PlanInput, plan_chunks
@@ -73,9 +73,15 @@ def test_a_later_run_plans_what_has_changed_in_numbers_of_its_own() -> None:
     for key in ("skipped", "problems", "problemCount"):
         del changed[key]
     comparison = ComparisonSurvey.from_document({**changed, "sameFiles": 2, "sameBytes": 2 * MIB + 5})
+    for number in (2, 3):
+        cloud.transfers.close("first", "FAILED")
+        again = event.transfer.model_copy(update={"run": number, "execution_arn": f"arn:{number}"})
+        assert cloud.transfers.resume(again)
+    cloud.transfers.note("first", paths=paths().to_document())
+    cloud.agents.forget("first")
     later = event.model_copy(
         update={
-            "transfer": event.transfer.model_copy(update={"run": 3}),
+            "transfer": again,
             "survey": event.survey.model_copy(update={"comparison": comparison}),
         }
     )
@@ -83,6 +89,18 @@ def test_a_later_run_plans_what_has_changed_in_numbers_of_its_own() -> None:
     assert (found.first_range, found.chunks, found.bytes, found.files) == (2 * RANGES_PER_RUN, 1, 10, 1)
     assert [item.chunk for item in cloud.chunks.read(found)] == [2 * RANGES_PER_RUN * RANGE_SIZE]
     assert len(list(cloud.chunks.read(first))) == 5
+
+
+def test_a_planner_whose_execution_was_stopped_changes_nothing_of_the_next_one() -> None:
+    cloud, event = prepared()
+    cloud.transfers.close("first", "FAILED")
+    assert cloud.transfers.resume(event.transfer.model_copy(update={"run": 2, "execution_arn": "arn:second"}))
+    with pytest.raises(TransferFenced, match="goes on in another execution"):
+        plan_chunks(event, cloud.world)
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert (record.plan, cloud.agents.membership("first")) == (None, None)
+    assert "transfers/first/plan.json" not in cloud.objects.objects
 
 
 def test_empty_listing_is_a_plan_without_chunks() -> None:

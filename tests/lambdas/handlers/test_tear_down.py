@@ -47,6 +47,16 @@ def test_nothing_is_left(known: bool) -> None:
         assert ("stop", instance, None) in cloud.commands[region].sent
 
 
+def test_what_another_execution_has_taken_up_is_left_to_it() -> None:
+    cloud = joined()
+    cloud.transfers.close("first", "FAILED")
+    assert cloud.transfers.resume(transfer(arn="arn:second").model_copy(update={"run": 2}))
+    assert tear_down(event(), cloud.world) == {"terminated": 0}
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert not record.fenced
+
+
 def test_fence_comes_first() -> None:
     cloud = joined()
     fenced_at_stop: list[TransferRecord | None] = []
