@@ -83,7 +83,10 @@ class Fault(_Section):
 
     `operation` is RunInstances or any other action of EC2; SendCommand, where `code` TimedOut means a command that
     times out; UpdateInstanceInformation, by which an agent registers: one that fails never comes online; or a call of
-    DynamoDB that reads or writes items: BatchWriteItem's code UnprocessedItems writes `available` of them.
+    DynamoDB that reads or writes items: BatchWriteItem's code UnprocessedItems writes `available` of them; PutEvents,
+    of which an entry is refused; DeliverEvent, which a rule's target gets not at all (code Lost), twice (Doubled) or
+    `late_seconds` later (Late); or Invoke: the function does its work, and then the caller is told `code`, such as
+    Sandbox.Timedout; with code Twice it works twice at the same time.
     """
 
     operation: str = "RunInstances"
@@ -93,10 +96,13 @@ class Fault(_Section):
     market: Literal["on-demand", "spot"] | None = Field(default=None, description="With RunInstances.")
     document: str | None = Field(default=None, description="With SendCommand.")
     table: str | None = Field(default=None, description="With calls of DynamoDB.")
+    function: str | None = Field(default=None, description="With Invoke.")
+    detail_type: str | None = Field(default=None, description="With PutEvents and DeliverEvent.")
     after: int = Field(default=0, ge=0)
     count: int = Field(default=1, ge=1)
     code: str = "InsufficientInstanceCapacity"
     delay_seconds: float = Field(default=0, ge=0)
+    late_seconds: float = Field(default=0, ge=0, description="With code Late.")
     available: int = Field(default=0, ge=0, description="Instances launched all the same, where MinCount allows it.")
 
 

@@ -23,7 +23,8 @@ class Faults:
     def hit(self, operation: str, region: str, **aim: str) -> Fault | None:
         """The first script that spoils this call of `operation`, which every script that is aimed at it counts.
 
-        `aim`: what else is known of the call: `zone`, `instance_type`, `market`, `document`, `table`.
+        `aim`: what else is known of the call: `zone`, `instance_type`, `market`, `document`, `table`,
+        `function`, `detail_type`.
         """
         return self._first(operation, region, aim, delays=False)
 
@@ -53,5 +54,7 @@ def _aimed(script: Fault, operation: str, region: str, aim: dict[str, str]) -> b
         "market": script.market,
         "document": script.document,
         "table": script.table,
+        "function": script.function,
+        "detail_type": script.detail_type,
     }
     return all(value is None or aim.get(name) == value for name, value in wanted.items())

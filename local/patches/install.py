@@ -16,11 +16,13 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
         cloudformation,
         ec2_describe,
         ec2_launch,
+        event_faults,
         events,
         faults,
         iam_checks,
         images,
         instance_types,
+        lambda_faults,
         lambda_runtime,
         pricing,
         security_groups,
@@ -46,5 +48,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     security_groups.install(fleet)
     faults.install(fleet.faults)
     table_faults.install(fleet.faults)
+    event_faults.install(fleet.faults)
+    lambda_faults.install(fleet.faults)
     ssm_commands.install(fleet)
     cloudformation.install(state)

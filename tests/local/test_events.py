@@ -4,7 +4,10 @@ import json
 import re
 import uuid
 
+import pytest
+
 from local.cloud import LocalCloud
+from local.config import Fault
 from tests.local.assembly import HOME, OTHER
 from tests.local.conftest import noted
 
@@ -77,3 +80,28 @@ def test_schedule_of_eventbridge_scheduler_hands_over_when_it_was_due(cloud: Loc
     found = cloud.wait_for(lambda: noted(cloud, mark=mark), 15)
     scheduler.delete_schedule(Name="soon")
     assert re.fullmatch(r"[0-9-]{10}T[0-9:]{8}Z", found[0]["detail"]["due"])
+
+
+@pytest.mark.parametrize(("code", "times"), [("Lost", 0), ("Doubled", 2), ("Late", 1)])
+def test_counted_event_is_lost_doubled_or_late(cloud: LocalCloud, code: str, times: int) -> None:
+    spoilt, next_one = str(uuid.uuid4()), str(uuid.uuid4())
+    fault = {"operation": "DeliverEvent", "region": HOME, "detailType": "Probe", "code": code, "lateSeconds": 1}
+    cloud.spoil(Fault.model_validate(fault))
+    put(cloud, "probe", {"mark": spoilt})
+    put(cloud, "probe", {"mark": next_one})
+    cloud.wait_for(lambda: noted(cloud, mark=next_one), 10)
+    cloud.wait_for(lambda: len(noted(cloud, mark=spoilt)) == times, 10)
+
+
+def test_counted_entry_is_refused_by_a_call_that_succeeds(cloud: LocalCloud) -> None:
+    fault = {"operation": "PutEvents", "region": HOME, "detailType": "Probe", "code": "ThrottlingException"}
+    cloud.spoil(Fault.model_validate(fault))
+    first, second = ({"mark": str(uuid.uuid4())} for _ in range(2))
+    entries = [
+        {"Source": "probe", "DetailType": "Probe", "Detail": json.dumps(detail), "EventBusName": "probe"}
+        for detail in (first, second)
+    ]
+    answer = cloud.client("events").put_events(Entries=entries)
+    assert (answer["FailedEntryCount"], answer["Entries"][0]["ErrorCode"]) == (1, "ThrottlingException")
+    cloud.wait_for(lambda: noted(cloud, **second), 10)
+    assert not noted(cloud, **first)

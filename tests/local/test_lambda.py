@@ -1,13 +1,16 @@
 """Functions run as the real runtime runs them."""
 
 import json
+import uuid
 from pathlib import Path
 
 import pytest
 
 from local.assets import AssetError, check_function
 from local.cloud import LocalCloud
-from tests.local.conftest import invoke
+from local.config import Fault
+from tests.local.assembly import HOME
+from tests.local.conftest import invoke, noted
 
 
 def test_function_runs_under_its_own_role(cloud: LocalCloud) -> None:
@@ -94,3 +97,21 @@ def test_asset_above_250_megabytes_is_refused(tmp_path: Path) -> None:
         file.truncate(250 * 1024 * 1024 + 1)
     with pytest.raises(AssetError, match="262144001 bytes unzipped"):
         check_function("probe", {"Runtime": "python3.11"}, tmp_path)
+
+
+def test_counted_invocation_does_its_work_and_its_caller_hears_of_an_error(cloud: LocalCloud) -> None:
+    mark = str(uuid.uuid4())
+    fault = {"operation": "Invoke", "region": HOME, "function": "probe", "code": "Sandbox.Timedout"}
+    cloud.spoil(Fault.model_validate(fault))
+    error, answer = invoke(cloud, action="note", detail={"mark": mark})
+    assert (error, answer["errorType"]) == ("Unhandled", "Sandbox.Timedout")
+    assert len(noted(cloud, mark=mark)) == 1
+    assert invoke(cloud, action="none")[0] is None
+
+
+def test_counted_invocation_takes_place_twice(cloud: LocalCloud) -> None:
+    mark = str(uuid.uuid4())
+    fault = {"operation": "Invoke", "region": HOME, "function": "probe", "code": "Twice"}
+    cloud.spoil(Fault.model_validate(fault))
+    assert invoke(cloud, action="note", detail={"mark": mark})[0] is None
+    cloud.wait_for(lambda: len(noted(cloud, mark=mark)) == 2, 10)
