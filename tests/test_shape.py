@@ -55,6 +55,7 @@ def test_each_task_state_has_timeout_retry_by_name_and_catch(state: str) -> None
     assert task["Retry"]
     if state != "Tear Down":
         assert "States.ALL" not in task["Retry"][0]["ErrorEquals"]
+        assert {"Lambda.Unknown", "Sandbox.Timedout", "Runtime.ExitError"} == set(task["Retry"][-1]["ErrorEquals"])
     assert ("HeartbeatSeconds" in task) == task["Resource"].endswith("waitForTaskToken")
 
 
