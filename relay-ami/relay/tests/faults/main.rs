@@ -1,7 +1,8 @@
-//! A thousand faults, counted and seeded: on the wire, on relays, inside the encryption, on the disks of both ends.
+//! A thousand faults, counted and seeded: on the wire, on relays, inside the encryption, on the disks and clocks of both ends.
 //! Each must take place; each must be detected; afterwards the tree is the same to the bit, or what failed is named and
 //! nothing wrong stands under a final name. `CPT_FAULT_SEED` repeats a run, `CPT_FAULT_FACTOR` (1) multiplies the counts.
 
+mod clock;
 mod disk;
 #[allow(dead_code)]
 #[path = "../all/harness.rs"]
@@ -27,7 +28,7 @@ fn main() {
     // Like names of tests: parts of the suite, all of them as "faults"; `cargo test NAME` means other tests.
     let names: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     let is_wanted = |part: &str| names.is_empty() || names.iter().any(|name| name == "faults" || name == part);
-    if !["wire", "relay", "inside", "disk", "syscalls"].into_iter().any(is_wanted) {
+    if !["wire", "relay", "inside", "disk", "syscalls", "clock"].into_iter().any(is_wanted) {
         return;
     }
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap_or_else(|_| panic!("{name} is {text:?}")));
@@ -40,8 +41,14 @@ fn main() {
     let run = tally::Run { seed, factor, tally: &tally, log: &log };
     // Mostly they wait: for a sync, a retry, the end of a pause.
     std::thread::scope(|scope| {
-        let parts: [(&str, Part); 5] =
-            [("wire", wire::run), ("relay", relay::run), ("inside", inside::run), ("disk", disk::run), ("syscalls", syscalls::run)];
+        let parts: [(&str, Part); 6] = [
+            ("wire", wire::run),
+            ("relay", relay::run),
+            ("inside", inside::run),
+            ("disk", disk::run),
+            ("syscalls", syscalls::run),
+            ("clock", clock::run),
+        ];
         for (name, part) in parts.into_iter().filter(|(name, _)| is_wanted(name)) {
             let run = &run;
             scope.spawn(move || {
