@@ -96,7 +96,7 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let (destination, rules) = (destination.clone(), roles::rules()?);
     let config = receive::Config {
         transfer,
-        epoch: 1,
+        epoch: next_epoch(&control, Side::Receiver)?,
         destination,
         plan,
         prefix: String::new(),
@@ -107,10 +107,15 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     roles::run_receiver(config, control, &listen_addresses(options), options, stop)
 }
 
+/// An end that is started again goes on as the next: the ranges that its predecessor leased are its own then.
+fn next_epoch(control: &Directory, side: Side) -> Result<u64, CliError> {
+    Ok(control.key(side).map_err(failed)?.map_or(1, |key| key.epoch + 1))
+}
+
 fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, transfer) = (Arc::new(open(options)?), options.transfer());
     let plan = roles::read_plan(&*control, &transfer, PLAN_KEY)?;
-    let sender = Sender::new(transfer, 1)?;
+    let sender = Sender::new(transfer, next_epoch(&control, Side::Sender)?)?;
     sender.publish(&*control)?;
     if options.direct || !options.via.is_empty() {
         let key = wait_for_key(&control, Side::Receiver, stop)?;
