@@ -4,8 +4,8 @@ AWS: a rule may name an event bus of another region as target (with a role); the
 came from. Lambda targets are invoked asynchronously, with Lambda's own retries and failure destination; an event that
 cannot be handed over goes to the target's dead-letter queue. EC2 and SSM put events on the default bus of their own
 region. A schedule calls its target as the role that it names, with `<aws.scheduler.…>` filled in.
-Emulator: looks for the bus in the rule's region and drops the event; invokes Lambda once, without retries; has no
-dead-letter queues; EC2 and SSM put nothing; a schedule's placeholders stay, and it needs no role.
+Emulator: looks for the bus in the rule's region, never asks the role, and drops the event; invokes Lambda once, without
+retries; has no dead-letter queues; EC2 and SSM put nothing; a schedule's placeholders stay, and it needs no role.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from local.config import LocalConfig
+from local.patches.dead_letters import bury
+from local.patches.iam_checks import role_may
 from local.patches.upstream import (
     account_id,
     eventbridge,
@@ -73,10 +75,10 @@ def _to_target(target: dict[str, Any], event: dict[str, Any], rule: dict[str, An
     arn = target.get("Arn", "")
     spec = parse_arn(arn)
     try:
-        if spec.service == "events" and spec.region != region_name() and not target.get("RoleArn"):
-            raise PermissionError(f"target {arn} is in another region: it needs a role")
+        if spec.service == "events":
+            _ask_role(target, "events:PutEvents", needed=spec.region != region_name())
         if "FlexibleTimeWindow" in rule:  # a schedule, which has one target
-            _require_role(target)
+            _ask_role(target, "lambda:InvokeFunction")
             _to_lambda(arn, _scheduled(target, event), by_role=True)
         elif spec.service == "lambda":
             _to_lambda(arn, _payload(target, event, rule, view))
@@ -108,9 +110,12 @@ def _scheduled(target: dict[str, Any], event: dict[str, Any]) -> Any:
     return json.loads(target.get("Input", "{}").replace("<aws.scheduler.scheduled-time>", due))
 
 
-def _require_role(target: dict[str, Any]) -> None:
-    if not target.get("RoleArn"):
-        raise PermissionError(f"target {target.get('Arn')} of a schedule needs a role")
+def _ask_role(target: dict[str, Any], action: str, *, needed: bool = True) -> None:
+    arn, role = target.get("Arn", ""), target.get("RoleArn")
+    if needed and not role:
+        raise PermissionError(f"target {arn} of a schedule or in another region needs a role")
+    if role and not role_may(role, action, arn):
+        raise PermissionError(f"role {role} does not allow {action} on {arn}")
 
 
 def _to_lambda(arn: str, payload: Any, *, by_role: bool = False) -> None:
@@ -129,8 +134,9 @@ def _may_invoke(function: dict[str, Any]) -> bool:
 
 def _to_dead_letters(target: dict[str, Any], event: dict[str, Any], rule: dict[str, Any], error: Exception) -> None:
     queue = (target.get("DeadLetterConfig") or {}).get("Arn")
-    if queue:
-        view = eventbridge._pattern_event_view(event)
-        eventbridge._dispatch_to_sqs(parse_arn(queue), json.dumps(view.event_with_detail()))
+    if queue and "FlexibleTimeWindow" in rule:
+        bury(queue, _scheduled(target, event))
+    elif queue:
+        bury(queue, eventbridge._pattern_event_view(event).event_with_detail())
     else:
         log.error("rule %s: an event was lost: %s", rule.get("Name"), error)

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from local.patches.ec2_wire import Params, members, parameter, tag_specifications, tags_of
+from local.patches.item_conditions import item_context
 from local.patches.launch_request import LaunchRefusedError, LaunchRequest, read_request
-from local.patches.upstream import account_id, app, iam_actions, iam_evaluator
+from local.patches.upstream import account_id, app, iam_actions, iam_evaluator, region_name
 
 _request: contextvars.ContextVar[tuple[Params, bytes]] = contextvars.ContextVar("_request")
 _extract = iam_actions.extract_resource_arn
@@ -36,7 +37,7 @@ class Check:
 
     action: str
     resource: str
-    context: dict[str, str] = field(default_factory=dict)
+    context: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ def _enforce_all(
 ) -> Any:
     params, body = _request.get(({}, b""))
     scope = Scope(account_id(), region)
-    for check in checks_of(action, params, body, scope) or [Check(action, resource_arn, service_context or {})]:
+    plain = Check(action, resource_arn, {**(service_context or {}), **item_context(action, body)})
+    for check in checks_of(action, params, body, scope) or [plain]:
         denied = _enforce(
             access_key,
             check.action,
@@ -87,6 +89,23 @@ def _enforce_all(
         if denied:
             return denied
     return None
+
+
+def role_may(role_arn: str, action: str, resource: str) -> bool:
+    """Whether a role allows what an AWS service does under it by itself, without a request that is signed with it."""
+    if not app.AUTH:
+        return True
+    account, name = role_arn.split(":")[4], role_arn.rsplit("/", 1)[-1]
+    context = iam_evaluator.EvalContext(
+        principal_arn=f"arn:aws:sts::{account}:assumed-role/{name}/service",
+        principal_type="AssumedRole",
+        principal_account=account,
+        action=action,
+        resource_arn=resource,
+        region=region_name(),
+    )
+    decision = iam_evaluator.evaluate(context, iam_evaluator._gather_role_policies(name, account)).decision
+    return bool(decision == "Allow")
 
 
 def checks_of(action: str, params: Params, body: bytes, scope: Scope) -> list[Check]:

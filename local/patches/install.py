@@ -14,6 +14,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     """Install all patches; GATEWAY_PORT and AWS_ENDPOINT_URL are in the environment."""
     from local.patches import (
         cloudformation,
+        dead_letters,
         ec2_describe,
         ec2_launch,
         event_faults,
@@ -25,6 +26,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
         lambda_faults,
         lambda_runtime,
         pricing,
+        privileges,
         security_groups,
         service_quotas,
         spot_prices,
@@ -37,7 +39,9 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     stepfunctions.install(endpoint)
     lambda_runtime.install(state, endpoint, calls)
     events.install(config)
+    dead_letters.install()
     iam_checks.install()
+    privileges.install()
     images.install(config)
     instance_types.install()
     spot_prices.install()

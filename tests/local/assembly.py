@@ -130,6 +130,9 @@ def control() -> dict[str, Any]:
             "States": rule({"EventPattern": {"source": ["aws.states"]}}, [
                 {"Arn": {"Fn::GetAtt": ["Function", "Arn"]}, "Id": "function"},
             ], "probe-states"),
+            "SchedulerRole": role("scheduler.amazonaws.com", "probe-scheduler", [
+                {"Effect": "Allow", "Action": ["lambda:InvokeFunction"], "Resource": "*"},
+            ]),
             "MachineRole": role("states.amazonaws.com", "probe-machine", [
                 {"Effect": "Allow", "Action": "lambda:InvokeFunction", "Resource": {"Fn::GetAtt": ["Function", "Arn"]}},
             ]),
@@ -193,7 +196,9 @@ def region() -> dict[str, Any]:
                     },
                 },
             },
-            "ForwardRole": role("events.amazonaws.com", {"Fn::Sub": "probe-forward-${AWS::Region}"}, []),
+            "ForwardRole": role("events.amazonaws.com", {"Fn::Sub": "probe-forward-${AWS::Region}"}, [
+                {"Effect": "Allow", "Action": ["events:PutEvents"], "Resource": "arn:aws:events:*:*:event-bus/probe"},
+            ]),
             "Forward": rule({"EventPattern": {"source": ["aws.ec2", "aws.ssm"]}}, [
                 {
                     "Arn": {"Fn::Sub": "arn:aws:events:us-west-2:${AWS::AccountId}:event-bus/probe"},

@@ -39,11 +39,20 @@ def assembly_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def cloud(tmp_path_factory: pytest.TempPathFactory, assembly_path: Path) -> Iterator[LocalCloud]:
+def grants_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the cloud records which permissions are used."""
+    return tmp_path_factory.mktemp("grants") / "used.ndjson"
+
+
+@pytest.fixture(scope="session")
+def cloud(tmp_path_factory: pytest.TempPathFactory, assembly_path: Path, grants_file: Path) -> Iterator[LocalCloud]:
     """The running cloud, process mode."""
-    settings = LocalConfig.model_validate(SETTINGS)
-    with LocalCloud(settings, tmp_path_factory.mktemp("state with space"), assembly_path) as running:
-        yield running
+    made = LocalCloud(LocalConfig.model_validate(SETTINGS), tmp_path_factory.mktemp("state with space"), assembly_path)
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("CPT_RECORD_GRANTS", str(grants_file))
+        made.start()
+    yield made
+    made.stop()
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,8 @@ from local.config import Fault
 from tests.local.assembly import HOME, OTHER
 from tests.local.conftest import noted
 
+ROLE = "arn:aws:iam::000000000000:role"
+
 
 def put(cloud: LocalCloud, source: str, detail: dict[str, str], region: str = HOME) -> dict[str, object]:
     entry = {"Source": source, "DetailType": "Probe", "Detail": json.dumps(detail), "EventBusName": "probe"}
@@ -70,7 +72,7 @@ def test_schedule_of_eventbridge_scheduler_hands_over_when_it_was_due(cloud: Loc
     event = {"action": "note", "detail": {"mark": mark, "due": "<aws.scheduler.scheduled-time>"}}
     target = {
         "Arn": cloud.outputs["probe-control"]["FunctionArn"],
-        "RoleArn": "arn:aws:iam::000000000000:role/scheduler",
+        "RoleArn": f"{ROLE}/probe-scheduler",
         "Input": json.dumps(event),
     }
     window = {"Mode": "OFF"}
@@ -105,3 +107,20 @@ def test_counted_entry_is_refused_by_a_call_that_succeeds(cloud: LocalCloud) -> 
     assert (answer["FailedEntryCount"], answer["Entries"][0]["ErrorCode"]) == (1, "ThrottlingException")
     cloud.wait_for(lambda: noted(cloud, **second), 10)
     assert not noted(cloud, **first)
+
+
+def test_schedule_whose_role_may_not_invoke_leaves_dead_letters(cloud: LocalCloud) -> None:
+    scheduler, sqs = cloud.client("scheduler"), cloud.client("sqs")
+    url = sqs.create_queue(QueueName="unscheduled")["QueueUrl"]
+    dead = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    target = {
+        "Arn": cloud.outputs["probe-control"]["FunctionArn"],
+        "RoleArn": f"{ROLE}/probe-function",
+        "DeadLetterConfig": {"Arn": dead},
+    }
+    window = {"Mode": "OFF"}
+    scheduler.create_schedule(
+        Name="denied", ScheduleExpression="rate(1 minute)", FlexibleTimeWindow=window, Target=target
+    )
+    cloud.wait_for(lambda: sqs.receive_message(QueueUrl=url).get("Messages"), 15)
+    scheduler.delete_schedule(Name="denied")

@@ -3,6 +3,7 @@
 import json
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -52,6 +53,7 @@ LAUNCH: list[dict[str, Any]] = [
     },
     {"Effect": "Allow", "Action": "ec2:TerminateInstances", "Resource": f"{ANY}:instance/*", "Condition": OWNED},
 ]
+NAMES = {"#s": "seen", "#f": "fenced"}
 Acting = Callable[[list[dict[str, Any]], str], Any]
 
 
@@ -144,6 +146,62 @@ def test_commands_need_document_and_instance(acting: Acting, vm: str) -> None:
     for statements in ([on_document], [on_instances], [on_document, foreign]):
         with pytest.raises(ClientError, match="AccessDenied"):
             acting(statements, "ssm").send_command(**request)
+
+
+def test_items_are_written_within_the_attributes_and_partitions_that_are_granted(acting: Acting) -> None:
+    within = {
+        "ForAllValues:StringEquals": {"dynamodb:Attributes": ["id", "note", "seen"]},
+        "ForAllValues:StringNotLike": {"dynamodb:LeadingKeys": ["lock#*"]},
+    }
+    actions = ["dynamodb:PutItem", "dynamodb:UpdateItem"]
+    dynamodb = acting([{"Effect": "Allow", "Action": actions, "Resource": "*", "Condition": within}], "dynamodb")
+
+    def put(key: str, *names: str) -> None:
+        item = {"id": {"S": key}, **{name: {"S": "x"} for name in names}}
+        dynamodb.put_item(TableName="probe-events", Item=item)
+
+    def update(key: str, expression: str, condition: str = "attribute_not_exists(note) OR note <> :v") -> None:
+        dynamodb.update_item(
+            TableName="probe-events",
+            Key={"id": {"S": key}},
+            UpdateExpression=expression,
+            ConditionExpression=condition,
+            ExpressionAttributeNames={name: known for name, known in NAMES.items() if name in expression},
+            ExpressionAttributeValues={":v": {"S": "a"}},
+        )
+
+    put("granted", "note")
+    update("granted", "SET #s = :v, note = :v")
+    for write, *arguments in (
+        (put, "granted", "fenced"),
+        (put, "lock#granted"),
+        (update, "granted", "SET #s = :v, #f = :v"),
+        (update, "granted", "SET #s = :v REMOVE fenced"),
+        (update, "granted", "SET #s = :v", "attribute_exists(fenced) OR note = :v"),
+        (update, "lock#granted", "SET #s = :v"),
+    ):
+        with pytest.raises(ClientError, match="AccessDenied"):
+            write(*arguments)
+
+
+def test_each_grant_that_allows_a_call_is_recorded(acting: Acting, vm: str, grants_file: Path) -> None:
+    document = "arn:aws:ssm:us-west-2:*:document/probe-document"
+    condition = {"StringEquals": {"ssm:resourceTag/Name": "probe"}}
+    allowed: list[dict[str, Any]] = [
+        {"Effect": "Allow", "Action": "ssm:SendCommand", "Resource": [document, "arn:aws:ssm:*:*:document/other"]},
+        {"Effect": "Allow", "Action": "ssm:SendCommand", "Resource": f"{ANY}:instance/*", "Condition": condition},
+        {"Effect": "Allow", "Action": "ssm:SendCommand", "Resource": "arn:aws:ec2:eu-west-1:*:instance/*"},
+    ]
+    ssm = acting(allowed, "ssm")
+    grants_file.touch()
+    known = len(grants_file.read_text().splitlines())
+    for _ in range(2):
+        ssm.send_command(InstanceIds=[vm], DocumentName="probe-document", Parameters={"Name": ["a"]})
+    used = [json.loads(line) for line in grants_file.read_text().splitlines()[known:]]
+    assert [(line["action"], line["resource"], line["condition"]) for line in used] == [
+        ("ssm:SendCommand", document, {}),
+        ("ssm:SendCommand", f"{ANY}:instance/*", condition),
+    ]
 
 
 def test_endpoint_counts_as_tls_for_bucket_policies(cloud: LocalCloud) -> None:

@@ -1,0 +1,66 @@
+"""Which permissions are used: with CPT_RECORD_GRANTS=FILE, each grant that allowed a call is added to FILE once.
+
+A line is `{"role", "action", "resource", "condition"}`: the role's name, and action, resource and condition as the
+deployed policy has them. Every Allow that matches the call counts, since any of them would do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from local.patches.upstream import iam_evaluator
+
+VARIABLE = "CPT_RECORD_GRANTS"
+
+
+class Recorder:
+    """Appends each grant that it has not seen before; several emulators may share a file."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._seen: set[str] = set()
+        self._lock = threading.Lock()
+
+    def note(self, line: str) -> None:
+        """Add a line unless it is known."""
+        if line in self._seen:
+            return
+        with self._lock, self._file.open("a") as target:
+            self._seen.add(line)
+            target.write(line + "\n")
+
+
+def install() -> None:
+    """Record, where the environment asks for it."""
+    if file := os.environ.get(VARIABLE):
+        iam_evaluator.evaluate = _recording(iam_evaluator.evaluate, Recorder(Path(file)))
+
+
+def _recording(evaluate: Any, recorder: Recorder) -> Any:
+    def recorded(context: Any, policies: Any, *limits: Any) -> Any:
+        result = evaluate(context, policies, *limits)
+        if result.decision == "Allow" and context.principal_type == "AssumedRole":
+            for line in _matching(context, policies):
+                recorder.note(line)
+        return result
+
+    return recorded
+
+
+def _matching(context: Any, policies: Any) -> Iterator[str]:
+    role = context.principal_arn.split("/")[1]
+    for statement in (one for policy in policies for one in policy):
+        if (
+            statement.effect == "Allow"
+            and iam_evaluator._action_matches(context.action, statement.actions, statement.not_actions)
+            and iam_evaluator._conditions_met(statement.conditions, context)
+        ):
+            for resource in statement.resources:
+                if iam_evaluator._resource_matches(context.resource_arn, [resource], []):
+                    grant = {"role": role, "action": context.action, "resource": resource}
+                    yield json.dumps({**grant, "condition": statement.conditions})
