@@ -5,7 +5,18 @@ import sys
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
 
-from cli import approving, cancelling, estimating, listing, local_commands, reporting, starting, tearing_down, watching
+from cli import (
+    approving,
+    cancelling,
+    estimating,
+    listing,
+    local_commands,
+    redriving,
+    reporting,
+    starting,
+    tearing_down,
+    watching,
+)
 from cli.exit_codes import ExitCode
 from cli.refusals import in_words
 
@@ -21,6 +32,7 @@ app.command()(approving.reject)
 app.command()(cancelling.cancel)
 app.command()(reporting.report)
 app.command()(tearing_down.teardown)
+app.command()(redriving.redrive)
 app.add_typer(local_commands.app, name="local")
 
 

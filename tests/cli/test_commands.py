@@ -192,7 +192,7 @@ def test_refusal_of_aws_has_words_and_a_code_of_its_own(
     assert words in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("begun", "completed"), [("can", ["cancel"]), ("re", ["reject", "report"])])
+@pytest.mark.parametrize(("begun", "completed"), [("can", ["cancel"]), ("re", ["redrive", "reject", "report"])])
 def test_shell_completes_commands(begun: str, completed: list[str]) -> None:
     asked = {"_CPT_COMPLETE": "complete_bash", "COMP_WORDS": f"cpt {begun}", "COMP_CWORD": "1"}
     cpt_itself = Path(sys.executable).with_name("cpt")
