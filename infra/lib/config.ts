@@ -48,6 +48,12 @@ export interface Settings {
   readonly approvalMail: readonly string[];
   /** Objects and times that start transfers. */
   readonly starts: Starts;
+  /** Mail addresses that hear of every transfer: started, needs approval, degraded, finished or failed. */
+  readonly notificationMail: readonly string[];
+  /** Mail addresses that hear of alarms. */
+  readonly alarmMail: readonly string[];
+  /** Dollars that transfers may spend in a day before an alarm rings. */
+  readonly alarmUsdPerDay: number;
 }
 
 const REGION = /^[a-z]{2}(-[a-z]+)+-[0-9]$/;
@@ -71,6 +77,9 @@ const DEFAULTS = {
   objectRetentionDays: 30,
   approvalMail: [],
   starts: {},
+  notificationMail: [],
+  alarmMail: [],
+  alarmUsdPerDay: 100,
 } as const;
 
 /**
@@ -100,8 +109,11 @@ export function readSettings(context: unknown, architectures: readonly Architect
     // Relays have five minutes to join; one that boots slowly must not end meanwhile.
     relayTimeToLiveMinutes: wholeNumber('cpt.relayTimeToLiveMinutes', value('relayTimeToLiveMinutes'), 10, 1_440),
     objectRetentionDays: wholeNumber('cpt.objectRetentionDays', value('objectRetentionDays'), 1, 3_650),
-    approvalMail: readMail(value('approvalMail')),
     starts: readStarts(value('starts')),
+    approvalMail: readMail('cpt.approvalMail', value('approvalMail')),
+    notificationMail: readMail('cpt.notificationMail', value('notificationMail')),
+    alarmMail: readMail('cpt.alarmMail', value('alarmMail')),
+    alarmUsdPerDay: wholeNumber('cpt.alarmUsdPerDay', value('alarmUsdPerDay'), 1, 1_000_000),
   };
 }
 
@@ -195,9 +207,9 @@ function readInstanceTypes(value: unknown, architectures: readonly Architecture[
   return types;
 }
 
-function readMail(value: unknown): string[] {
+function readMail(key: string, value: unknown): string[] {
   if (Array.isArray(value) && value.length === 0) return [];
-  return textList('cpt.approvalMail', value, MAIL, '["operations@example.com"], or [] for none');
+  return textList(key, value, MAIL, '["operations@example.com"], or [] for none');
 }
 
 function parseText(context: unknown): unknown {

@@ -3,16 +3,19 @@
 import { CfnOutput, DefaultStackSynthesizer, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { Settings } from './config';
-import { ApprovalTopic } from './constructs/approval-topic';
+import { Alarms } from './constructs/alarms';
 import { ControlBucket } from './constructs/control-bucket';
+import { Dashboard } from './constructs/dashboard';
 import { EndpointAccess } from './constructs/endpoint-access';
 import { Daemons } from './constructs/function-environment';
+import { LetterTopic } from './constructs/letter-topic';
+import { Notifications } from './constructs/notifications';
 import { StageFunctions } from './constructs/stage-functions';
 import { TransferEvents } from './constructs/transfer-events';
 import { TransferStarts } from './constructs/transfer-starts';
 import { TransferTables } from './constructs/transfer-tables';
 import { TransferWorkflow } from './constructs/transfer-workflow';
-import { pascalCase } from './names';
+import { approvalTopicName, pascalCase } from './names';
 
 export class ControlStack extends Stack {
   public constructor(scope: Construct, settings: Settings, daemons: Daemons) {
@@ -27,12 +30,24 @@ export class ControlStack extends Stack {
     const { stateMachine } = new TransferWorkflow(this, 'Workflow', settings, functions.stages);
     const { bus } = new TransferEvents(this, 'Events', settings, functions.reactions);
     new TransferStarts(this, 'Starts', settings, functions.reactions);
-    const { topic } = new ApprovalTopic(this, 'Approvals', settings);
+    const approvals = new LetterTopic(this, 'Approvals', {
+      topicName: approvalTopicName(settings),
+      displayName: 'CPT approvals',
+      mail: settings.approvalMail,
+    });
+    const notifications = new Notifications(this, 'Notifications', settings, bus);
+    const alarms = new Alarms(this, 'Alarms', settings, stateMachine);
+    new Dashboard(this, 'Overview', settings, stateMachine, functions.all, [
+      ...Object.values(functions.reactions).map(({ deadLetterQueue }) => deadLetterQueue),
+      notifications.deadLetterQueue,
+    ]);
     const { policy } = new EndpointAccess(this, 'Endpoint', settings, daemons);
     this.output('StateMachineArn', stateMachine.stateMachineArn, 'Start an execution of this to start a transfer');
     this.output('ControlBucketName', bucket.bucketName, 'Listings, manifests and reports');
     this.output('EventBusName', bus.eventBusName, 'Events of transfers');
-    this.output('ApprovalTopicArn', topic.topicArn, 'Subscribe to this to be asked for approval');
+    this.output('ApprovalTopicArn', approvals.topic.topicArn, 'Subscribe to this to be asked for approval');
+    this.output('NotificationTopicArn', notifications.topic.topicArn, 'Subscribe to this to hear of transfers');
+    this.output('AlarmTopicArn', alarms.topic.topicArn, 'Subscribe to this to hear of what needs somebody');
     this.output(
       'DecideApprovalFunctionArn',
       functions.calls.decide_approval.functionArn,

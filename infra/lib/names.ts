@@ -112,6 +112,16 @@ export function approvalTopicName(settings: Settings): string {
   return `${settings.name}-approvals`;
 }
 
+/** Topic of what happens to transfers. */
+export function notificationTopicName(settings: Settings): string {
+  return `${settings.name}-notifications`;
+}
+
+/** Topic of alarms, for those who run the deployment. */
+export function alarmTopicName(settings: Settings): string {
+  return `${settings.name}-alarms`;
+}
+
 export function stateMachineName(settings: Settings): string {
   return `${settings.name}-transfer`;
 }

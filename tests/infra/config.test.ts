@@ -55,6 +55,7 @@ describe('a bad setting is refused by key, value and remedy', () => {
     ['no region', { regions: {} }, 'cpt.regions', '{}'],
     ['regions as a list', { regions: ['us-west-2'] }, 'cpt.regions', '["us-west-2"]'],
     ['a mail address that is none', { approvalMail: ['me'] }, 'cpt.approvalMail', '"me"'],
+    ['an alarm without a limit', { alarmUsdPerDay: 0 }, 'cpt.alarmUsdPerDay', '0'],
     ['an unknown key', { pairs: 3 }, 'cpt.pairs', '3'],
     ['an unknown key of a region', { regions: { 'us-west-2': { vpc: 'x' } } }, 'cpt.regions.us-west-2.vpc', '"x"'],
     [

@@ -18,6 +18,8 @@ export interface Reactor {
 }
 
 export class StageFunctions extends Construct {
+  /** Every function, whatever it is for. */
+  public readonly all: readonly lambda.Function[];
   public readonly stages: Readonly<Record<Stage, lambda.Function>>;
   public readonly reactions: Readonly<Record<Reaction, Reactor>>;
   public readonly calls: Readonly<Record<Call, lambda.Function>>;
@@ -46,6 +48,11 @@ export class StageFunctions extends Construct {
       );
       return { function: make(reaction, queue), deadLetterQueue: queue };
     });
+    this.all = [
+      ...Object.values(this.stages),
+      ...Object.values(this.calls),
+      ...Object.values(this.reactions).map((reactor) => reactor.function),
+    ];
   }
 }
 

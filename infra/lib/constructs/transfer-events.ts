@@ -12,7 +12,7 @@ import { Reactor } from './stage-functions';
 const AGENT = 'cpt.agent';
 
 /** Source of what the control plane puts there. */
-const CONTROL = 'cpt.control';
+export const CONTROL = 'cpt.control';
 
 /** States in which a relay is lost; `exists: false` lets the warnings through, whose detail has no state. */
 const LOST_STATES = [{ exists: false }, 'stopping', 'stopped', 'shutting-down', 'terminated'];
