@@ -23,7 +23,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo test lint test-python test-dynamodb-local test-infra test-daemon browser screenshots chaos faults fuzz daemon daemon-arm64 synth bench bench-control bench-speed bench-data-plane bench-estimate bench-fleet bench-scale figures aws-smoke clean down
+.PHONY: help setup demo test lint test-python test-dynamodb-local test-infra test-daemon browser screenshots chaos faults fuzz daemon daemon-arm64 synth bench bench-control bench-speed bench-data-plane bench-estimate bench-fleet bench-scale figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -138,6 +138,9 @@ bench-fleet: synth  ## Relays that are chosen, lost and late on an emulated netw
 
 bench-scale: synth  ## Plans, verifications and reports of 10^6 chunks and 10^7 files in a Lambda's memory
 	@$(RUN) python -m bench.scale $(ARGS)
+
+diagram: synth  ## Draw the picture of docs/architecture.md from the deployed names
+	@$(RUN) python tools/data_flow.py
 
 figures: | .tools/stamp  ## Draw the plots of docs/models.md
 	@$(UV) run --frozen --isolated --no-default-groups --group figures python -m bench.figures

@@ -192,7 +192,12 @@ class Account:
         found = {
             "relays": [r["InstanceId"] for r in relays if r["State"]["Name"] != "terminated"],
             "rules": self.rules(transfer_id, HOME) + self.rules(transfer_id, OTHER),
-            "daemons": self.units(self.source, HOME) + self.units(self.destination, OTHER),
+            "daemons": [
+                unit
+                for machine, region in ((self.source, HOME), (self.destination, OTHER))
+                for unit in self.units(machine, region).splitlines()
+                if unit.split(maxsplit=1)[0].removesuffix(".service").endswith(f"-{transfer_id}")
+            ],
             "lock": transfer_id in locks.get("Item", {}).get("paths", {}),
             "objects": [key for o in objects.get("Contents", []) if not (key := o["Key"]).startswith(kept)],
             "active": "active" in (self.record(transfer_id, "transfer") or {}),

@@ -1,7 +1,8 @@
 """However a transfer ends, nothing of it is left running, and the destination is free again."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,25 @@ from local.config import Fault
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
 
+
+def task_states(states: dict[str, Any]) -> Iterator[str]:
+    """Names of all states that invoke a function, in the order of the file."""
+    for name, state in states.items():
+        if state["Type"] == "Task":
+            yield name
+        for branch in state.get("Branches", []):
+            yield from task_states(branch["States"])
+
+
 LARGE = 600_000_000  # 15 s with a pair
+AT_ONCE = 3
+STATES = [
+    name
+    for name in task_states(json.loads(Path("statemachine/transfer.asl.json").read_text())["States"])
+    if name not in ("Await Approval", "Apply Approval")  # only where a person is asked: test_approval.py
+]
+FUNCTIONS = [name.lower().replace(" ", "-") for name in STATES]
+IN_BRANCH = ("spawn-relays", "await-relays", "pre-test-relays", "join-relays")
 
 
 def begin(account: Account, work: Path, name: str, **more: Any) -> str:
@@ -48,25 +67,22 @@ def nothing_left(account: Account, name: str) -> None:
     assert account.left(name) == {}
 
 
-@pytest.mark.parametrize(
-    "state",
-    [
-        "Validate Request",
-        "Resolve Paths",
-        "Survey Ends",
-        "Plan Chunks",
-        "Start Transfer",
-        "Spawn Relays",
-        "Await Relays",
-    ],
-)
-def test_stopped_from_any_state_on(account: Account, tmp_path: Path, state: str) -> None:
-    name = f"stopped-{state.replace(' ', '-')}"
-    arn = begin(account, tmp_path, name)
-    account.entered(arn, state)
-    stop(account, arn)
-    nothing_left(account, name)
-    assert not (tmp_path / "out" / "set" / "large.bin").exists()
+def test_stopped_from_any_state_on(account: Account, tmp_path: Path) -> None:
+    account.configure("cpt-pre-test-relays", PRE_TEST_SECONDS="1")
+    source = make_files(tmp_path / "set", large_bytes=60_000_000)
+
+    def stopped(state: str) -> None:
+        name = f"stopped-{state.replace(' ', '-')}"
+        request = account.request(source, tmp_path / name, relays={"pairs": 1}, preTest=True)
+        arn = account.start(request, name)
+        account.entered(arn, state, 120)
+        stop(account, arn)
+        nothing_left(account, name)
+        arrived = tmp_path / name / "set"
+        assert not arrived.exists() or tree(arrived) == tree(source), f"{state}: half of it has its final name"
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(stopped, STATES))
 
 
 def test_stopped_while_data_moves_and_the_destination_is_free_for_the_next(account: Account, tmp_path: Path) -> None:
@@ -91,32 +107,40 @@ def test_stopped_while_the_relays_are_still_being_launched(account: Account, tmp
     nothing_left(account, "launched-late")
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        "resolve-paths",
-        "survey-ends",
-        "estimate-transfer",
-        "plan-chunks",
-        "start-transfer",
-        "verify-transfer",
-        "write-report",
-    ],
-)
+@pytest.mark.parametrize("function", [name for name in FUNCTIONS if name not in IN_BRANCH])
 def test_a_function_that_crashes(account: Account, tmp_path: Path, function: str) -> None:
-    source = make_files(tmp_path / "set", large_bytes=30_000_000)
+    crashed = crash(account, tmp_path, function)
+    assert crashed["status"] == "FAILED"
+    nothing_left(account, f"crash-{function}")
+
+
+@pytest.mark.parametrize("function", IN_BRANCH)
+def test_a_function_of_the_fleet_that_crashes_leaves_the_direct_path(
+    account: Account, tmp_path: Path, function: str
+) -> None:
+    crashed = crash(account, tmp_path, function)
+    assert crashed["status"] == "SUCCEEDED"
+    nothing_left(account, f"crash-{function}")
+    assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
+
+
+def crash(account: Account, work: Path, function: str) -> dict[str, Any]:
+    """The execution of a transfer in which a function never succeeds, when it has ended."""
+    source = make_files(work / "set", large_bytes=30_000_000)
     account.configure(f"cpt-{function}", MAX_PAIRS="not a number")
     try:
         # Where no sender comes, relays would wait for it until the join timeout.
         pairs = 0 if function == "start-transfer" else 1
-        arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": pairs}), f"crash-{function}")
-        execution = account.cloud.wait_for(
-            lambda: (found := account.describe(arn))["status"] != "RUNNING" and found, 60
-        )
+        request = account.request(source, work / "out", relays={"pairs": pairs}, preTest=bool(pairs))
+        arn = account.start(request, f"crash-{function}")
+
+        def ended() -> dict[str, Any] | None:
+            found = account.describe(arn)
+            return None if found["status"] == "RUNNING" else found
+
+        return account.cloud.wait_for(ended, 90)
     finally:
         account.configure(f"cpt-{function}", MAX_PAIRS="16")
-    assert execution["status"] == "FAILED"
-    nothing_left(account, f"crash-{function}")
 
 
 def test_a_machine_that_cannot_be_told_sees_the_fence_by_itself(account: Account, tmp_path: Path) -> None:
