@@ -12,6 +12,8 @@ from lambdas.adapters.dynamodb_profiles import ProfileItem
 from lambdas.core.profile import Known, Metric, hosts
 from tests.e2e.account import HOME, OTHER, Account
 
+pytestmark = pytest.mark.alone
+
 CAP, BYTES = 10.0, 400_000_000
 BOOT_SECONDS = 8.0
 """Rates are read off whole seconds of steady paths: the direct path has some six for itself, all three some seven."""

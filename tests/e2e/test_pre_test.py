@@ -3,8 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
+
+pytestmark = pytest.mark.alone
 
 
 def test_the_slow_half_is_terminated_and_the_rest_joins(make_account: Callable[..., Account], tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from cli.main import app
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
 
+pytestmark = pytest.mark.alone
+
 INTER, INTRA = 30.0, 120.0
 
 

@@ -10,6 +10,8 @@ from tests.e2e.account import HOME, OTHER, Account, Run
 from tests.e2e.files import make_files, tree
 from tests.e2e.test_events import chunk_items, paths_with_data, rules_disabled, source_relay
 
+pytestmark = pytest.mark.alone
+
 LARGE = 600_000_000  # 30 s on the direct path (20 MB/s); relays join after 1 or 2 s
 KILL = "systemctl kill --signal=KILL 'cpt-relay-*'"
 # The daemon runs a tenth of the time, as on a machine whose processor others take.

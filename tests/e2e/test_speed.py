@@ -8,6 +8,8 @@ import pytest
 from local.cloud import namespaces_available
 from tests.e2e.account import Account
 
+pytestmark = pytest.mark.alone
+
 BYTES = 2_000_000_000
 
 

@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from local.config import Fault
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
+
+pytestmark = pytest.mark.alone
 
 LARGE = 100_000_000  # 5 s on the direct path
 # On a busy machine two such runs may differ by a fifth; the relays' own limit to join is 300 s.

@@ -10,7 +10,10 @@ from local.config import LocalConfig
 from tests.local.assembly import HOME, OTHER
 from tests.local.conftest import finished
 
-pytestmark = pytest.mark.skipif(not namespaces_available(), reason="namespaces need root, iproute2 and nftables")
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(not namespaces_available(), reason="namespaces need root, iproute2 and nftables"),
+]
 
 SETTINGS = {
     "port": 0,
