@@ -62,7 +62,7 @@ def nothing_left(account: Account, name: str) -> None:
             account.cloud.wait_for(lambda: not account.left(name), 15)
             break
         account.invoke("cpt-reconcile")
-    assert account.left(name) == {}
+    assert account.left(name) == {}, account.record(name, "transfer")
 
 
 @pytest.mark.parametrize("state", STATES)
