@@ -91,7 +91,7 @@ describe('least privilege', () => {
       expect(arn).toMatch(/:document\/cpt-(scan|receive|send|relay|probe|stop)$|:instance\/\*$/);
   });
 
-  it('the ends read and update two tables, and reach no token', () => {
+  it('the ends read and update two tables, of transfers only what agents write, and reach no token', () => {
     const [policy] = Object.values(resources(control, 'AWS::IAM::ManagedPolicy'));
     const granted = statements(policy?.PolicyDocument);
     const tables = granted.filter(({ actions }) => actions.some((action) => action.startsWith('dynamodb:')));
@@ -100,8 +100,18 @@ describe('least privilege', () => {
         .flatMap((statement) => statement.resources)
         .map((arn) => arn.split('/').at(-1))
         .sort(),
-    ).toEqual(['cpt-chunks', 'cpt-transfers']);
-    expect(tables.flatMap(({ actions }) => actions)).not.toContain('dynamodb:DeleteItem');
+    ).toEqual(['cpt-chunks', 'cpt-transfers', 'cpt-transfers']);
+    expect(tables.flatMap(({ actions }) => actions).sort()).toEqual(
+      ['BatchGetItem', 'GetItem', 'Query', 'UpdateItem', 'UpdateItem'].map((name) => `dynamodb:${name}`),
+    );
+    const records = tables.find(
+      ({ actions, resources: on }) =>
+        actions.includes('dynamodb:UpdateItem') && on.some((arn) => arn.endsWith('cpt-transfers')),
+    );
+    const attributes = records?.condition['ForAllValues:StringEquals']?.['dynamodb:Attributes'] as string[];
+    for (const control of ['fenced', 'status', 'active', 'budget', 'spent', 'outcome', 'plan', 'request', 'version', 'paths'])
+      expect(attributes).not.toContain(control);
+    expect(records?.condition['ForAllValues:StringNotLike']).toEqual({ 'dynamodb:LeadingKeys': ['lock#*'] });
     expect(
       granted.flatMap(({ actions }) => actions).filter((action) => /^(ec2|iam|states|ssm:Send|ssm:Get)/.test(action)),
     ).toEqual([]);

@@ -10,6 +10,28 @@ import { Settings } from '../config';
 import { Daemons } from './function-environment';
 import { daemonObjectArns } from './relay-daemon';
 
+/** Attributes of the records that daemons write; `control/aws.rs` is the other end of it. */
+const AGENT_ATTRIBUTES = [
+  'transferId',
+  'record',
+  'epoch',
+  'sequence',
+  'document',
+  'tlsPublicKey',
+  'routePublicKey',
+  'address',
+  'generation',
+  'interRegionMBps',
+  'intraRegionMBps',
+  'error',
+];
+
+/** Neither the fence, the budget nor the outcome of a transfer, nor a lock: an end changes what agents tell, no more. */
+const AGENT_RECORDS = {
+  'ForAllValues:StringEquals': { 'dynamodb:Attributes': AGENT_ATTRIBUTES },
+  'ForAllValues:StringNotLike': { 'dynamodb:LeadingKeys': ['lock#*'] },
+};
+
 export class EndpointAccess extends Construct {
   public readonly policy: iam.ManagedPolicy;
 
@@ -17,7 +39,8 @@ export class EndpointAccess extends Construct {
     super(scope, id);
     const name = `${settings.name}-endpoint`;
     const access: Access[] = [
-      data.table(settings, 'transfers', 'GetItem', 'PutItem', 'UpdateItem'),
+      data.table(settings, 'transfers', 'GetItem'),
+      { ...data.table(settings, 'transfers', 'UpdateItem'), conditions: AGENT_RECORDS },
       data.table(settings, 'chunks', 'BatchGetItem', 'Query', 'UpdateItem'),
       data.transferObjects(settings, 'GetObject', 'PutObject'),
       data.putEvents(settings),

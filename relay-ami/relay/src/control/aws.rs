@@ -9,9 +9,9 @@ use aws_config::imds::credentials::ImdsCredentialsProvider;
 use aws_config::retry::RetryConfig;
 use aws_config::{BehaviorVersion, Region};
 use aws_sdk_dynamodb::error::{DisplayErrorContext, SdkError};
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::KeysAndAttributes;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -34,6 +34,9 @@ const CALL_ATTEMPTS: u32 = 8;
 const EVENT_ATTEMPTS: u32 = 6;
 /// Keys of one BatchGetItem.
 const BATCH_KEYS: usize = 100;
+
+/// What a record is given, by name.
+type Attributes = Vec<(&'static str, AttributeValue)>;
 
 /// One transfer's control plane in AWS.
 pub struct Aws {
@@ -90,19 +93,24 @@ impl Aws {
         Ok(self.call(&format!("read record {record}"), get.send())?.item)
     }
 
-    fn put_record(&self, record: &str, attributes: Item, epoch: u64) -> Result<()> {
-        let mut item = attributes;
-        item.insert("transferId".to_owned(), text(self.transfer.as_str()));
-        item.insert("record".to_owned(), text(record));
-        item.insert("epoch".to_owned(), number(epoch));
-        let put = self.dynamodb.put_item().table_name(&self.place.transfers_table).set_item(Some(item));
-        // A daemon of an earlier epoch that still runs must not speak for the later one.
-        let put =
-            put.condition_expression("attribute_not_exists(epoch) OR epoch <= :epoch").expression_attribute_values(":epoch", number(epoch));
-        match self.runtime.block_on(put.send()) {
-            Err(SdkError::ServiceError(error)) if matches!(error.err(), PutItemError::ConditionalCheckFailedException(_)) => Ok(()),
-            other => other.map(drop).map_err(|error| unavailable(&format!("write record {record}"), &error)),
+    /// An update of a record that names these attributes and no others: the policy of ends allows those of agents alone.
+    fn update_record(&self, record: &str, attributes: Attributes) -> UpdateItemFluentBuilder {
+        let assignments: Vec<String> = (0..attributes.len()).map(|at| format!("#a{at} = :a{at}")).collect();
+        let mut update = self.dynamodb.update_item().table_name(&self.place.transfers_table);
+        update = update.key("transferId", text(self.transfer.as_str())).key("record", text(record));
+        update = update.update_expression(format!("SET {}", assignments.join(", ")));
+        for (at, (name, value)) in attributes.into_iter().enumerate() {
+            update = update.expression_attribute_names(format!("#a{at}"), name).expression_attribute_values(format!(":a{at}"), value);
         }
+        update
+    }
+
+    fn write_record(&self, record: &str, mut attributes: Attributes, epoch: u64) -> Result<()> {
+        attributes.push(("epoch", number(epoch)));
+        // A daemon of an earlier epoch that still runs must not speak for the later one.
+        let update = self.update_record(record, attributes).condition_expression("attribute_not_exists(epoch) OR epoch <= :epoch");
+        let update = update.expression_attribute_values(":epoch", number(epoch));
+        conditional(&format!("write record {record}"), self.runtime.block_on(update.send())).map(drop)
     }
 
     fn chunk_key(&self, chunk: u64) -> Item {
@@ -111,7 +119,7 @@ impl Aws {
     }
 
     /// An update of a chunk's item that holds only while it is PENDING in this attempt.
-    fn update_pending(&self, chunk: u64, attempt: u32) -> aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder {
+    fn update_pending(&self, chunk: u64, attempt: u32) -> UpdateItemFluentBuilder {
         self.dynamodb
             .update_item()
             .table_name(&self.place.chunks_table)
@@ -236,10 +244,10 @@ impl Control for Aws {
     }
 
     fn publish_key(&self, side: Side, key: &KeyRecord) -> Result<()> {
-        let mut item = Item::from([("tlsPublicKey".to_owned(), text(&key.tls_public_key))]);
-        item.extend(key.route_public_key.as_ref().map(|value| ("routePublicKey".to_owned(), text(value))));
-        item.extend(key.address.as_ref().map(|value| ("address".to_owned(), text(value))));
-        self.put_record(&format!("key#{}", side.as_str()), item, key.epoch)
+        let mut attributes = vec![("tlsPublicKey", text(&key.tls_public_key))];
+        attributes.extend(key.route_public_key.as_ref().map(|value| ("routePublicKey", text(value))));
+        attributes.extend(key.address.as_ref().map(|value| ("address", text(value))));
+        self.write_record(&format!("key#{}", side.as_str()), attributes, key.epoch)
     }
 
     fn key(&self, side: Side) -> Result<Option<KeyRecord>> {
@@ -256,8 +264,8 @@ impl Control for Aws {
 
     fn write_progress(&self, side: Side, progress: &Progress) -> Result<()> {
         let document = serde_json::to_string(progress).map_err(|error| malformed("progress", error.to_string()))?;
-        let item = Item::from([("document".to_owned(), text(document)), ("sequence".to_owned(), number(progress.sequence))]);
-        self.put_record(&format!("progress#{}", side.as_str()), item, progress.epoch)
+        let attributes = vec![("document", text(document)), ("sequence", number(progress.sequence))];
+        self.write_record(&format!("progress#{}", side.as_str()), attributes, progress.epoch)
     }
 
     fn write_probe(&self, path: &PathId, result: &ProbeResult) -> Result<()> {
@@ -265,13 +273,7 @@ impl Control for Aws {
         attributes.extend(result.inter_region_mbps.map(|rate| ("interRegionMBps", number(format!("{rate:.3}")))));
         attributes.extend(result.intra_region_mbps.map(|rate| ("intraRegionMBps", number(format!("{rate:.3}")))));
         attributes.extend(result.error.as_ref().map(|why| ("error", text(why))));
-        let assignments: Vec<String> = (0..attributes.len()).map(|at| format!("#a{at} = :a{at}")).collect();
-        let mut update = self.dynamodb.update_item().table_name(&self.place.transfers_table);
-        update = update.key("transferId", text(self.transfer.as_str())).key("record", text(format!("probe#{path}")));
-        update = update.update_expression(format!("SET {}", assignments.join(", ")));
-        for (at, (name, value)) in attributes.into_iter().enumerate() {
-            update = update.expression_attribute_names(format!("#a{at}"), name).expression_attribute_values(format!(":a{at}"), value);
-        }
+        let update = self.update_record(&format!("probe#{path}"), attributes);
         self.call(&format!("write probe of {path}"), update.send()).map(drop)
     }
 
