@@ -1,0 +1,104 @@
+"""Whole executions in which services misbehave, by count: the data arrives all the same, and nothing is left."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.chaos import account as chaos
+from tests.chaos.extent import only_full
+from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.conftest import make_account  # noqa: F401 - a fixture
+from tests.e2e.files import make_files
+
+LARGE = 600_000_000  # 30 s on the direct path (20 MB/s); relays join after 1 or 2 s, and are lost in the middle
+TIMES = 3
+EVENTS = [
+    "Chunk Failed",
+    "Relay Lost",
+    "Transfer Delivered",
+    "EC2 Instance State-change Notification",
+    "EC2 Spot Instance Interruption Warning",
+]
+STAGES = [
+    "validate-request",
+    "resolve-paths",
+    "survey-ends",
+    "estimate-transfer",
+    "plan-chunks",
+    "start-transfer",
+    "spawn-relays",
+    "await-relays",
+    "join-relays",
+    "verify-transfer",
+    "tear-down",
+    "write-report",
+]
+REACTIONS = ["retry-chunk", "replace-relay", "finish-transfer", "reconcile", "watch-relays"]
+KILL = "systemctl kill --signal=KILL 'cpt-relay-*'"
+
+
+@pytest.fixture(scope="module")
+def account(make_account: Callable[..., Account]) -> Account:  # noqa: F811
+    """An account in which the reconciler looks every 10 s: what events would have told it finds."""
+    return make_account(scheduleMinuteSeconds=10.0)
+
+
+def start(account: Account, work: Path, name: str, **more: object) -> str:
+    """A transfer through two pairs; its execution."""
+    source = make_files(work / "set", large_bytes=LARGE)
+    return account.start(account.request(f"{source}/", work / "out", **{"relays": {"pairs": 2}, **more}), name)
+
+
+def lose_relays(account: Account, name: str) -> None:
+    """Once data moves, one pair's near relay dies and the other's far one is warned: every kind of event is put."""
+    chaos.moving(account, name, "pair-1", "pair-2")
+    account.shell(chaos.relay(account, name, "source-1-0"), HOME, KILL)
+    account.cloud.interrupt(chaos.relay(account, name, "destination-2-0"))
+
+
+def finish(account: Account, work: Path, arn: str, name: str) -> None:
+    chaos.check_arrived(account, account.wait(arn), name, work / "set", work / "out")
+
+
+@only_full
+@pytest.mark.parametrize("code", ["Doubled", "Late"])
+def test_events_are_doubled_or_out_of_order(account: Account, tmp_path: Path, code: str) -> None:
+    for kind in EVENTS:
+        chaos.spoil(account, "DeliverEvent", TIMES, detailType=kind, code=code, lateSeconds=4)
+    name = f"events-{code.lower()}"
+    arn = start(account, tmp_path, name)
+    lose_relays(account, name)
+    finish(account, tmp_path, arn, name)
+
+
+@only_full
+def test_every_function_is_invoked_twice(account: Account, tmp_path: Path) -> None:
+    for function in STAGES + REACTIONS:
+        chaos.spoil(account, "Invoke", TIMES, regions=[HOME], function=f"cpt-{function}", code="Twice")
+    arn = start(account, tmp_path, "twice")
+    lose_relays(account, "twice")
+    finish(account, tmp_path, arn, "twice")
+
+
+@only_full
+def test_every_function_dies_after_its_work(account: Account, tmp_path: Path) -> None:
+    for function in STAGES + REACTIONS:
+        chaos.spoil(account, "Invoke", 1, regions=[HOME], function=f"cpt-{function}", code="Sandbox.Timedout")
+    arn = start(account, tmp_path, "died")
+    lose_relays(account, "died")
+    finish(account, tmp_path, arn, "died")
+
+
+def test_relay_inside_a_mesh_is_lost(account: Account, tmp_path: Path) -> None:
+    name, lost = "mesh", "destination-2-0"
+    arn = start(account, tmp_path, name, relays={"pairs": {"source": 2, "destination": 3}})
+    account.cloud.wait_for(lambda: {node["state"] for node in account.nodes(name)} == {"JOINED"}, 60)
+    machine = chaos.relay(account, name, lost)
+    account.cloud.client("ec2", OTHER).terminate_instances(InstanceIds=[machine])
+    run = account.wait(arn)
+    chaos.check_arrived(account, run, name, tmp_path / "set", tmp_path / "out")
+    # The others feed whom it fed; it gets a successor where that shortens the rest.
+    told = {each["nodeId"]: each for each in run.report["replacements"]}
+    assert told[lost]["cause"]
+    assert told[lost].get("successor") or told[lost].get("notReplaced")
