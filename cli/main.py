@@ -1,4 +1,4 @@
-"""`cpt`: estimate, start, approve, watch, cancel, read and tear down transfers; run the local cloud. AWS APIs only."""
+"""`cpt`: from an estimate to the report and the teardown of transfers; runs the local cloud. AWS APIs only."""
 
 import sys
 
@@ -9,6 +9,7 @@ from cli import (
     approving,
     cancelling,
     estimating,
+    limiting,
     listing,
     local_commands,
     redriving,
@@ -29,6 +30,7 @@ app.command()(watching.watch)
 app.command(name="list")(listing.list_)
 app.command()(approving.approve)
 app.command()(approving.reject)
+app.command()(limiting.limit)
 app.command()(cancelling.cancel)
 app.command()(reporting.report)
 app.command()(tearing_down.teardown)

@@ -42,6 +42,15 @@ def pair_range(text: str) -> range:
     return range(low, high + 1)
 
 
+def limit_mbps(text: str) -> int | None:
+    """`400` Mbit/s, or `none`."""
+    if text == "none":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise OptionError("--mbps", text, "write Mbit/s as a whole number from 1, or none")
+    return int(text)
+
+
 def deadline_seconds(text: str, now: datetime) -> int:
     """Seconds from the start (`3600`), or the time itself with its zone (`2026-11-22T06:00Z`), later than `now`."""
     remedy = "write whole seconds above 0, e.g. 3600, or a time to come with its zone, e.g. 2026-11-22T06:00Z"

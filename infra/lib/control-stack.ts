@@ -59,6 +59,11 @@ export class ControlStack extends Stack {
       'Who may invoke this may ask for estimates: cpt estimate REQUEST',
     );
     this.output(
+      'LimitTransferFunctionArn',
+      functions.calls.limit_transfer.functionArn,
+      'Who may invoke this may change what transfers may send: cpt limit',
+    );
+    this.output(
       'TeardownRequestFunctionArn',
       functions.calls.teardown_request.functionArn,
       'Who may invoke this may stop transfers and take down what they left: cpt teardown',

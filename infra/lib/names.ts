@@ -35,7 +35,7 @@ export const REACTIONS = [
 ] as const;
 
 /** Handlers that people invoke, by the command line; whoever may is a matter of their own IAM policies. */
-export const CALLS = ['decide_approval', 'estimate_request', 'teardown_request'] as const;
+export const CALLS = ['decide_approval', 'estimate_request', 'limit_transfer', 'teardown_request'] as const;
 
 export type Stage = (typeof STAGES)[number];
 export type Reaction = (typeof REACTIONS)[number];

@@ -5,6 +5,7 @@ from typing import Any
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.records import Status, TransferRecord
 from lambdas.core import lock
+from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.errors import WriteConflict
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet_report import Spawned
@@ -141,6 +142,7 @@ def to_record(item: dict[str, Any]) -> TransferRecord:
         same=Same.from_document(item["same"]) if "same" in item else None,
         earlier_epochs=item.get("earlierEpochs", 0),
         closed="active" not in item,
+        bandwidth=BandwidthLimit.from_document(item["bandwidth"]) if "bandwidth" in item else None,
     )
 
 

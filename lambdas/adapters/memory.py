@@ -7,6 +7,7 @@ from typing import Any
 
 from lambdas.adapters.records import ControlToken, ProbeResult, Side, Status, TransferRecord
 from lambdas.core import chunk_life, lock
+from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.chunk import Chunk
 from lambdas.core.chunk_life import Change
 from lambdas.core.documents import Document
@@ -27,6 +28,7 @@ _NOTED: dict[str, type[Document]] = {
     "spawned": Spawned,
     "watch": Watch,
     "budget": BudgetDecision,
+    "bandwidth": BandwidthLimit,
 }
 
 

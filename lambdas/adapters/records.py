@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet_report import Spawned
 from lambdas.core.meter import BudgetDecision, Spent
@@ -37,6 +38,13 @@ class TransferRecord:
     """The last epoch of the runs before this one."""
     closed: bool = False
     """Reported, and nothing is left to take down."""
+    bandwidth: BandwidthLimit | None = None
+    """Once somebody has set another than the request's."""
+
+    @property
+    def limit(self) -> BandwidthLimit:
+        """The bound on the sender's rate, now and before."""
+        return self.bandwidth or BandwidthLimit().set_to(self.transfer.request.bandwidth_limit_mbps)
 
     @property
     def running(self) -> bool:

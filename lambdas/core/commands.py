@@ -98,15 +98,13 @@ def send(
     transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: str, relay_time_to_live_seconds: int
 ) -> Command:
     """Send the chunks of the plan, and keep the relays alive."""
-    command = {
+    return {
         **_head("send", transfer.transfer_id),
         "control": control.to_document(),
         "epoch": epoch,
         "plan": plan_key,
         "keepaliveSeconds": max(1, relay_time_to_live_seconds // KEEPALIVES_PER_LIFE),
     }
-    limit = transfer.request.bandwidth_limit_mbps
-    return command if limit is None else {**command, "bandwidthLimitMbps": limit}
 
 
 def relay(

@@ -74,6 +74,10 @@ class NoSuchTransfer(AskPerson):
     """There is no record of a transfer of that name."""
 
 
+class NotMoving(AskPerson):
+    """What was asked for can be done only to a transfer that moves data."""
+
+
 class TransferRunning(AskPerson):
     """What was asked for is done to transfers that do not run any more, or with consent."""
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
 
+from lambdas.core.bandwidth import Mbps
 from lambdas.core.documents import Document, InstanceId, InstanceType, Integer, Region, TransferId, whole
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.problems import describe
@@ -98,7 +99,7 @@ class TransferRequest(Document):
     approval: Literal["none", "required"] = "none"
     approval_timeout_seconds: Annotated[Integer, Field(ge=10, le=MAX_APPROVAL_SECONDS)] = 86_400
     chunk_size_mib: Annotated[ChunkSize, BeforeValidator(whole)] | None = Field(default=None, alias="chunkSizeMiB")
-    bandwidth_limit_mbps: Integer | None = Field(default=None, ge=1)
+    bandwidth_limit_mbps: Mbps | None = None
     verify: Literal["digest", "readback"] = "digest"
     when_busy: Literal["refuse", "wait"] = "refuse"
 

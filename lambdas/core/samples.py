@@ -6,13 +6,13 @@ from math import inf
 from statistics import median
 
 from lambdas.core.arrivals import DIRECT, Arrivals
+from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.fleet import Node
 from lambdas.core.pairing import leads_through, path_id, share_relays
 from lambdas.core.path_rates import LEAST_SECONDS, NOISE, Expected, Rates, judge, windows
 from lambdas.core.profile import Metric, Profile, hosts
 from lambdas.core.transfer import AcceptedTransfer
 
-MBIT_PER_MB = 8
 DIRECT_SECONDS = 2
 LEAST_SPREAD = 0.15
 """Relays of one type differ by this share of their mean at least, in the thesis' measurements (Figures 6.3, 6.4)."""
@@ -41,15 +41,16 @@ def samples_of(
     nodes: Iterable[Node],
     profiles: Mapping[str, Profile],
     measured_direct: float | None = None,
+    lowest_limit_mbps: int | None = None,
 ) -> list[Sample]:
     """All samples of a transfer, succeeded or not; `profiles`: what was known of its `subjects`.
 
-    `measured_direct`, MB/s: the direct path where nothing was moved but measured.
+    `measured_direct`, MB/s: the direct path where nothing was moved but measured. `lowest_limit_mbps`, Mbit/s: the
+    lowest bound that the sender ever had; where it was reached, machines may have been able to do more.
     """
     ends = hosts(transfer.source.instance_id, transfer.destination.instance_id)
-    limit = transfer.request.bandwidth_limit_mbps
     relays = _Relays(list(nodes), arrivals.begun)
-    found = windows(arrivals, limit / MBIT_PER_MB if limit else inf)
+    found = windows(arrivals, lowest_limit_mbps / MBIT_PER_MB if lowest_limit_mbps else inf)
     # What a relay carries on several paths at once is no path's own rate.
     found = {paths: seconds for paths, seconds in found.items() if not share_relays(paths)}
     alone = [rates[DIRECT] for rates in found.pop(frozenset({DIRECT}), [])]

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from lambdas.core.bandwidth import Mbps
 from lambdas.core.documents import Count, Document, Handover, InstanceId, Region, SocketAddress, TransferId
 from lambdas.core.request import TransferRequest
 
@@ -214,6 +215,7 @@ class Membership(Document):
     version: Count
     paths: list[TransferPath]
     probes: list[Probe] = Field(default_factory=list)
+    bandwidth_limit_mbps: Mbps | None = None
 
     def changed(self, *, paths: list[TransferPath] | None = None, probes: list[Probe] | None = None) -> "Membership":
         """The next version."""
@@ -221,7 +223,12 @@ class Membership(Document):
             version=self.version + 1,
             paths=self.paths if paths is None else paths,
             probes=self.probes if probes is None else probes,
+            bandwidth_limit_mbps=self.bandwidth_limit_mbps,
         )
+
+    def limited(self, mbps: int | None) -> "Membership":
+        """The next version, with another bound on the sender's rate; None: no bound."""
+        return self.model_copy(update={"version": self.version + 1, "bandwidth_limit_mbps": mbps})
 
 
 class Failure(Handover):

@@ -10,6 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from lambdas.core.bandwidth import Mbps
 from lambdas.core.documents import Count, Document
 from lambdas.core.fleet import Node, Role
 from lambdas.core.progress import Progress
@@ -38,11 +39,12 @@ class PathLook(Document):
 
 
 class Look(Document):
-    """All paths of the membership at one report of the sender; `at` in its Unix time, seconds."""
+    """All paths of the membership, and its limit, at one report of the sender; `at` in its Unix time, seconds."""
 
     epoch: Count
     at: float
     paths: list[PathLook]
+    bandwidth_limit_mbps: Mbps | None = None
 
 
 class Watch(Document):
@@ -87,23 +89,29 @@ def look(progress: Progress, membership: Membership) -> Look:
         paths.append(
             PathLook(path_id=path.path_id, generation=path.generation, lanes=len(lanes), bytes=delivered),
         )
-    return Look(epoch=progress.epoch, at=progress.at, paths=paths)
+    return Look(epoch=progress.epoch, at=progress.at, paths=paths, bandwidth_limit_mbps=membership.bandwidth_limit_mbps)
 
 
 def seen(watch: Watch, new: Look, through: dict[str, list[str]], chunk_bytes: int) -> Watch:
-    """With one look more; the same watch where the sender has not reported since, or has begun anew.
+    """With one look more; the same watch where the sender has not reported since.
+
+    Looks at an earlier sender, or under another limit, tell nothing about this one and are dropped.
 
     `through`: ids of the paths by relay, as in `paths_through`.
     """
     if watch.looks and new.epoch == watch.looks[-1].epoch and new.at <= watch.looks[-1].at:
         return watch
-    kept = [old for old in watch.looks if old.epoch == new.epoch and new.at - old.at <= KEPT_SECONDS]
+    kept = [old for old in watch.looks if _comparable(old, new) and new.at - old.at <= KEPT_SECONDS]
     longer = Watch(looks=[*kept, new], best=watch.best)
     carried = by_relay(window(longer, chunk_bytes), through)
     names = {DIRECT, *through}
     best = {name: rate for name, rate in watch.best.items() if name in names}
     best |= {name: max(best.get(name, 0.0), found.rate) for name, found in carried.items()}
     return Watch(looks=longer.looks, best=best)
+
+
+def _comparable(old: Look, new: Look) -> bool:
+    return (old.epoch, old.bandwidth_limit_mbps) == (new.epoch, new.bandwidth_limit_mbps)
 
 
 def paths_through(membership: Membership) -> dict[str, list[str]]:

@@ -56,8 +56,9 @@ def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
         raise TransferFenced(f"{transfer_id} is being torn down, or goes on in another execution")
     world.objects.put(world.key(transfer_id, "plan.json"), result.to_json().encode())
     world.transfers.note(transfer_id, plan=result.to_document())
-    membership = Membership(version=1, paths=[] if measures else [_direct(record, lanes)])
-    world.agents.write_membership(transfer_id, membership)
+    paths_at_first = [] if measures else [_direct(record, lanes)]
+    limit = event.transfer.request.bandwidth_limit_mbps
+    world.agents.write_membership(transfer_id, Membership(version=1, paths=paths_at_first, bandwidth_limit_mbps=limit))
     return result
 
 

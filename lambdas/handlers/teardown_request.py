@@ -4,8 +4,8 @@ from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core.documents import Document, TransferId
-from lambdas.core.errors import NoSuchTransfer, TransferRunning
-from lambdas.operations import reconciliation, teardown
+from lambdas.core.errors import TransferRunning
+from lambdas.operations import named, reconciliation, teardown
 from lambdas.runtime.handler import user_call
 
 
@@ -18,12 +18,7 @@ class TeardownRequest(Document):
 
 def teardown_request(event: TeardownRequest, world: World) -> dict[str, Any]:
     """What was taken down; safe at any time and any number of times. Raises NoSuchTransfer or TransferRunning."""
-    record = world.transfers.get(event.transfer_id)
-    if record is None:
-        raise NoSuchTransfer(
-            f"$.transferId: there is no transfer '{event.transfer_id}'; give the request's name, or the execution's "
-            "name where the request has none"
-        )
+    record = named.transfer(world, event.transfer_id)
     arn = record.transfer.execution_arn
     status = world.executions.status(arn)
     if status == "RUNNING":

@@ -6,12 +6,11 @@ from math import ceil
 from lambdas.adapters.records import Instance, NotManagedError, TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import limits
+from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.crew import Crew
 from lambdas.core.fleet import ROLES, Node, Role, node_id
 from lambdas.core.request import TransferRequest
 from lambdas.core.transfer import EndMachine, ExistingRelay
-
-MBIT_PER_MB = 8
 
 
 def look_at(

@@ -4,28 +4,29 @@ from aws_lambda_powertools import Logger
 from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import ValidationError
 
+from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.arrivals import Arrivals
 from lambdas.core.errors import CptError
 from lambdas.core.fleet import Node
 from lambdas.core.samples import samples_of, subjects
-from lambdas.core.transfer import AcceptedTransfer
 
 logger = Logger()
 
 
 def learn(
-    world: World, transfer: AcceptedTransfer, arrivals: Arrivals, nodes: list[Node], measured_direct: float | None
+    world: World, record: TransferRecord, arrivals: Arrivals, nodes: list[Node], measured_direct: float | None
 ) -> None:
     """Integrate what the transfer measured; where the store fails it is logged, and what is left is not learnt.
 
     `measured_direct`, MB/s: the direct path where nothing was moved but measured.
     """
+    transfer, limit = record.transfer, record.limit.lowest_mbps
     pair, now = transfer.region_pair, world.clock.now()
     try:
         found = {subject: world.profiles.get(subject, pair) for subject in subjects(transfer, nodes)}
         profiles = {subject: profile for subject, profile in found.items() if profile}
-        for sample in samples_of(transfer, arrivals, nodes, profiles, measured_direct):
+        for sample in samples_of(transfer, arrivals, nodes, profiles, measured_direct, limit):
             world.profiles.integrate(sample.subject, pair, sample.metric, sample.value, now)
     except (CptError, ClientError, BotoCoreError, ValidationError):
         # A finished transfer is not to fail for it, and trying on would keep its execution waiting.

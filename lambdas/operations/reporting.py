@@ -52,7 +52,7 @@ def write(world: World, record: TransferRecord, failure: Failure | None, *, veri
     world.events.put("Transfer Finished", document.news(key))
     if record.teardown is not None and record.status in ("ACTIVE", "DONE"):  # a report that is written again is no news
         _count(world, document)
-        learn(world, transfer, tally.arrivals, nodes, measured.direct if measured else None)
+        learn(world, record, tally.arrivals, nodes, measured.direct if measured else None)
     return document
 
 

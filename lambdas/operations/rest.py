@@ -5,6 +5,7 @@ from math import inf
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import pairing
+from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.fleet import LIVE_STATES, Node
 from lambdas.core.limits import SPAWN_SECONDS
 from lambdas.core.policy import Rest
@@ -27,21 +28,21 @@ def rest_without(world: World, record: TransferRecord, node: Node, own: float, e
         own=own,
         successor=expected or node.tested or record.watch.best.get(node.node_id) or usual,
         spawn_seconds=_spawn_seconds(record, node),
-        source=min(figures.send if figures else inf, request_limit(record)),
+        source=min(figures.send if figures else inf, allowed_mbps(record)),
         destination=figures.receive if figures else inf,
         relays=sum(n.state in LIVE_STATES and n.node_id != node.node_id for n in nodes),
     )
 
 
 def ends_mbps(record: TransferRecord) -> float:
-    """What the two ends, or the request, allow in all, MB/s; infinite where nothing is known."""
-    return min(record.estimate.figures.ends if record.estimate else inf, request_limit(record))
+    """What the two ends, or who set a limit, allow in all, MB/s; infinite where nothing is known."""
+    return min(record.estimate.figures.ends if record.estimate else inf, allowed_mbps(record))
 
 
-def request_limit(record: TransferRecord) -> float:
-    """`bandwidthLimitMbps` of the request, in MB/s."""
-    limit = record.transfer.request.bandwidth_limit_mbps
-    return inf if limit is None else limit / 8
+def allowed_mbps(record: TransferRecord) -> float:
+    """The bound on the sender's rate, in MB/s."""
+    limit = record.limit.mbps
+    return inf if limit is None else limit / MBIT_PER_MB
 
 
 def _spawn_seconds(record: TransferRecord, node: Node) -> float:

@@ -97,6 +97,22 @@ def test_cancel_ends_it_and_list_shows_it_before_and_after(account: Account, tmp
     assert "has ended already (ABORTED)" in twice.stdout
 
 
+def test_limit_changes_what_a_transfer_may_send(account: Account, tmp_path: Path) -> None:
+    # As the request has it, it would take ten minutes.
+    request = request_file(account, tmp_path, 75_000_000, relays={"pairs": 0}, bandwidthLimitMbps=1)
+    assert cpt("start", request, "--name", "limited").exit_code == 0
+    account.cloud.wait_for(lambda: account.progress("limited").get("firstByteAt"), 60)
+    set_ = cpt("limit", "limited", "--mbps", "2", "--json")
+    assert json.loads(set_.stdout) == {"transferId": "limited", "bandwidthLimitMbps": 2}
+    assert account.progress("limited")["bytes"] < 75_000_000
+    assert "as much as it can" in cpt("limit", "limited", "--mbps", "none").stdout
+    assert cpt("watch", "limited").exit_code == ExitCode.SUCCEEDED
+    assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
+    late = cpt("limit", "limited", "--mbps", "2")
+    assert late.exit_code == ExitCode.REQUEST
+    assert "'limited' is over" in late.stderr
+
+
 @pytest.mark.parametrize("command", ["watch", "cancel", "report"])
 def test_a_name_that_nothing_has_is_told(command: str) -> None:
     result = cpt(command, "nobody")

@@ -178,6 +178,10 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         ssm.findMachines(),
       ],
     },
+    limit_transfer: {
+      description: 'Invoked by people: changes what a running transfer may send',
+      access: [membership],
+    },
     teardown_request: {
       description: 'Invoked by people: takes down what a transfer has left, and stops it where it still runs',
       timeout: LONG,

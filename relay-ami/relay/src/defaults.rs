@@ -134,6 +134,8 @@ pub const PROBE_STREAMS: usize = 8;
 pub const INTRA_PROBE_SHARE: f64 = 0.25;
 /// Burst of a token bucket as time at its rate: long enough for the scheduler's hiccups, short enough not to show in a rate over 1 s.
 pub const BUCKET_BURST: Duration = Duration::from_millis(20);
+/// How often whoever waits for a bucket looks whether its rate has changed: a stream's 64 KiB take half a second at 1 Mbit/s.
+pub const RATE_LOOK: Duration = Duration::from_millis(250);
 /// Attempts per chunk when a directory is the control plane (it then plays the retry policy).
 pub const DIRECTORY_MAX_ATTEMPTS: u32 = 5;
 /// Port of all daemons.

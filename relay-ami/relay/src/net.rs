@@ -101,7 +101,7 @@ impl Outlet {
 
     /// Writes all, as fast as the caps allow.
     pub fn write_paced(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.caps.is_empty() {
+        if self.caps.iter().all(|cap| cap.is_unlimited()) {
             return (&*self.socket).write_all(bytes);
         }
         for piece in bytes.chunks(PACE_BYTES) {

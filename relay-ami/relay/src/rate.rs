@@ -1,20 +1,22 @@
 //! Token buckets on egress: the user's bandwidth limit, and the VM's caps in the local cloud.
 
 use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use crate::defaults::BUCKET_BURST;
+use crate::defaults::{BUCKET_BURST, RATE_LOOK};
 
 /// Names the file of rules.
 pub const RULES_VARIABLE: &str = "CPT_RATE_LIMITS";
 
-/// A rate that many streams share, first come, first served.
+/// A rate that many streams share, first come, first served; it may change while they wait.
 #[derive(Debug)]
 pub struct Bucket {
-    bytes_per_second: f64,
+    /// Bits of an `f64`, infinite where nothing is limited.
+    bytes_per_second: AtomicU64,
     /// When the tokens that were handed out so far are all earned.
     earned: Mutex<Instant>,
 }
@@ -23,29 +25,66 @@ impl Bucket {
     /// `bytes_per_second` is positive.
     #[must_use]
     pub fn new(bytes_per_second: f64) -> Arc<Self> {
-        Arc::new(Self { bytes_per_second, earned: Mutex::new(Instant::now()) })
+        Arc::new(Self { bytes_per_second: AtomicU64::new(bytes_per_second.to_bits()), earned: Mutex::new(Instant::now()) })
     }
 
     /// `mbps`: Mbit/s.
     #[must_use]
     pub fn of_megabits(mbps: u64) -> Arc<Self> {
-        Self::new(mbps as f64 * 1e6 / 8.0)
+        Self::new(bytes_of_megabits(mbps))
+    }
+
+    /// Limits nothing until it is told to.
+    #[must_use]
+    pub fn unlimited() -> Arc<Self> {
+        Self::new(f64::INFINITY)
+    }
+
+    #[must_use]
+    pub fn is_unlimited(&self) -> bool {
+        self.bytes_per_second().is_infinite()
+    }
+
+    /// From now on `mbps` Mbit/s, or no limit; whoever waits under another rate goes on.
+    pub fn set_megabits(&self, mbps: Option<u64>) {
+        let bits = mbps.map_or(f64::INFINITY, bytes_of_megabits).to_bits();
+        let mut earned = self.earned.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.bytes_per_second.swap(bits, Ordering::Relaxed) != bits {
+            *earned = Instant::now();
+        }
     }
 
     /// Waits until `bytes` may go.
     pub fn take(&self, bytes: usize) {
-        let wait = self.reserve(bytes, Instant::now());
-        if !wait.is_zero() {
-            std::thread::sleep(wait);
+        if self.is_unlimited() {
+            return;
         }
+        let rate = self.bytes_per_second.load(Ordering::Relaxed);
+        let now = Instant::now();
+        let until = now + self.reserve(bytes, now);
+        while self.bytes_per_second.load(Ordering::Relaxed) == rate {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            std::thread::sleep(left.min(RATE_LOOK));
+        }
+    }
+
+    fn bytes_per_second(&self) -> f64 {
+        f64::from_bits(self.bytes_per_second.load(Ordering::Relaxed))
     }
 
     fn reserve(&self, bytes: usize, now: Instant) -> Duration {
         let mut earned = self.earned.lock().unwrap_or_else(PoisonError::into_inner);
         let start = (*earned).max(now.checked_sub(BUCKET_BURST).unwrap_or(now));
-        *earned = start + Duration::from_secs_f64(bytes as f64 / self.bytes_per_second);
+        *earned = start + Duration::from_secs_f64(bytes as f64 / self.bytes_per_second());
         earned.saturating_duration_since(now)
     }
+}
+
+fn bytes_of_megabits(mbps: u64) -> f64 {
+    mbps as f64 * 1e6 / 8.0
 }
 
 #[derive(Deserialize)]
@@ -125,10 +164,31 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_that_changes_frees_whoever_waits_under_the_old_one() {
+        let bucket = Bucket::of_megabits(1);
+        let waiting = {
+            let bucket = Arc::clone(&bucket);
+            // At 1 Mbit/s these take more than two hours.
+            std::thread::spawn(move || bucket.take(1 << 30))
+        };
+        let owing = || *bucket.earned.lock().unwrap() > Instant::now() + Duration::from_secs(3600);
+        while !owing() {
+            std::thread::yield_now();
+        }
+        bucket.set_megabits(None);
+        waiting.join().unwrap();
+        assert!(bucket.is_unlimited());
+        bucket.set_megabits(Some(8));
+        let now = Instant::now();
+        assert!(bucket.reserve(1_000_000, now) >= Duration::from_millis(900), "what was owed before is forgotten, what comes is not");
+        assert!(bucket.reserve(0, now) <= Duration::from_secs(1));
+    }
+
+    #[test]
     fn the_first_matching_rule_wins() {
         let rules = br#"[{"cidr":"127.10.0.0/16","megabytesPerSecond":160},{"cidr":"0.0.0.0/0","megabytesPerSecond":20}]"#;
         let rules = RateRules::parse(rules).unwrap();
-        let rate = |text: &str| rules.bucket(text.parse().unwrap()).unwrap().bytes_per_second;
+        let rate = |text: &str| rules.bucket(text.parse().unwrap()).unwrap().bytes_per_second();
         assert_eq!((rate("127.10.3.4"), rate("127.11.3.4")), (160e6, 20e6));
         assert!(RateRules::default().bucket(Ipv4Addr::LOCALHOST).is_none());
     }

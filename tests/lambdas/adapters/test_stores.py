@@ -15,6 +15,7 @@ from lambdas.adapters.memory import (
     MemoryTransferStore,
 )
 from lambdas.adapters.ports import AgentRecords, NodeStore, PathLocks, TokenStore, TransferStore
+from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.meter import BudgetDecision, Dollars, Sent, Spent
 from lambdas.core.transfer import ExistingRelay, Membership, TransferPath
 from lambdas.core.watch import Look, PathLook, Watch
@@ -132,6 +133,10 @@ def test_transfer_record_comes_back_as_it_was_written(transfers: TransferStore) 
     assert record is not None
     assert record.budget == BudgetDecision(decision="direct", cause="used up")
     assert (record.running, record.moving) == (False, True)
+    transfers.note("first", bandwidth=BandwidthLimit(lowest_mbps=80).to_document())
+    record = transfers.get("first")
+    assert record is not None
+    assert record.limit == BandwidthLimit(mbps=None, lowest_mbps=80)
 
 
 def test_what_was_spent_is_not_taken_back_by_an_earlier_look(transfers: TransferStore) -> None:

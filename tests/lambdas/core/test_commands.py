@@ -25,7 +25,6 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "receive": commands.receive(transfer(), CONTROL, 1, "transfers/first/plan.json"),
     "receive with readback": commands.receive(transfer(verify="readback"), CONTROL, 1, "transfers/first/plan.json"),
     "send": commands.send(transfer(), CONTROL, 1, "transfers/first/plan.json", 900),
-    "send limited": commands.send(transfer(bandwidthLimitMbps=80), CONTROL, 1, "transfers/first/plan.json", 900),
     "relay": commands.relay("first", "source-1-0", LISTEN, "k" * 43, 600, time_to_live_seconds=900),
     "relay on an existing machine": commands.relay(
         "first", "source-1-0", LISTEN, "k" * 43, 600, time_to_live_seconds=None, bandwidth_limit_mbps=80

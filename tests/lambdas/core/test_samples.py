@@ -33,10 +33,8 @@ def values(samples: list[Sample], subject: str, metric: str) -> list[float]:
     return [sample.value for sample in samples if (sample.subject, sample.metric) == (subject, metric)]
 
 
-def learnt(
-    traffic: Traffic, nodes: list[Node], profiles: dict[str, Profile] | None = None, **request: Any
-) -> list[Sample]:
-    return samples_of(transfer(**request), traffic.arrivals(), nodes, profiles or {})
+def learnt(traffic: Traffic, nodes: list[Node], profiles: dict[str, Profile] | None = None) -> list[Sample]:
+    return samples_of(transfer(), traffic.arrivals(), nodes, profiles or {})
 
 
 def test_direct_path_alone() -> None:
@@ -158,9 +156,9 @@ def test_network_that_grows_slower_than_it_was_is_not_taken_for_the_ends() -> No
     assert (values(samples, HOSTS, "ends"), values(samples, TYPE, "interRegion")) == ([], [])
 
 
-def test_what_the_request_allowed_is_no_limit_of_the_machines() -> None:
+def test_what_a_limit_allowed_is_no_limit_of_the_machines() -> None:
     traffic = Traffic({"direct": 40.0, "pair-1": 40.0}, {"direct": 0.0, "pair-1": 8.0}, size_mb=900, ceiling=50.0)
-    samples = learnt(traffic, relays(1), bandwidthLimitMbps=400)
+    samples = samples_of(transfer(), traffic.arrivals(), relays(1), {}, lowest_limit_mbps=400)
     assert values(samples, HOSTS, "direct") == [pytest.approx(40.0, rel=ACCURACY)]
     assert (values(samples, HOSTS, "ends"), values(samples, TYPE, "interRegion")) == ([], [])
 

@@ -45,6 +45,7 @@ class Fleet:
         roles: dict[str, Role] = {"source": "source", "destination": "destination"}
         self.relays = [joined(roles[name.split("-")[0]], int(name.split("-")[1]), tested) for name in names]
         self.watch, self.at, self.epoch = Watch(), 1000.0, 1
+        self.limit: int | None = None
         self.bytes: dict[str, int] = {each.path_id: 0 for each in self.paths}
 
     def carry(self, seconds: float, rates: Mapping[str, float], *, silent: tuple[str, ...] = ()) -> None:
@@ -78,7 +79,7 @@ class Fleet:
 
     @property
     def membership(self) -> Membership:
-        return Membership(version=1, paths=self.paths)
+        return Membership(version=1, paths=self.paths, bandwidth_limit_mbps=self.limit)
 
     def suspicions(self, now: Circumstances = PLENTY) -> list[Suspicion]:
         return watch.judge(self.watch, self.relays, watch.paths_through(self.membership), now)
@@ -252,6 +253,18 @@ def test_restarted_sender_begins_anew() -> None:
     fleet.carry(30, {"direct": 20, "pair-1": 20, "pair-2": 2, "pair-3": 20})
     assert fleet.suspects() == {}
     assert len(fleet.watch.looks) == 1
+
+
+def test_rates_under_a_limit_are_not_held_against_relays_once_it_is_lifted() -> None:
+    fleet = three_pairs()
+    fleet.limit = 80
+    fleet.look()
+    fleet.carry(60, {"direct": 2.5, "pair-1": 2.5, "pair-2": 2.5, "pair-3": 2.5})
+    fleet.limit = None
+    fleet.carry(5, {"direct": 20, "pair-1": 20, "pair-2": 8, "pair-3": 20})
+    assert fleet.suspects() == {}
+    fleet.carry(30, {"direct": 20, "pair-1": 20, "pair-2": 5, "pair-3": 20})
+    assert set(fleet.suspects()) == {"source-2-0", "destination-2-0"}
 
 
 def test_look_at_the_same_report_again_adds_nothing() -> None:

@@ -54,6 +54,16 @@ def test_first_membership_is_the_direct_path() -> None:
     assert first is not None
     paths = [(path.path_id, path.receiver, path.lanes) for path in first.paths]
     assert paths == [("direct", "54.1.0.1:4600", found.lanes_per_path)]
+    assert first.bandwidth_limit_mbps is None
+
+
+def test_first_membership_has_the_limit_of_the_request() -> None:
+    cloud, event = prepared()
+    limited = PlanInput(transfer=transfer(bandwidthLimitMbps=80), survey=event.survey, estimate=event.estimate)
+    plan_chunks(limited, cloud.world)
+    first = cloud.agents.membership("first")
+    assert first is not None
+    assert first.bandwidth_limit_mbps == 80
 
 
 def test_run_twice_it_writes_the_same() -> None:

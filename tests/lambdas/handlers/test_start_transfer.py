@@ -12,20 +12,19 @@ def prepared() -> Cloud:
     return cloud
 
 
-def event(token: str = "token-a", limit: int | None = None) -> StartInput:
-    accepted = transfer(bandwidthLimitMbps=limit) if limit else transfer()
-    return StartInput(transfer=accepted, plan=plan(), paths=paths(), task_token=token)
+def event(token: str = "token-a") -> StartInput:
+    return StartInput(transfer=transfer(), plan=plan(), paths=paths(), task_token=token)
 
 
 def test_both_ends_are_started_with_the_same_epoch() -> None:
     cloud = prepared()
-    assert start_transfer(event(limit=80), cloud.world) == {"epoch": 1, "started": True}
+    assert start_transfer(event(), cloud.world) == {"epoch": 1, "started": True}
     (document, _, receive) = cloud.commands[IRELAND].sent[0]
     (other, _, send) = cloud.commands[WEST].sent[0]
     assert receive is not None
     assert send is not None
     assert (document, other) == ("receive", "send")
-    assert (receive["epoch"], send["epoch"], send["bandwidthLimitMbps"]) == (1, 1, 80)
+    assert receive["epoch"] == send["epoch"] == 1
     assert receive["listen"] == ["10.11.0.1:4600", "54.1.0.1:4600"]
     assert receive["plan"] == send["plan"] == "transfers/first/plan.json"
     stored = cloud.tokens.get("first")

@@ -115,16 +115,20 @@ fn next_epoch(control: &Directory, side: Side) -> Result<u64, CliError> {
 fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, transfer) = (Arc::new(open(options)?), options.transfer());
     let plan = roles::read_plan(&*control, &transfer, PLAN_KEY)?;
+    let by_options = options.direct || !options.via.is_empty();
+    if options.rate_mbps.is_some() && !by_options {
+        return Err(CliError::Usage("--rate-mbps needs --direct or --via; bandwidthLimitMbps of the membership is the rate".to_owned()));
+    }
     let sender = Sender::new(transfer, next_epoch(&control, Side::Sender)?)?;
     sender.publish(&*control)?;
-    if options.direct || !options.via.is_empty() {
+    if by_options {
         let key = wait_for_key(&control, Side::Receiver, stop)?;
         let receiver = key.address.as_deref().and_then(|address| address.parse().ok());
         let receiver = receiver.ok_or_else(|| CliError::failed("NoReceiver", "the receiver's record holds no address"))?;
         control.put_membership(&membership(options, receiver, options.lanes.unwrap_or(plan.lanes_per_path))?).map_err(failed)?;
     }
     crate::ready::write(options.ready.as_deref(), "send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
-    sender.run(plan, String::new(), options.rate_mbps, KEEPALIVE_INTERVAL, control, stop)
+    sender.run(plan, String::new(), KEEPALIVE_INTERVAL, control, stop)
 }
 
 fn membership(options: &Options, receiver: SocketAddrV4, lanes: u32) -> Result<Membership, CliError> {
@@ -140,7 +144,7 @@ fn membership(options: &Options, receiver: SocketAddrV4, lanes: u32) -> Result<M
         let hops = hops.iter().map(|address| Hop { node_id: address.to_string(), address: Address(*address) }).collect();
         paths.push(path(format!("pair-{slot}"), hops)?);
     }
-    Ok(Membership { schema_version: SchemaVersion1, version: 0, paths, probes: Vec::new() })
+    Ok(Membership { schema_version: SchemaVersion1, version: 0, paths, probes: Vec::new(), bandwidth_limit_mbps: options.rate_mbps })
 }
 
 fn wait_for_key(control: &Directory, side: Side, stop: &Stop) -> Result<crate::control::KeyRecord, CliError> {

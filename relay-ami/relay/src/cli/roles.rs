@@ -179,7 +179,7 @@ fn send(options: &Options, command: command::Send, stop: &Stop) -> Result<ExitCo
     sender.publish(&*control)?;
     ready::write(options.ready.as_deref(), "send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
     let keepalive = Duration::from_secs(command.keepalive_seconds);
-    sender.run(plan, command.control.prefix, command.bandwidth_limit_mbps, keepalive, control, stop)
+    sender.run(plan, command.control.prefix, keepalive, control, stop)
 }
 
 /// A sender with its keys.
@@ -212,14 +212,13 @@ impl Sender {
         self,
         plan: TransferPlan,
         prefix: String,
-        bandwidth_limit_mbps: Option<u64>,
         keepalive: Duration,
         control: Arc<dyn Control>,
         stop: &Stop,
     ) -> Result<ExitCode, CliError> {
         let (transfer, epoch) = (self.router.transfer.clone(), self.epoch);
         let Self { identity, router, .. } = self;
-        let config = send::Config { epoch, plan, prefix, router, identity, rules: rules()?, bandwidth_limit_mbps, keepalive };
+        let config = send::Config { epoch, plan, prefix, router, identity, rules: rules()?, keepalive };
         let result = match send::run(config, Arc::clone(&control), stop) {
             Ok(send::Outcome::Delivered(totals)) => {
                 tracing::info!(?totals, "delivered");

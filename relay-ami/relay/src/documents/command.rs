@@ -87,8 +87,6 @@ command!(
         control: ControlPlace,
         epoch: u64,
         plan: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        bandwidth_limit_mbps: Option<u64>,
         keepalive_seconds: u64,
     }
 );
@@ -181,9 +179,7 @@ impl Command {
             Self::ScanSource(scan) => at_least_one("paths", scan.paths.len()),
             Self::ScanDestination(_) | Self::ScanDigests(_) | Self::ScanComparison(_) => Ok(()),
             Self::Receive(receive) => at_least_one("listen", receive.listen.len()).and(positive("epoch", receive.epoch)),
-            Self::Send(send) => positive("epoch", send.epoch)
-                .and(positive("bandwidthLimitMbps", send.bandwidth_limit_mbps.unwrap_or(1)))
-                .and(life("keepaliveSeconds", send.keepalive_seconds)),
+            Self::Send(send) => positive("epoch", send.epoch).and(life("keepaliveSeconds", send.keepalive_seconds)),
             Self::Relay(relay) => at_least_one("listen", relay.listen.len())
                 .and(positive("idleSeconds", relay.idle_seconds))
                 .and(life("timeToLiveSeconds", relay.time_to_live_seconds.unwrap_or(1)))

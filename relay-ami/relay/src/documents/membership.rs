@@ -44,6 +44,9 @@ pub struct Membership {
     pub version: u64,
     pub paths: Vec<Path>,
     pub probes: Vec<Probe>,
+    /// Upper bound on the sender's rate, Mbit/s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_limit_mbps: Option<u64>,
 }
 
 impl Membership {
@@ -57,6 +60,9 @@ impl Membership {
             if path.hops.len() > 2 {
                 return Err(format!("path {}: {} hops; at most 2 are possible", path.path_id, path.hops.len()));
             }
+        }
+        if membership.bandwidth_limit_mbps == Some(0) {
+            return Err("bandwidthLimitMbps is 0; it must be positive, or absent".to_owned());
         }
         for probe in &membership.probes {
             if !(probe.seconds >= 0.0 && probe.seconds.is_finite()) {

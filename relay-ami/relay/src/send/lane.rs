@@ -134,7 +134,7 @@ impl Lane {
     fn open(&self) -> Result<(ChunkWriter, FrameReader), LaneError> {
         let shared = &self.shared;
         let socket = shared.router.open(&self.path)?;
-        let outlet = Outlet::new(socket, &shared.rules, shared.limit.as_ref());
+        let outlet = Outlet::new(socket, &shared.rules, Some(&shared.limit));
         let socket = outlet.socket();
         *lock(&self.handle.socket) = Some(Arc::clone(&socket));
         let (check, deadline) = (Arc::clone(&shared.peer_key), Deadline::after(HANDSHAKE_TIMEOUT));

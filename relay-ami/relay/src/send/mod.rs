@@ -54,8 +54,6 @@ pub struct Config {
     pub router: Router,
     pub identity: Identity,
     pub rules: RateRules,
-    /// Upper bound of the sender's rate, Mbit/s.
-    pub bandwidth_limit_mbps: Option<u64>,
     /// How often each relay is kept alive.
     pub keepalive: Duration,
 }
@@ -104,7 +102,8 @@ struct Shared {
     identity: Identity,
     peer_key: Arc<KeyCheck>,
     rules: RateRules,
-    limit: Option<Arc<Bucket>>,
+    /// As the membership has it.
+    limit: Arc<Bucket>,
     board: Board,
     ledger: Mutex<Ledger>,
     witness: Arc<source::Witness>,
@@ -180,13 +179,12 @@ pub fn describe(chunks: &[GivenUp]) -> String {
 /// Sends until both ends have finished, or told to stop.
 pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Outcome, SendError> {
     let (failures, reported) = channel();
-    let Config { epoch, plan, prefix, router, identity, rules, bandwidth_limit_mbps, keepalive } = config;
+    let Config { epoch, plan, prefix, router, identity, rules, keepalive } = config;
     let serial = u64::from_be_bytes(crate::secure::keys::random().map_err(io::Error::other)?);
     let shared = Arc::new(Shared {
         owner: format!("sender-{epoch}-{serial:016x}"),
         peer_key: crate::peer::pinned(Arc::clone(&control), Side::Receiver),
-        // Mbit/s to bytes per second.
-        limit: bandwidth_limit_mbps.map(Bucket::of_megabits),
+        limit: Bucket::unlimited(),
         board: Board::new(&plan),
         ledger: Mutex::default(),
         witness: Arc::default(),
@@ -271,6 +269,7 @@ fn watch(
 fn follow(shared: &Arc<Shared>, lanes: &mut Lanes, keepalives: &mut Keepalives) -> Result<(), SendError> {
     match shared.control.membership() {
         Ok(Some(membership)) => {
+            shared.limit.set_megabits(membership.bandwidth_limit_mbps);
             lanes.follow(shared, &membership)?;
             keepalives.follow(shared, &membership);
         }

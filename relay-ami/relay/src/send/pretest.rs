@@ -60,7 +60,7 @@ fn note(shared: &Shared, probe: &Probe, inter: Result<f64, String>, intra: Optio
 
 fn to_relay(shared: &Shared, hop: &Hop, seconds: f64) -> Result<f64, String> {
     let time = milliseconds(seconds);
-    let send = |socket| send_filler(&mut Outlet::new(socket, &shared.rules, shared.limit.as_ref()), time);
+    let send = |socket| send_filler(&mut Outlet::new(socket, &shared.rules, Some(&shared.limit)), time);
     together(|| shared.router.measure_to(hop, time, send))
 }
 

@@ -36,6 +36,7 @@ pub struct Transfer {
     pub verify: Verify,
     pub keepalive: Duration,
     router: Option<Router>,
+    limit_mbps: Option<u64>,
 }
 
 pub struct Running<T> {
@@ -77,6 +78,7 @@ impl Transfer {
             router: Some(router),
             verify: Verify::Digest,
             keepalive: Duration::from_secs(60),
+            limit_mbps: None,
         }
     }
 
@@ -130,8 +132,9 @@ impl Transfer {
         Running { stop, address, thread }
     }
 
-    /// Starts the one sender of this transfer.
+    /// Starts the one sender of this transfer; the limit is that of the membership, whenever that is written.
     pub fn send(&mut self, limit_mbps: Option<u64>) -> Running<send::Outcome> {
+        self.limit(limit_mbps);
         let (identity, stop) = (Identity::generate().unwrap(), Stop::new().unwrap());
         let key = KeyRecord {
             epoch: 1,
@@ -147,7 +150,6 @@ impl Transfer {
             router: self.router.take().expect("one sender"),
             identity,
             rules: RateRules::default(),
-            bandwidth_limit_mbps: limit_mbps,
             keepalive: self.keepalive,
         };
         let (control, stopped) = (Arc::clone(&self.control), stop.clone());
@@ -164,7 +166,18 @@ impl Transfer {
     }
 
     pub fn members_with_probes(&self, paths: Vec<membership::Path>, probes: Vec<Probe>) {
-        self.control.put_membership(&Membership { schema_version: SchemaVersion1, version: 0, paths, probes }).unwrap();
+        let bandwidth_limit_mbps = self.limit_mbps;
+        self.control
+            .put_membership(&Membership { schema_version: SchemaVersion1, version: 0, paths, probes, bandwidth_limit_mbps })
+            .unwrap();
+    }
+
+    /// From now on.
+    pub fn limit(&mut self, limit_mbps: Option<u64>) {
+        self.limit_mbps = limit_mbps;
+        if let Some(Membership { paths, probes, .. }) = self.control.membership().unwrap() {
+            self.members_with_probes(paths, probes);
+        }
     }
 
     pub fn chunks(&self) -> Vec<Chunk> {

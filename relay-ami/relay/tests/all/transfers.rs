@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use cpt_relay::documents::chunk::ChunkState;
 use cpt_relay::{receive, send};
 
-use crate::harness::{Transfer, noise, path};
+use crate::harness::{Transfer, noise, path, wait_for};
 
 /// Large files are cut into parts of so many bytes.
 const CHUNK: u64 = 256 << 10;
@@ -146,6 +146,19 @@ fn the_bandwidth_limit_holds() {
     assert!(matches!(transfer.send(Some(16)).join(), send::Outcome::Delivered(_)));
     // 3 MB at 16 Mbit/s take 1.5 s, less the burst.
     assert!(start.elapsed() >= Duration::from_millis(1450), "{:?}", start.elapsed());
+    receiver.join();
+}
+
+#[test]
+fn the_bandwidth_limit_may_change_while_data_flows() {
+    // At 1 Mbit/s they take four minutes.
+    let mut transfer = Transfer::plan(CHUNK, None, |root| std::fs::write(root.join("file"), noise(1, 30_000_000)).unwrap());
+    let receiver = transfer.receive();
+    transfer.members(vec![path("direct", &[], receiver.address)]);
+    let sender = transfer.send(Some(1));
+    wait_for("the first byte", || transfer.record("progress-sender").filter(|progress| progress["firstByteAt"].is_number()));
+    transfer.limit(None);
+    assert!(matches!(sender.join(), send::Outcome::Delivered(_)));
     receiver.join();
 }
 

@@ -1,0 +1,43 @@
+"""`cpt limit`, up to what it sends to its function; tests/e2e has it against a deployment."""
+
+import json
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cli import limiting, main
+from cli.exit_codes import ExitCode
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    documents: list[dict[str, Any]] = []
+
+    def call(_aws: object, function: str, document: dict[str, Any]) -> dict[str, Any]:
+        assert function == "limit-transfer"
+        documents.append(document)
+        return document
+
+    monkeypatch.setattr(limiting, "call", call)
+    monkeypatch.setattr(limiting, "home", lambda *, local: None)
+    return documents
+
+
+@pytest.mark.parametrize(
+    ("text", "mbps", "words"), [("400", 400, "may send 400 Mbit/s"), ("none", None, "as much as it can")]
+)
+def test_a_limit_is_sent_and_told(sent: list[dict[str, Any]], text: str, mbps: int | None, words: str) -> None:
+    answer = CliRunner().invoke(main.app, ["limit", "nightly", "--mbps", text])
+    assert sent == [{"transferId": "nightly", "bandwidthLimitMbps": mbps}]
+    assert words in answer.stdout
+    as_json = CliRunner().invoke(main.app, ["limit", "nightly", "--mbps", text, "--json"])
+    assert json.loads(as_json.stdout) == sent[0]
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "fast"])
+def test_what_is_no_limit_is_refused_before_anything_is_sent(sent: list[dict[str, Any]], text: str) -> None:
+    answer = CliRunner().invoke(main.app, ["limit", "nightly", "--mbps", text])
+    assert answer.exit_code == ExitCode.USAGE
+    assert "or none" in answer.stderr
+    assert sent == []
