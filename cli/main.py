@@ -8,6 +8,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from cli import (
     approving,
     cancelling,
+    doctoring,
     estimating,
     limiting,
     listing,
@@ -25,6 +26,7 @@ app = typer.Typer(
     no_args_is_help=True, add_completion=True, help="Cloud Parallel Transfer.", pretty_exceptions_enable=False
 )
 app.command(epilog=estimating.EXAMPLES)(estimating.estimate)
+app.command()(doctoring.doctor)
 app.command()(starting.start)
 app.command()(watching.watch)
 app.command(name="list")(listing.list_)

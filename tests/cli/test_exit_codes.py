@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import pytest
 
 from cli.exit_codes import ExitCode, exit_code
@@ -20,3 +23,9 @@ from cli.exit_codes import ExitCode, exit_code
 )
 def test_each_end_has_the_code_of_its_class(report: dict[str, str], code: int) -> None:
     assert exit_code(report) == ExitCode(code)
+
+
+def test_documentation_lists_each_code() -> None:
+    _, _, section = Path("docs/use.md").read_text().partition("## Exit codes")
+    listed = re.findall(r"^\| (\d+) \|", section.partition("\n## ")[0], re.MULTILINE)
+    assert [int(code) for code in listed] == sorted(ExitCode)

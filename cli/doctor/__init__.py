@@ -1,0 +1,1 @@
+"""What `cpt doctor` looks at; nothing here changes anything."""

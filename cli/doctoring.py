@@ -1,0 +1,97 @@
+"""`cpt doctor`: look at an account, and with a request at its machines; changes nothing."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli.aws import Aws, home
+from cli.doctor.clock import clock
+from cli.doctor.deployment import Deployment
+from cli.doctor.finding import Finding, Findings, Status, failed, looked, ok
+from cli.doctor.machine import End
+from cli.doctor.path import Paths
+from cli.doctor.quota import quotas
+from cli.doctor.region import Region
+from cli.exit_codes import ExitCode
+from cli.options import AsJson, Local
+from cli.request_file import read_request
+from lambdas.core.errors import InvalidRequest
+from lambdas.core.request import Limits, Sides, TransferRequest, parse_request
+from lambdas.runtime.env import Environment
+
+_MARKS: dict[Status, str] = {"ok": "✓", "warning": "!", "failed": "✗", "unknown": "?"}
+
+
+def doctor(
+    request: Annotated[
+        Path | None, typer.Argument(help="A transfer request, whose machines are looked at too.", exists=True)
+    ] = None,
+    *,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """See whether transfers can work: deployment, images, quotas; with a request also machines and the way between."""
+    document = None if request is None else read_request(request)
+    worst = ExitCode.SUCCEEDED
+    for finding in findings(home(local=local), document):
+        typer.echo(json.dumps(finding.to_document()) if as_json else "\n".join(_lines(finding)))
+        if finding.status == "failed":
+            worst = ExitCode.UNFIT
+    raise typer.Exit(worst)
+
+
+def findings(aws: Aws, document: dict[str, Any] | None) -> Findings:
+    """As they are found."""
+    yield from looked("clock", "this machine", lambda: clock(aws))
+    deployment = Deployment(aws)
+    yield from deployment.found()
+    environment = deployment.environment
+    if environment is None:
+        return
+    for region, daemons in environment.daemon_assets.items():
+        yield from Region(aws, region, daemons).looked_at()
+    if document is None:
+        wanted = dict.fromkeys(environment.regions, environment.max_pairs)
+        yield from quotas(aws, environment, wanted, environment.instance_types, "on-demand")
+        return
+    limits = Limits(environment.regions, environment.max_pairs, environment.instance_types)
+    try:
+        accepted = parse_request(document, limits)
+    except InvalidRequest as error:
+        for problem in error.problems:
+            yield failed("request", "the request", problem, "change the request; docs/use.md has its fields")
+        return
+    yield ok("request", "the request", "its fields are right")
+    yield from _of_request(aws, environment, accepted)
+
+
+def _of_request(aws: Aws, environment: Environment, request: TransferRequest) -> Findings:
+    source = End(aws, "source", request.source.region, request.source.instance_id)
+    destination = End(aws, "destination", request.destination.region, request.destination.instance_id)
+    for end in (source, destination):
+        yield from end.looked_at()
+    if source.machine and destination.machine:
+        yield from Paths(aws, environment, source.machine, destination.machine).looked_at()
+    types = request.relays.instance_types or environment.instance_types
+    yield from quotas(aws, environment, _relays(environment, request), types, request.relays.market)
+
+
+def _relays(environment: Environment, request: TransferRequest) -> dict[str, int]:
+    """Relays at most, by region; a pre-test launches twice as many."""
+    pairs = request.relays.pairs
+    sides = (pairs.source, pairs.destination) if isinstance(pairs, Sides) else (pairs, pairs)
+    counts = [environment.max_pairs if side == "auto" else side for side in sides]
+    if request.testing is True:
+        counts = [2 * count for count in counts]
+    found = {request.source.region: counts[0]}
+    found[request.destination.region] = found.get(request.destination.region, 0) + counts[1]
+    return found
+
+
+def _lines(finding: Finding) -> Iterator[str]:
+    yield f"{_MARKS[finding.status]} {finding.check:<10} {finding.about}: {finding.message}"
+    if finding.remedy:
+        yield f"  {'':<10} → {finding.remedy}"
