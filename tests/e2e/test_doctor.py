@@ -78,18 +78,6 @@ def policy_detached(account: Account) -> Iterator[None]:
 
 
 @contextmanager
-def group_taken_away(account: Account) -> Iterator[None]:
-    ec2 = account.cloud.client("ec2", OTHER)
-    [instance] = ec2.describe_instances(InstanceIds=[account.destination])["Reservations"][0]["Instances"]
-    where = [{"Name": "vpc-id", "Values": [instance["VpcId"]]}, {"Name": "group-name", "Values": ["cpt-relay"]}]
-    [another] = ec2.describe_security_groups(Filters=where)["SecurityGroups"]
-    ec2.modify_instance_attribute(InstanceId=account.destination, Groups=[another["GroupId"]])
-    yield
-    groups = [group["GroupId"] for group in instance["SecurityGroups"]]
-    ec2.modify_instance_attribute(InstanceId=account.destination, Groups=groups)
-
-
-@contextmanager
 def daemon_deleted(account: Account) -> Iterator[None]:
     function = account.aws.client("lambda").get_function_configuration(FunctionName="cpt-validate-request")
     assets = json.loads(function["Environment"]["Variables"]["DAEMON_ASSETS"])
@@ -117,7 +105,6 @@ def route_deleted(account: Account) -> Iterator[None]:
     ("broken", "check", "about", "remedy"),
     [
         (policy_detached, "policy", "source", "aws iam attach-role-policy --role-name cpt-endpoint"),
-        (group_taken_away, "group", "destination", "aws ec2 modify-instance-attribute"),
         (daemon_deleted, "daemon", OTHER, "npx cdk deploy cpt-region-eu-west-1 --force"),
         (route_deleted, "path", "source", "to an internet gateway"),
     ],
@@ -140,13 +127,24 @@ def test_what_is_broken_is_found_with_its_remedy(
     assert examine(request_file) == (ExitCode.SUCCEEDED, [])
 
 
-def test_agent_that_never_registered_and_machine_that_is_gone(account: Account, tmp_path: Path) -> None:
+def test_machine_that_nobody_prepared_and_one_that_is_gone(account: Account, tmp_path: Path) -> None:
     account.cloud.spoil(Fault(operation="UpdateInstanceInformation", region=OTHER, count=1000))
-    mute = account.cloud.launch_vm(OTHER, "mute", END_TYPE, wait=False)
-    running = account.cloud.client("ec2", OTHER).get_waiter("instance_running")
-    running.wait(InstanceIds=[mute], WaiterConfig={"Delay": 1, "MaxAttempts": 60})
+    ec2 = account.cloud.client("ec2", OTHER)
+    [prepared] = ec2.describe_instances(InstanceIds=[account.destination])["Reservations"][0]["Instances"]
+    where = [{"Name": "vpc-id", "Values": [prepared["VpcId"]]}, {"Name": "group-name", "Values": ["cpt-relay"]}]
+    [other] = ec2.describe_security_groups(Filters=where)["SecurityGroups"]
+    interface = {"DeviceIndex": 0, "SubnetId": prepared["SubnetId"], "Groups": [other["GroupId"]]}
+    answer = ec2.run_instances(
+        ImageId=prepared["ImageId"],
+        InstanceType=END_TYPE,
+        MinCount=1,
+        MaxCount=1,
+        NetworkInterfaces=[{**interface, "AssociatePublicIpAddress": True}],
+    )
+    bare = answer["Instances"][0]["InstanceId"]
+    ec2.get_waiter("instance_running").wait(InstanceIds=[bare], WaiterConfig={"Delay": 1, "MaxAttempts": 60})
     document = account.request("/data/set", "/restore", relays={"pairs": 0})
-    document["source"]["instanceId"], document["destination"]["instanceId"] = "i-0123456789abcdef0", mute
+    document["source"]["instanceId"], document["destination"]["instanceId"] = "i-0123456789abcdef0", bare
     request = tmp_path / "request.json"
     request.write_text(json.dumps(document))
     code, found = examine(request)
@@ -154,8 +152,12 @@ def test_agent_that_never_registered_and_machine_that_is_gone(account: Account, 
     assert [(one["check"], one["about"].split()[0]) for one in found] == [
         ("machine", "source"),
         ("agent", "destination"),
+        ("policy", "destination"),
+        ("group", "destination"),
     ]
-    assert "amazon-ssm-agent" in found[1]["remedy"]
+    remedies = ["correct instanceId", "amazon-ssm-agent", "associate-iam-instance-profile", "modify-instance-attribute"]
+    for one, remedy in zip(found, remedies, strict=True):
+        assert remedy in one["remedy"]
 
 
 def test_request_that_cannot_be_is_told_by_field(tmp_path: Path) -> None:
