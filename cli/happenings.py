@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from cli.render import megabytes
+from cli.render import limit_words, megabytes
 from cli.transfer_state import Relay, TransferState
+from lambdas.core.bandwidth import Mbps
 from lambdas.core.documents import Count, Document
 from lambdas.core.words import dollars, duration
 
@@ -127,6 +128,7 @@ class Progressed(Happening):
     rate: float = Field(alias="rateMBps", ge=0)
     seconds_left: float | None = None
     spent: float | None = Field(default=None, alias="spentUsd", ge=0)
+    bandwidth_limit_mbps: Mbps | None = None
     lanes: list[LaneRate]
 
     def words(self) -> str:
@@ -134,7 +136,8 @@ class Progressed(Happening):
         money = "" if self.spent is None else f"  {dollars(self.spent)} so far"
         paths = ", ".join(f"{path} {rate:,.1f}" for path, rate in path_rates(self.lanes).items())
         return (
-            f"{megabytes(self.bytes):>9} of {megabytes(self.total_bytes)}  {self.rate:6.1f} MB/s  "
+            f"{megabytes(self.bytes):>9} of {megabytes(self.total_bytes)}  {self.rate:6.1f} MB/s"
+            f"{limit_words(self.bandwidth_limit_mbps)}  "
             f"{duration(self.seconds_left):>8} left{money}  {paths}"
         )
 
@@ -195,6 +198,7 @@ def progress(state: TransferState) -> Progressed | None:
         rate=state.megabytes_per_second,
         seconds_left=state.seconds_left,
         spent=state.spent_usd,
+        bandwidth_limit_mbps=state.bandwidth_limit_mbps,
         lanes=[LaneRate(path_id=lane.path_id, lane=lane.lane, rate=lane.megabytes_per_second) for lane in state.lanes],
     )
 

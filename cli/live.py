@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.happenings import ApprovalRequired
-from cli.render import BAR_WIDTH, megabytes
+from cli.render import BAR_WIDTH, limit_words, megabytes
 from cli.transfer_state import TransferState
 from lambdas.core.words import dollars, duration
 
@@ -43,6 +43,7 @@ def _numbers(state: TransferState) -> Text:
     return Text.assemble(
         f"{megabytes(state.delivered_bytes)} of {megabytes(state.total_bytes or 0)}   ",
         (f"{state.megabytes_per_second:,.1f} MB/s", "bold green"),
+        limit_words(state.bandwidth_limit_mbps),
         f"   {duration(state.seconds_left)} left",
         _money(state),
     )

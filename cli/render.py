@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lambdas.core.advice import advice
+from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.words import duration
 
 BAR_WIDTH = 24
@@ -18,6 +19,11 @@ def make_console() -> Console:
     """A console as wide as the terminal; in logs and pipes wide enough for a row of the estimate."""
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=PLAIN_WIDTH)
+
+
+def limit_words(mbps: int | None) -> str:
+    """Beside a rate: why it is not higher."""
+    return "" if mbps is None else f" (limit {mbps / MBIT_PER_MB:,.4g} MB/s)"
 
 
 def megabytes(count: float) -> str:

@@ -50,6 +50,8 @@ class TransferState:
     first_byte_at: float | None = None
     spent_usd: float | None = None
     """What the meter had counted at its last look, once a minute."""
+    bandwidth_limit_mbps: int | None = None
+    """Mbit/s."""
     paths: tuple[str, ...] = ()
     lanes: tuple[Lane, ...] = ()
     relays: tuple[Relay, ...] = ()
@@ -103,6 +105,7 @@ def state_of(
         megabytes_per_second=float(sender.get("rateMBps", 0.0)),
         first_byte_at=sender.get("firstByteAt"),
         spent_usd=spent.get("total"),
+        bandwidth_limit_mbps=membership.get("bandwidthLimitMbps"),
         paths=tuple(path["pathId"] for path in membership.get("paths", [])),
         lanes=tuple(Lane(lane["pathId"], lane["lane"], lane["rateMBps"]) for lane in sender.get("lanes", [])),
         relays=tuple(_relay(_document(node) or {}) for node in nodes),

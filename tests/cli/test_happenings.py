@@ -108,6 +108,15 @@ def test_progress_has_bytes_rate_time_money_and_lanes() -> None:
     assert found.words() == "   300 MB of 600 MB    29.8 MB/s    10.1 s left  $0.0123 so far  direct 10.2, pair-1 19.5"
 
 
+def test_progress_says_what_limits_it() -> None:
+    limited = records()
+    limited["membership"] = {"document": json.dumps({"paths": [], "bandwidthLimitMbps": 20})}
+    found = progress(state_of("nightly", limited, []))
+    assert found is not None
+    assert "29.8 MB/s (limit 2.5 MB/s)" in found.words()
+    SCHEMA.validate(found.to_document())
+
+
 def test_there_is_no_progress_before_the_first_byte() -> None:
     early = records()
     del early["progress#sender"]

@@ -1,5 +1,7 @@
 """The part of `cpt watch` that is drawn anew."""
 
+import json
+
 from rich.console import Console
 
 from cli.live import live_view
@@ -24,6 +26,12 @@ def test_bytes_rate_time_money_lanes_and_relays_are_shown() -> None:
     assert direct.split() == ["direct", "█" * 13, "10.2", "MB/s", "1", "lane"]
     assert pair.split() == ["pair-1", "█" * 24, "19.5", "MB/s", "1", "lane"]
     assert relays == "relays: 2 carry, 1 start, 1 left"
+
+
+def test_a_limit_stands_beside_the_rate() -> None:
+    limited = records()
+    limited["membership"] = {"document": json.dumps({"paths": [{"pathId": "direct"}], "bandwidthLimitMbps": 20})}
+    assert "29.8 MB/s (limit 2.5 MB/s)   10.1 s left" in lines(state_of("nightly", limited, []))[2]
 
 
 def test_each_lane_of_a_path_has_its_rate() -> None:
