@@ -299,6 +299,7 @@ it('outputs what an operator attaches and starts', () => {
     'ApprovalTopicArn',
     'DecideApprovalFunctionArn',
     'EstimateRequestFunctionArn',
+    'LimitTransferFunctionArn',
     'TeardownRequestFunctionArn',
     'TransfersTableName',
     'ChunksTableName',
