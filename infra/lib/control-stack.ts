@@ -6,6 +6,7 @@ import { Settings } from './config';
 import { Alarms } from './constructs/alarms';
 import { ControlBucket } from './constructs/control-bucket';
 import { Dashboard } from './constructs/dashboard';
+import { ringForDeadLetters } from './constructs/dead-letter-queue';
 import { EndpointAccess } from './constructs/endpoint-access';
 import { Daemons } from './constructs/function-environment';
 import { LetterTopic } from './constructs/letter-topic';
@@ -37,6 +38,7 @@ export class ControlStack extends Stack {
     });
     const notifications = new Notifications(this, 'Notifications', settings, bus);
     const alarms = new Alarms(this, 'Alarms', settings, stateMachine);
+    ringForDeadLetters(this, alarms.topic);
     new Dashboard(this, 'Overview', settings, stateMachine, functions.all, [
       ...Object.values(functions.reactions).map(({ deadLetterQueue }) => deadLetterQueue),
       notifications.deadLetterQueue,

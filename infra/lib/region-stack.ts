@@ -1,14 +1,17 @@
 /** What each enrolled region has: network, relays, commands, and the way of its events to the home region. */
 
 import { CfnOutput, DefaultStackSynthesizer, Stack } from 'aws-cdk-lib';
+import * as sns from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { RegionSettings, Settings } from './config';
+import { AlarmTopic } from './constructs/alarm-topic';
+import { ringForDeadLetters } from './constructs/dead-letter-queue';
 import { EventForwarding } from './constructs/event-forwarding';
 import { RelayCommands } from './constructs/relay-commands';
 import { RelayDaemon } from './constructs/relay-daemon';
 import { RelayFleet } from './constructs/relay-fleet';
 import { RelayNetwork } from './constructs/relay-network';
-import { RegionDaemons } from './names';
+import { alarmTopicName, arn, RegionDaemons } from './names';
 
 export class RegionStack extends Stack {
   public readonly daemons: RegionDaemons;
@@ -27,6 +30,7 @@ export class RegionStack extends Stack {
     new RelayFleet(this, 'Fleet', settings, region, this.daemons);
     new RelayCommands(this, 'Commands', settings);
     new EventForwarding(this, 'Events', settings);
+    ringForDeadLetters(this, this.alarmTopic(settings, region));
     this.output('VpcId', network.vpc.vpcId, 'VPC in which ends and relays are');
     this.output('SubnetIds', network.subnetIds.join(','), 'Subnets of relays');
     this.output(
@@ -35,6 +39,13 @@ export class RegionStack extends Stack {
       'Attach this group to source and destination machines',
     );
     this.output('RelaySecurityGroupId', network.relayGroup.securityGroupId, 'Group of the relays');
+  }
+
+  /** The control stack has one in the home region. */
+  private alarmTopic(settings: Settings, region: string): sns.ITopic {
+    return region === settings.homeRegion
+      ? sns.Topic.fromTopicArn(this, 'Alarms', arn('sns', region, alarmTopicName(settings)))
+      : new AlarmTopic(this, 'Alarms', settings, region).topic;
   }
 
   private output(name: string, value: string, description: string): void {

@@ -76,12 +76,20 @@ def test_each_reaction_has_a_queue_of_its_own(hasty: Account) -> None:
     assert {where: queue["to"] for where, queue in redrive("--dry-run").items()} == wanted
 
 
-def test_what_a_region_could_not_forward_goes_to_its_function(hasty: Account) -> None:
-    queue = "cpt-forward-ec2-dead-letters"
+@pytest.mark.parametrize(
+    ("queue", "region", "to"),
+    [
+        ("cpt-forward-ec2-dead-letters", OTHER, "cpt-replace-relay"),
+        ("cpt-notify-dead-letters", HOME, "cpt-notifications"),
+    ],
+)
+def test_what_a_rule_could_not_hand_over_goes_where_it_was_for(
+    hasty: Account, queue: str, region: str, to: str
+) -> None:
     detail = {"instance-id": "i-0123456789abcdef0", "state": "stopped"}
     event = {"source": "aws.ec2", "detail-type": "EC2 Instance State-change Notification", "detail": detail}
-    sqs = hasty.aws.client("sqs", OTHER)
+    sqs = hasty.aws.client("sqs", region)
     sqs.send_message(QueueUrl=sqs.get_queue_url(QueueName=queue)["QueueUrl"], MessageBody=json.dumps(event))
-    told = redrive()[queue, OTHER]
-    assert (told["to"], told["letters"], told["redriven"]) == ("cpt-replace-relay", 1, 1)
-    assert (queue, OTHER) not in redrive("--dry-run")
+    told = redrive()[queue, region]
+    assert (told["to"], told["letters"], told["redriven"]) == (to, 1, 1)
+    assert (queue, region) not in redrive("--dry-run")

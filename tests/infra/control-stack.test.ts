@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CALLS, REACTIONS, STAGES } from '../../infra/lib/names';
 import { environmentBytes, resources, statements, statementsOf, synthesize, text } from './synthesis';
 
-const { control } = synthesize();
+const { control, region } = synthesize();
 const functions = Object.values(resources(control, 'AWS::Lambda::Function'));
 const rules = Object.values(resources(control, 'AWS::Events::Rule'));
 
@@ -198,6 +198,34 @@ describe('rules', () => {
       }
     }
     expect(functions.filter(({ DeadLetterConfig }) => DeadLetterConfig !== undefined)).toHaveLength(REACTIONS.length);
+  });
+
+  it('have an alarm on every dead-letter queue that leads to the runbook', () => {
+    for (const template of [control, region('us-west-2'), region('eu-west-1')]) {
+      const queues = Object.entries(resources(template, 'AWS::SQS::Queue'));
+      const alarms = Object.values(resources(template, 'AWS::CloudWatch::Alarm'));
+      expect(queues.length).toBeGreaterThan(0);
+      for (const [id, { QueueName }] of queues) {
+        expect(alarms.find(({ AlarmName }) => AlarmName === QueueName)).toMatchObject({
+          MetricName: 'ApproximateNumberOfMessagesVisible',
+          Dimensions: [{ Name: 'QueueName', Value: { 'Fn::GetAtt': [id, 'QueueName'] } }],
+          Threshold: 1,
+          AlarmDescription: expect.stringContaining('docs/runbook.md#dead-letters') as unknown,
+        });
+      }
+    }
+  });
+
+  it('have alarms that ring on a topic of their own region', () => {
+    const ring = (name: string): string[] =>
+      Object.values(resources(region(name), 'AWS::CloudWatch::Alarm')).flatMap(({ AlarmActions }) =>
+        (AlarmActions as unknown[]).map(text),
+      );
+    expect(ring('us-west-2')).toEqual(['arn:<AWS::Partition>:sns:us-west-2:<AWS::AccountId>:cpt-alarms']);
+    expect(resources(region('us-west-2'), 'AWS::SNS::Topic')).toEqual({});
+    const topics = resources(region('eu-west-1'), 'AWS::SNS::Topic');
+    expect(Object.values(topics)).toMatchObject([{ TopicName: 'cpt-alarms' }]);
+    expect(ring('eu-west-1')).toEqual(Object.keys(topics).map((id) => `<${id}>`));
   });
 
   it('may reach their functions', () => {

@@ -1,16 +1,14 @@
 /** What somebody has to know at once; docs/runbook.md has an article for each alarm, under its name without the prefix. */
 
-import { Aws, Duration } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import * as actions from 'aws-cdk-lib/aws-cloudwatch-actions';
-import * as iam from 'aws-cdk-lib/aws-iam';
 import * as sns from 'aws-cdk-lib/aws-sns';
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
 import { measured } from '../measures';
-import { alarmTopicName, arn } from '../names';
-import { LetterTopic } from './letter-topic';
+import { AlarmTopic } from './alarm-topic';
 
 interface Watch {
   readonly metric: cloudwatch.IMetric;
@@ -34,7 +32,7 @@ export class Alarms extends Construct {
     stateMachine: sfn.StateMachine,
   ) {
     super(scope, id);
-    this.topic = this.letters();
+    this.topic = new AlarmTopic(this, 'Topic', settings, settings.homeRegion).topic;
     this.alarm('transfers-failing', {
       metric: stateMachine.metricFailed(),
       says: 'An execution failed',
@@ -91,26 +89,5 @@ export class Alarms extends Construct {
       treatMissingData: below ? cloudwatch.TreatMissingData.BREACHING : cloudwatch.TreatMissingData.NOT_BREACHING,
     });
     alarm.addAlarmAction(new actions.SnsAction(this.topic));
-  }
-
-  private letters(): sns.Topic {
-    const { topic } = new LetterTopic(this, 'Letters', {
-      topicName: alarmTopicName(this.settings),
-      displayName: 'CPT alarms',
-      mail: this.settings.alarmMail,
-    });
-    // A topic with a policy of its own has lost the one by which every service of the account may publish.
-    topic.addToResourcePolicy(
-      new iam.PolicyStatement({
-        principals: [new iam.ServicePrincipal('cloudwatch.amazonaws.com')],
-        actions: ['sns:Publish'],
-        resources: [topic.topicArn],
-        conditions: {
-          StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID },
-          ArnLike: { 'aws:SourceArn': arn('cloudwatch', this.settings.homeRegion, `alarm:${this.settings.name}-*`) },
-        },
-      }),
-    );
-    return topic;
   }
 }
