@@ -9,7 +9,7 @@ from tests.chaos import account as chaos
 from tests.chaos.extent import only_full
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.conftest import make_account  # noqa: F401 - a fixture
-from tests.e2e.files import make_files
+from tests.e2e.files import make_files, tree
 
 LARGE = 600_000_000  # 30 s on the direct path (20 MB/s); relays join after 1 or 2 s, and are lost in the middle
 TIMES = 3
@@ -90,6 +90,19 @@ def test_every_function_dies_after_its_work(account: Account, tmp_path: Path) ->
     finish(account, tmp_path, arn, "died")
 
 
+@only_full
+def test_bus_and_tables_refuse_or_take_a_part(account: Account, tmp_path: Path) -> None:
+    for kind in EVENTS[:3]:
+        chaos.spoil(account, "PutEvents", TIMES, regions=[HOME], detailType=kind, code="ThrottlingException")
+    tables = {"regions": [HOME], "table": "cpt-chunks"}
+    chaos.spoil(account, "BatchWriteItem", TIMES, **tables, code="UnprocessedItems", available=5)
+    for operation in ("UpdateItem", "Query", "GetItem"):
+        chaos.spoil(account, operation, TIMES, **tables, after=5, code="ProvisionedThroughputExceededException")
+    arn = start(account, tmp_path, "refused")
+    lose_relays(account, "refused")
+    finish(account, tmp_path, arn, "refused")
+
+
 def test_relay_inside_a_mesh_is_lost(account: Account, tmp_path: Path) -> None:
     name, lost = "mesh", "destination-2-0"
     arn = start(account, tmp_path, name, relays={"pairs": {"source": 2, "destination": 3}})
@@ -102,3 +115,18 @@ def test_relay_inside_a_mesh_is_lost(account: Account, tmp_path: Path) -> None:
     told = {each["nodeId"]: each for each in run.report["replacements"]}
     assert told[lost]["cause"]
     assert told[lost].get("successor") or told[lost].get("notReplaced")
+
+
+@only_full
+def test_file_that_vanishes_is_named_and_all_else_arrives(account: Account, tmp_path: Path) -> None:
+    arn = start(account, tmp_path, "vanished")
+    chaos.moving(account, "vanished", "direct")
+    source = tmp_path / "set"
+    before = tree(source)
+    (source / "large.bin").unlink()
+    run = account.wait(arn)
+    assert (run.status, run.error) == ("FAILED", "ChunksFailed")
+    assert "large.bin" in str(run.cause)
+    assert all(failed["reason"].startswith("source-") for failed in run.report["failedChunks"])
+    assert tree(tmp_path / "out") == {name: entry for name, entry in before.items() if name != b"large.bin"}
+    chaos.check_nothing_left(account, "vanished")
