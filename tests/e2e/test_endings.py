@@ -60,8 +60,9 @@ def nothing_left(account: Account, name: str) -> None:
     for _ in range(LOOKS):
         with suppress(TimeoutError):
             account.cloud.wait_for(lambda: not account.left(name), 15)
-            break
         account.invoke("cpt-reconcile")
+        if not account.left(name):
+            return
     assert account.left(name) == {}, account.record(name, "transfer")
 
 

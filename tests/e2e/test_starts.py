@@ -127,7 +127,7 @@ def test_schedule_starts_each_time_that_it_is_due(account: Account, tmp_path: Pa
     scheduler = account.aws.client("scheduler")
     target = {
         "Arn": function(account, "cpt-start-from-schedule"),
-        "RoleArn": "arn:aws:iam::000000000000:role/scheduler",
+        "RoleArn": scheduler_role(account, "cpt-start-from-schedule"),
         "Input": json.dumps({"detail-type": "Scheduled Start", "detail": detail}),
     }
     scheduler.create_schedule(
@@ -148,6 +148,19 @@ def test_request_that_waits_goes_on_when_the_destination_is_free(account: Accoun
     run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(work / "out" / "set") == tree(work / "set")
+
+
+def scheduler_role(account: Account, name: str) -> str:
+    """A role as the template's schedules have it."""
+    iam = account.aws.client("iam")
+    trust = {"Effect": "Allow", "Principal": {"Service": "scheduler.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    invoke = {"Effect": "Allow", "Action": "lambda:InvokeFunction", "Resource": function(account, name)}
+    document = {"Version": "2012-10-17"}
+    made = iam.create_role(RoleName="often", AssumeRolePolicyDocument=json.dumps({**document, "Statement": [trust]}))
+    iam.put_role_policy(
+        RoleName="often", PolicyName="invoke", PolicyDocument=json.dumps({**document, "Statement": [invoke]})
+    )
+    return str(made["Role"]["Arn"])
 
 
 def function(account: Account, name: str) -> str:

@@ -12,7 +12,8 @@ END: dict[str, Any] = {"Type": "Succeed"}
 
 
 def test_the_history_does_not_grow_with_the_data() -> None:
-    assert most_events(MACHINE) < 1_000
+    """Nearly all of it is the waiting for a destination that is taken: a try each 30 s, for 12 hours."""
+    assert most_events(MACHINE) < 5_000
 
 
 def test_each_try_of_a_task_counts() -> None:
