@@ -18,8 +18,8 @@ _BY_NAME = {
     "NoSuchTransfer": "Check the name: the console shows what has run.",
     "TransferRunning": "Wait until it has ended and is taken down, stop its execution first, or say with cpt teardown "
     "NAME --yes that it may be taken down.",
-    "NotMoving": "Say bandwidthLimitMbps in the request, or call cpt limit again while data moves; cpt watch NAME shows "
-    "where it is.",
+    "NotMoving": "Say bandwidthLimitMbps in the request, or call cpt limit again while data moves: cpt watch NAME "
+    "shows where it is.",
     "NotAwaitingApproval": "See with cpt watch where the transfer is.",
     "ApprovalRejected": "Nothing was launched. Start again when whoever rejected it agrees.",
     "ApprovalTimedOut": "Nothing was launched. Start again, with a larger approvalTimeoutSeconds, or with more "
