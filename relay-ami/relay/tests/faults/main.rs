@@ -41,13 +41,8 @@ fn main() {
     let run = tally::Run { seed, factor, tally: &tally, log: &log };
     // Mostly they wait: for a sync, a retry, the end of a pause.
     std::thread::scope(|scope| {
-        let parts: [(&str, Part); 5] = [
-            ("wire", wire::run),
-            ("relay", relay::run),
-            ("inside", inside::run),
-            ("disk", disk::run),
-            ("syscalls", syscalls::run),
-        ];
+        let parts: [(&str, Part); 5] =
+            [("wire", wire::run), ("relay", relay::run), ("inside", inside::run), ("disk", disk::run), ("syscalls", syscalls::run)];
         for (name, part) in parts.into_iter().filter(|(name, _)| is_wanted(name)) {
             let run = &run;
             scope.spawn(move || {
