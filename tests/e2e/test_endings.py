@@ -1,7 +1,7 @@
 """However a transfer ends, nothing of it is left running, and the destination is free again."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,22 +14,13 @@ from cli.main import app
 from local.config import Fault
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
-
-
-def task_states(states: dict[str, Any]) -> Iterator[str]:
-    """Names of all states that invoke a function, in the order of the file."""
-    for name, state in states.items():
-        if state["Type"] == "Task":
-            yield name
-        for branch in state.get("Branches", []):
-            yield from task_states(branch["States"])
-
+from tools.data_flow import tasks
 
 LARGE = 600_000_000  # 15 s with a pair
 LOOKS = 5
 STATES = [
     name
-    for name in task_states(json.loads(Path("statemachine/transfer.asl.json").read_text())["States"])
+    for name in tasks(json.loads(Path("statemachine/transfer.asl.json").read_text())["States"])
     if name not in ("Await Approval", "Apply Approval")  # only where a person is asked: test_approval.py
 ]
 FUNCTIONS = [name.lower().replace(" ", "-") for name in STATES]
