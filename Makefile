@@ -25,7 +25,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo test lint test-python test-dynamodb-local test-infra test-daemon browser screenshots chaos faults fuzz daemon daemon-arm64 synth bench bench-control bench-speed bench-data-plane bench-estimate bench-fleet bench-scale figures diagram aws-smoke clean down
+.PHONY: help setup demo test lint test-python test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults fuzz daemon daemon-arm64 synth bench bench-control bench-speed bench-data-plane bench-estimate bench-fleet bench-scale figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -117,6 +117,11 @@ browser: | .tools/stamp
 
 screenshots: .venv/stamp browser  ## Draw docs/report.png anew (of a run: ARGS=.local/demo/report.json)
 	@$(RUN) python -m tests.page.picture $(ARGS)
+
+privileges: synth  ## Record which permissions the end-to-end tests use; compare with what is granted (ARGS: some tests, added to the record)
+	@mkdir -p .cache && rm -f .cache/grants.ndjson && touch .cache/grants.ndjson
+	@CPT_RECORD_GRANTS=$(CURDIR)/.cache/grants.ndjson $(RUN) pytest $(or $(ARGS),tests/e2e)
+	@$(RUN) python -m tests.privileges $(if $(ARGS),,--anew) .cache/grants.ndjson
 
 test-dynamodb-local: .venv/stamp  ## The stores' suite over the official DynamoDB Local too (needs Java 17 and Maven)
 	@tools/dynamodb-local/fetch.sh .cache/dynamodb-local

@@ -13,6 +13,9 @@ export interface Access {
   readonly why?: string;
 }
 
+/** Between the reasons for one resource; tests/privileges/grants.py takes them apart again for docs/security.md. */
+const REASONS = ' | ';
+
 /** The policy statement of one entry. */
 export function statement(access: Access): iam.PolicyStatement {
   return new iam.PolicyStatement({
@@ -33,15 +36,15 @@ export function allow(role: iam.Role, accesses: readonly Access[]): void {
  * @throws Error for a wildcard without a reason.
  */
 export function acknowledgeWildcards(scope: IConstruct, accesses: readonly Access[]): void {
-  const reasons = new Map<string, string>();
+  const reasons = new Map<string, Set<string>>();
   for (const { actions, resources, why } of accesses) {
     for (const resource of resources.filter((text) => text.includes('*'))) {
       if (why === undefined) throw new Error(`${scope.node.path}: ${actions.join(', ')} on ${resource} needs a reason`);
-      const reason = reasons.get(resource);
-      reasons.set(resource, reason === undefined ? why : `${reason}; ${why}`);
+      reasons.set(resource, (reasons.get(resource) ?? new Set()).add(why));
     }
   }
-  for (const [resource, reason] of reasons) {
+  for (const [resource, whys] of reasons) {
+    const reason = [...whys].join(REASONS);
     Validations.of(scope).acknowledge({ id: `AwsSolutions-IAM5[Resource::${flatten(resource)}]`, reason });
   }
 }
