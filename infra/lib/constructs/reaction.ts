@@ -1,4 +1,4 @@
-/** How every rule reaches its function. */
+/** What rules listen to, and how every rule reaches its function. */
 
 import { Duration } from 'aws-cdk-lib';
 import * as events from 'aws-cdk-lib/aws-events';
@@ -11,4 +11,16 @@ export function reactTo(rule: events.Rule, reactor: Reactor, event?: events.Rule
   rule.addTarget(
     new targets.LambdaFunction(handler, { deadLetterQueue, retryAttempts: 10, maxEventAge: Duration.hours(1), event }),
   );
+}
+
+/** S3's events of objects that are written into `bucket`; `key` is a filter of EventBridge's patterns. */
+export function objectWritten(
+  bucket: string,
+  key: { readonly prefix: string } | { readonly wildcard: string },
+): events.EventPattern {
+  return {
+    source: ['aws.s3'],
+    detailType: ['Object Created'],
+    detail: { bucket: { name: [bucket] }, object: { key: [key] } },
+  };
 }

@@ -5,7 +5,7 @@ import * as events from 'aws-cdk-lib/aws-events';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
 import { controlBucketName, Reaction, REQUESTS_PREFIX, stateMachineArn } from '../names';
-import { reactTo } from './reaction';
+import { objectWritten, reactTo } from './reaction';
 import { Reactor } from './stage-functions';
 
 /** Source of what the daemons at the ends put on the bus. */
@@ -57,14 +57,7 @@ export class TransferEvents extends Construct {
       },
     });
     this.rule('start_from_object', 'start-from-object', {
-      eventPattern: {
-        source: ['aws.s3'],
-        detailType: ['Object Created'],
-        detail: {
-          bucket: { name: [controlBucketName(settings)] },
-          object: { key: [{ wildcard: `${REQUESTS_PREFIX}*.json` }] },
-        },
-      },
+      eventPattern: objectWritten(controlBucketName(settings), { wildcard: `${REQUESTS_PREFIX}*.json` }),
     });
     this.rule('reconcile', 'reconcile', { schedule: events.Schedule.rate(Duration.minutes(1)) });
     this.rule('watch_relays', 'watch-relays', { schedule: events.Schedule.rate(Duration.minutes(1)) });

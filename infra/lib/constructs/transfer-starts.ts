@@ -8,7 +8,7 @@ import { allow } from '../access/access';
 import { Settings } from '../config';
 import { ObjectStart, ScheduleStart } from '../config-starts';
 import { objectStartRuleName, Reaction, scheduleName } from '../names';
-import { reactTo } from './reaction';
+import { objectWritten, reactTo } from './reaction';
 import { Reactor } from './stage-functions';
 
 // After an hour a run is too late; who wants it still starts it by hand.
@@ -33,11 +33,7 @@ export class TransferStarts extends Construct {
   private startFromObjects({ name, bucket, prefix, request }: ObjectStart): void {
     const rule = new events.Rule(this, `object-${name}`, {
       ruleName: objectStartRuleName(this.settings, name),
-      eventPattern: {
-        source: ['aws.s3'],
-        detailType: ['Object Created'],
-        detail: { bucket: { name: [bucket] }, object: { key: [{ prefix }] } },
-      },
+      eventPattern: objectWritten(bucket, { prefix }),
     });
     reactTo(
       rule,
