@@ -88,27 +88,18 @@ def kept(cloud: Cloud) -> dict[str, Any]:
     )
 
 
-@pytest.mark.parametrize("kind", EVENTS)
-def test_thrice_is_as_good_as_once(kind: str) -> None:
-    run, make = EVENTS[kind]
-    cloud = running()
-    told = make(cloud)
-    run(told, cloud.world)
-    once = kept(cloud)
-    for _ in range(TIMES - 1):
-        run(told, cloud.world)
-    assert kept(cloud) == once
+ONCE_AND_AGAIN = [(kind, 0.0) for kind in EVENTS] + [(kind, 3600.0) for kind in EVENTS if "schedule" not in kind]
 
 
-@pytest.mark.parametrize("kind", [kind for kind in EVENTS if "schedule" not in kind])
-def test_the_same_an_hour_later_changes_nothing(kind: str) -> None:
+@pytest.mark.parametrize(("kind", "later"), ONCE_AND_AGAIN)
+def test_thrice_at_once_or_an_hour_apart_is_as_good_as_once(kind: str, later: float) -> None:
     run, make = EVENTS[kind]
     cloud = running()
     told = make(cloud)
     run(told, cloud.world)
     once = kept(cloud)
     for _ in range(TIMES):
-        cloud.clock.time += 3600.0
+        cloud.clock.time += later
         run(told, cloud.world)
     assert kept(cloud) == once
 
