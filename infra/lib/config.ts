@@ -39,6 +39,8 @@ export interface Settings {
   /** Seconds of each pre-test measurement. */
   readonly preTestSeconds: number;
   readonly interRegionPath: 'internet' | 'peering';
+  /** What relays start from: Amazon's image (`building`: while a pipeline builds ours), or the latest that it built. */
+  readonly relayImage: 'stock' | 'building' | 'built';
   readonly maxPairs: number;
   /** Minutes after which a relay that its sender no longer keeps alive ends itself. */
   readonly relayTimeToLiveMinutes: number;
@@ -74,6 +76,7 @@ const DEFAULTS = {
   interRegionPath: 'internet',
   maxPairs: 16,
   relayTimeToLiveMinutes: 15,
+  relayImage: 'stock',
   objectRetentionDays: 30,
   approvalMail: [],
   starts: {},
@@ -91,7 +94,9 @@ export function readSettings(context: unknown, architectures: readonly Architect
   const raw = asObject('cpt', parseText(context));
   refuseUnknown('cpt', raw, [...Object.keys(DEFAULTS), 'homeRegion', 'regions']);
   const value = (key: string): unknown => raw[key] ?? (DEFAULTS as Json)[key];
+  const homeRegion = regionName('cpt.homeRegion', raw.homeRegion);
   const interRegionPath = oneOf('cpt.interRegionPath', value('interRegionPath'), ['internet', 'peering'] as const);
+  const regions = readRegions(raw.regions, interRegionPath);
   return {
     name: matching(
       'cpt.name',
@@ -99,12 +104,13 @@ export function readSettings(context: unknown, architectures: readonly Architect
       /^[a-z][a-z0-9-]{0,19}$/,
       'write up to 20 lower-case letters, digits and dashes, e.g. "cpt"',
     ),
-    homeRegion: regionName('cpt.homeRegion', raw.homeRegion),
-    regions: readRegions(raw.regions, interRegionPath),
+    homeRegion,
+    regions,
     architectures,
     instanceTypes: readInstanceTypes(value('instanceTypes'), architectures),
     preTestSeconds: wholeNumber('cpt.preTestSeconds', value('preTestSeconds'), 1, 300),
     interRegionPath,
+    relayImage: readRelayImage(value('relayImage'), homeRegion, regions),
     maxPairs: wholeNumber('cpt.maxPairs', value('maxPairs'), 0, 64),
     // Relays have five minutes to join; one that boots slowly must not end meanwhile.
     relayTimeToLiveMinutes: wholeNumber('cpt.relayTimeToLiveMinutes', value('relayTimeToLiveMinutes'), 10, 1_440),
@@ -205,6 +211,18 @@ function readInstanceTypes(value: unknown, architectures: readonly Architecture[
     );
   }
   return types;
+}
+
+function readRelayImage(value: unknown, homeRegion: string, regions: readonly RegionSettings[]): Settings['relayImage'] {
+  const image = oneOf('cpt.relayImage', value, ['stock', 'building', 'built'] as const);
+  if (image !== 'stock' && !regions.some(({ region }) => region === homeRegion)) {
+    throw new ConfigurationError(
+      'cpt.relayImage',
+      image,
+      `images are built in the home region's network: enrol ${homeRegion} in cpt.regions, or write "stock"`,
+    );
+  }
+  return image;
 }
 
 function readMail(key: string, value: unknown): string[] {

@@ -150,6 +150,16 @@ export function launchTemplateName(settings: Settings, architecture: Architectur
   return architecture === 'x86_64' ? `${settings.name}-relay` : `${settings.name}-relay-${architecture}`;
 }
 
+/** Of the pipeline that builds the relays' image, and of all its parts; Image Builder takes no underscore. */
+export function imageName(settings: Settings, architecture: Architecture): string {
+  return `${settings.name}-relay-${architecture.replace('_', '-')}`;
+}
+
+/** Parameter with the latest image in each region; Image Builder's own role may write below this prefix only. */
+export function imageParameter(settings: Settings, architecture: Architecture): string {
+  return `/imagebuilder/${settings.name}/relay-${architecture}`;
+}
+
 export function documentName(settings: Settings, document: Document): string {
   return `${settings.name}-${document}`;
 }

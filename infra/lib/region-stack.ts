@@ -10,6 +10,7 @@ import { EventForwarding } from './constructs/event-forwarding';
 import { RelayCommands } from './constructs/relay-commands';
 import { RelayDaemon } from './constructs/relay-daemon';
 import { RelayFleet } from './constructs/relay-fleet';
+import { RelayImages } from './constructs/relay-images';
 import { RelayNetwork } from './constructs/relay-network';
 import { alarmTopicName, arn, RegionDaemons } from './names';
 
@@ -28,6 +29,9 @@ export class RegionStack extends Stack {
       settings.architectures.map((name) => [name, new RelayDaemon(this, `Daemon-${name}`, name).asset]),
     );
     new RelayFleet(this, 'Fleet', settings, region, this.daemons);
+    if (settings.relayImage !== 'stock' && region === settings.homeRegion) {
+      new RelayImages(this, 'Images', settings, this.daemons, network);
+    }
     new RelayCommands(this, 'Commands', settings);
     new EventForwarding(this, 'Events', settings);
     ringForDeadLetters(this, this.alarmTopic(settings, region));

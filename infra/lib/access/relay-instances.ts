@@ -4,6 +4,7 @@ import { Aws } from 'aws-cdk-lib';
 import { arn, DEPLOYMENT_TAG, relayRoleName } from '../names';
 import { Settings } from '../config';
 import { Access } from './access';
+import { readImages } from './images';
 
 type Described =
   | 'Instances'
@@ -28,7 +29,7 @@ export function describe(...what: readonly Described[]): Access {
 export function launchRelays(settings: Settings): Access[] {
   const ec2 = (resource: string): string[] => everywhere(settings, resource);
   const roles = settings.regions.map(({ region }) => relayRoleName(settings, region));
-  const run = (resources: readonly string[], why: string, conditions?: Access['conditions']): Access => ({
+  const run: Run = (resources, why, conditions) => ({
     actions: ['ec2:RunInstances'],
     resources,
     why,
@@ -56,11 +57,7 @@ export function launchRelays(settings: Settings): Access[] {
       ours(settings),
     ),
     ...existingSubnets(settings).map((resources) => ({ actions: ['ec2:RunInstances'], resources })),
-    run(
-      settings.regions.map(({ region }) => `arn:${Aws.PARTITION}:ec2:${region}::image/*`),
-      'Amazon replaces its images; only images that Amazon owns are allowed',
-      { StringEquals: { 'ec2:Owner': 'amazon' } },
-    ),
+    ...launchFrom(settings, run),
     {
       actions: ['ec2:CreateTags'],
       resources: [...ec2('instance/*'), ...ec2('volume/*')],
@@ -75,6 +72,18 @@ export function launchRelays(settings: Settings): Access[] {
       conditions: { StringEquals: { 'iam:PassedToService': 'ec2.amazonaws.com' } },
     },
   ];
+}
+
+type Run = (resources: readonly string[], why: string, conditions?: Access['conditions']) => Access;
+
+/** The image: Amazon's, or one that our pipeline has built. */
+function launchFrom(settings: Settings, run: Run): Access[] {
+  const images = settings.regions.map(({ region }) => `arn:${Aws.PARTITION}:ec2:${region}::image/*`);
+  if (settings.relayImage === 'built') {
+    return [run(images, 'images are built again and again; only those with our tag', ours(settings)), readImages(settings)];
+  }
+  const amazons = { StringEquals: { 'ec2:Owner': 'amazon' } };
+  return [run(images, 'Amazon replaces its images; only images that Amazon owns are allowed', amazons)];
 }
 
 /** TerminateInstances of what carries the deployment's tag. */

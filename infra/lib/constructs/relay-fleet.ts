@@ -7,7 +7,14 @@ import { Construct } from 'constructs';
 import { allow } from '../access/access';
 import { ssmAgent } from '../access/agent';
 import { Settings } from '../config';
-import { Architecture, DEPLOYMENT_TAG, launchTemplateName, RegionDaemons, relayRoleName } from '../names';
+import {
+  Architecture,
+  DEPLOYMENT_TAG,
+  imageParameter,
+  launchTemplateName,
+  RegionDaemons,
+  relayRoleName,
+} from '../names';
 import { daemonObjectArns } from './relay-daemon';
 
 // The full image: the minimal one has no SSM agent.
@@ -33,11 +40,6 @@ export class RelayFleet extends Construct {
   private launchTemplate(settings: Settings, profile: iam.CfnInstanceProfile, architecture: Architecture): void {
     const suffix = architecture === 'x86_64' ? '' : 'Arm64';
     const launchTemplate = launchTemplateName(settings, architecture);
-    const image = new CfnParameter(this, `Image${suffix}`, {
-      type: 'AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>',
-      default: IMAGE_PARAMETER + architecture,
-      description: `Public parameter with the ${architecture} image of relays`,
-    });
     const tags = [
       { key: DEPLOYMENT_TAG, value: settings.name },
       { key: 'Name', value: launchTemplate },
@@ -47,7 +49,7 @@ export class RelayFleet extends Construct {
       launchTemplateName: launchTemplate,
       tagSpecifications: [{ resourceType: 'launch-template', tags }],
       launchTemplateData: {
-        imageId: image.valueAsString,
+        imageId: this.image(settings, architecture, `Image${suffix}`),
         iamInstanceProfile: { arn: profile.attrArn },
         instanceInitiatedShutdownBehavior: 'terminate',
         metadataOptions: { httpEndpoint: 'enabled', httpTokens: 'required', httpPutResponseHopLimit: 1 },
@@ -64,6 +66,16 @@ export class RelayFleet extends Construct {
         userData: Fn.base64(userData(settings)),
       },
     });
+  }
+
+  private image(settings: Settings, architecture: Architecture, id: string): string {
+    // Read at each launch, so that a new image needs no deployment.
+    if (settings.relayImage === 'built') return `resolve:ssm:${imageParameter(settings, architecture)}`;
+    return new CfnParameter(this, id, {
+      type: 'AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>',
+      default: IMAGE_PARAMETER + architecture,
+      description: `Public parameter with the ${architecture} image of relays`,
+    }).valueAsString;
   }
 }
 

@@ -1,0 +1,75 @@
+/** What building and expiring our own images of relays needs. */
+
+import { Aws } from 'aws-cdk-lib';
+import { Settings } from '../config';
+import { arn, Architecture, DEPLOYMENT_TAG, imageParameter } from '../names';
+import { Access } from './access';
+import { ssmAgent } from './agent';
+
+/** For the machines that build: the agent's channels, our component, Image Builder's tools, and the files by name. */
+export function buildImages(settings: Settings, objects: readonly string[]): Access[] {
+  return [
+    ssmAgent(),
+    { actions: ['s3:GetObject'], resources: objects },
+    {
+      actions: ['s3:GetObject'],
+      resources: [`arn:${Aws.PARTITION}:s3:::ec2imagebuilder*`],
+      why: 'Amazon’s own buckets with the program that carries out components; one per region',
+    },
+    {
+      actions: ['imagebuilder:GetComponent'],
+      resources: [arn('imagebuilder', settings.homeRegion, `component/${settings.name}-relay-*`)],
+      why: 'a component’s ARN has its version, which changes with its contents',
+    },
+    {
+      actions: ['logs:CreateLogGroup', 'logs:CreateLogStream', 'logs:PutLogEvents'],
+      resources: [arn('logs', settings.homeRegion, `log-group:/aws/imagebuilder/${settings.name}-relay-*`)],
+      why: 'the streams are named by builds, which do not exist at deploy time',
+    },
+  ];
+}
+
+/** For Image Builder, once an image is older than those that are kept: only what carries our tag. */
+export function expireImages(settings: Settings): Access[] {
+  const regions = settings.regions.map(({ region }) => region);
+  const ours = { StringEquals: { [`aws:ResourceTag/${DEPLOYMENT_TAG}`]: settings.name } };
+  return [
+    {
+      actions: ['ec2:DeregisterImage', 'ec2:DescribeImageAttribute', 'ec2:DisableImage'],
+      resources: regions.map((region) => `arn:${Aws.PARTITION}:ec2:${region}::image/*`),
+      conditions: ours,
+      why: 'images have no id before they are built; only those with our tag',
+    },
+    {
+      actions: ['ec2:DeleteSnapshot'],
+      resources: regions.map((region) => `arn:${Aws.PARTITION}:ec2:${region}::snapshot/*`),
+      // Snapshots of an image get the tags that Image Builder sets, and not ours.
+      conditions: { StringEquals: { 'aws:ResourceTag/CreatedBy': 'EC2 Image Builder' } },
+      why: 'snapshots have no id before they are made; only those that Image Builder made',
+    },
+    {
+      actions: ['imagebuilder:DeleteImage'],
+      resources: [arn('imagebuilder', settings.homeRegion, `image/${settings.name}-relay-*`)],
+      why: 'an image’s ARN has the number of its build',
+    },
+    {
+      actions: ['ec2:DescribeImages', 'tag:GetResources'],
+      resources: ['*'],
+      why: 'listing is evaluated without a resource',
+    },
+  ];
+}
+
+/** Whoever launches relays from our own image: EC2 reads its id with the caller's permissions. */
+export function readImages(settings: Settings): Access {
+  return {
+    actions: ['ssm:GetParameters'],
+    resources: settings.regions.flatMap(({ region }) =>
+      settings.architectures.map((architecture) => imageParameterArn(settings, region, architecture)),
+    ),
+  };
+}
+
+function imageParameterArn(settings: Settings, region: string, architecture: Architecture): string {
+  return arn('ssm', region, `parameter${imageParameter(settings, architecture)}`);
+}
