@@ -18,6 +18,7 @@ _BY_NAME = {
     "NoSuchTransfer": "Check the name: the console shows what has run.",
     "TransferRunning": "Wait until it has ended and is taken down, stop its execution first, or say with cpt teardown "
     "NAME --yes that it may be taken down.",
+    "TransferEnding": "Start again in some minutes; if it is still not taken down then, cpt teardown NAME says why.",
     "NotMoving": "Say bandwidthLimitMbps in the request, or call cpt limit again while data moves: cpt watch NAME "
     "shows where it is.",
     "NotAwaitingApproval": "See with cpt watch where the transfer is.",

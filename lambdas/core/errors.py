@@ -130,6 +130,10 @@ class Throttled(RetryLater):
     """AWS asked to slow down for longer than the client's own retries last."""
 
 
+class TransferEnding(RetryLater):
+    """What of that name ran before is still being taken down: the state machine looks again, for five minutes."""
+
+
 class DestinationTaken(RetryLater):
     """As DestinationBusy, for a request that waits: the state machine looks again, for 12 hours."""
 

@@ -30,12 +30,16 @@ class Start(Document):
 
 
 class FleetReport(Document):
-    """Contract `report`, `fleet`: pairs wanted and launched, relays by market and outside their end's zone."""
+    """Contract `report`, `fleet`: pairs wanted and launched, relays by market and outside their end's zone.
+
+    `existing`: machines of the user, which are of no market here.
+    """
 
     wanted: Count
     launched: Count
     on_demand: Count
     spot: Count
+    existing: Count
     other_zones: Count
     notes: list[str]
     starts: list[Start]
@@ -46,11 +50,13 @@ def build(transfer: AcceptedTransfer, spawned: Spawned | None, nodes: Iterable[N
     if spawned is None:
         return None
     relays = list(nodes)
+    ours = [node for node in relays if not node.existing]
     return FleetReport(
         wanted=spawned.wanted,
         launched=spawned.launched,
-        on_demand=sum(node.market == "on-demand" for node in relays),
-        spot=sum(node.market == "spot" for node in relays),
+        on_demand=sum(node.market == "on-demand" for node in ours),
+        spot=sum(node.market == "spot" for node in ours),
+        existing=len(relays) - len(ours),
         other_zones=sum(in_other_zone(transfer, node) for node in relays),
         notes=spawned.notes,
         starts=[start_of(node) for node in relays],

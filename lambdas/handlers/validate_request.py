@@ -25,7 +25,7 @@ class ValidateInput(Handover):
 def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
     """The accepted transfer.
 
-    Raises InvalidRequest, NoSuchTransfer, TransferRunning, DestinationBusy or DestinationTaken.
+    Raises InvalidRequest, NoSuchTransfer, TransferRunning, TransferEnding, DestinationBusy or DestinationTaken.
     """
     accepted = accept(event.request, world)
     request = accepted.request

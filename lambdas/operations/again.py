@@ -2,14 +2,14 @@
 
 from lambdas.adapters.world import World
 from lambdas.core import again
-from lambdas.core.errors import InvalidRequest, NoSuchTransfer, TransferRunning, WriteConflict
+from lambdas.core.errors import InvalidRequest, NoSuchTransfer, TransferEnding, TransferRunning, WriteConflict
 from lambdas.core.transfer import AcceptedTransfer
 
 
 def take_name(world: World, transfer: AcceptedTransfer) -> AcceptedTransfer:
     """The transfer with the number of its run, its record written; the same again for the same execution.
 
-    Raises InvalidRequest, NoSuchTransfer or TransferRunning.
+    Raises InvalidRequest, NoSuchTransfer, TransferRunning or TransferEnding.
     """
     name = transfer.transfer_id
     if transfer.request.resume:
@@ -29,10 +29,12 @@ def _resumed(world: World, transfer: AcceptedTransfer) -> AcceptedTransfer:
         raise NoSuchTransfer(f"$.resume: there is no transfer '{name}'; give its name as $.name, or leave resume out")
     found = known.transfer
     if found.execution_arn != transfer.execution_arn:
+        if known.fenced and not known.ended:
+            # A state that outlasted its execution opens the transfer once more, until the reconciler's next look.
+            raise TransferEnding(f"$.resume: '{name}' is still being taken down ({found.execution_arn})")
         if not known.ended:
             raise TransferRunning(
-                f"$.resume: '{name}' has not ended, or is still being taken down ({found.execution_arn}); wait for it, "
-                "or cancel it first"
+                f"$.resume: '{name}' has not ended ({found.execution_arn}); wait for it, or cancel it first"
             )
         found = _next_run(world, found, transfer)
     # Nothing of this run is there yet. What the earlier one left would be taken for this one's.

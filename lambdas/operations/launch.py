@@ -17,6 +17,8 @@ from lambdas.operations.existing import give_back
 
 # For some seconds after RunInstances, EC2 may know neither an instance's id nor its state; a minute bounds the wait.
 TERMINATE_SECONDS = 60.0
+# What EC2 does not give; the fence and its wish to be asked later are no reason to go on with fewer.
+_BORNE = (NoCapacity, LaunchRefused, MissingPermission)
 
 
 def relay_group(world: World, transfer: AcceptedTransfer, role: Role) -> str:
@@ -51,12 +53,17 @@ class Launched:
 def launch_relays(
     world: World, record: TransferRecord, paths: ResolvedPaths, slots: Mapping[Role, list[int]], types: list[str]
 ) -> Launched:
-    """New relays for `slots` of each side; one whose partner was wanted and is not to be had is terminated at once."""
+    """New relays for `slots` of each side; one whose partner was wanted and is not to be had is terminated at once.
+
+    Slots before the first of a side are machines of the user: they serve without those that EC2 refuses.
+    """
     with ThreadPoolExecutor(len(ROLES)) as pool:
-        sides = [pool.submit(launch_side, world, record, paths, role, slots[role], 0, types) for role in slots]
-    failures = [error for error in (side.exception() for side in sides) if error]
-    launched = [side.result() for side in sides if side.exception() is None]
-    if failures:
+        sides = {role: pool.submit(launch_side, world, record, paths, role, slots[role], 0, types) for role in slots}
+    failed = {role: error for role, side in sides.items() if (error := side.exception())}
+    launched = [side.result() for role, side in sides.items() if role not in failed]
+    borne = [role for role in failed if slots[role][0] > 1 and isinstance(failed[role], _BORNE)]
+    launched += [Launched([], [f"{type(failed[role]).__name__}: {failed[role]}"]) for role in borne]
+    if failures := [error for role, error in failed.items() if role not in borne]:
         if all(isinstance(error, Throttled) for error in failures):
             raise failures[0]  # the retried call gets the same instances by its client token
         whole = [node for side in launched for node in side.nodes]

@@ -80,8 +80,13 @@ def end(world: World, record: TransferRecord, status: str | None) -> dict[str, i
 
 
 def _retry_noted(world: World, record: TransferRecord, sender: Progress | None) -> int:
-    """Failures that the sender noted in the items and nobody decided; read only where it counts any."""
-    if sender is None or record.plan is None or sender.failed_chunks == 0:
+    """Failures that a sender noted in the items and nobody decided; read only where there may be any.
+
+    A later sender does not count those of its predecessor, which may have died before it told of them.
+    """
+    if sender is None or record.plan is None:
+        return 0
+    if sender.failed_chunks == 0 and sender.epoch <= record.earlier_epochs + 1:
         return 0
     items = world.chunks.read(record.plan)
     noted = [chunk for chunk in items if chunk.awaits_policy]

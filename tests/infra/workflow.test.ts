@@ -89,6 +89,14 @@ it('a request that waits for its destination is tried again for hours, which the
   expect(3 * (waits?.MaxAttempts ?? 0)).toBeLessThan(5_000);
 });
 
+it('a transfer that is still being taken down is waited for longer than a teardown and the look behind it take', () => {
+  const { States } = JSON.parse(ASL) as {
+    States: Record<string, { Retry?: { ErrorEquals: string[]; IntervalSeconds: number; MaxAttempts: number }[] }>;
+  };
+  const waits = States['Validate Request']?.Retry?.find(({ ErrorEquals }) => ErrorEquals.includes('TransferEnding'));
+  expect((waits?.IntervalSeconds ?? 0) * (waits?.MaxAttempts ?? 0)).toBeGreaterThan(120 + 60);
+});
+
 describe('approval', () => {
   const { States } = JSON.parse(ASL) as { States: Record<string, Record<string, unknown>> };
 

@@ -16,16 +16,17 @@ def test_start_up_is_split_in_launch_agent_and_daemon() -> None:
     ]
 
 
-def test_relays_are_counted_by_market_and_zone() -> None:
+def test_relays_are_counted_by_market_and_zone_and_those_of_the_user_apart() -> None:
     nodes = [
         node("source", 1, market="spot"),
         node("source", 1, 1),
         node("destination", 1, availability_zone="eu-west-1b"),
+        node("destination", 2, existing=True),
     ]
     report = fleet_report.build(transfer(), SPAWNED, nodes)
     assert report is not None
     assert (report.wanted, report.launched, report.notes) == (2, 1, ["why"])
-    assert (report.spot, report.on_demand, report.other_zones) == (1, 2, 1)
+    assert (report.spot, report.on_demand, report.existing, report.other_zones) == (1, 2, 1, 1)
 
 
 def test_no_fleet_where_none_was_wanted() -> None:

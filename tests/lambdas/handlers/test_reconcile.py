@@ -72,6 +72,13 @@ def test_failure_whose_event_was_lost_is_retried() -> None:
     assert run(cloud)["first"]["retried"] == 0
 
 
+def test_failure_that_a_sender_noted_and_did_not_live_to_tell_is_retried() -> None:
+    cloud = running()
+    cloud.chunks.put_all([chunk(0, failed_attempt=1, reason="stream-lost"), chunk(1), chunk(2)])
+    cloud.agents.progresses["first", "sender"] = progress(2, epoch=2)
+    assert run(cloud)["first"]["retried"] == 1
+
+
 def lost_relays(cloud: Cloud) -> list[str]:
     return [detail["nodeId"] for kind, detail in cloud.events.put_events if kind == "Relay Lost"]
 

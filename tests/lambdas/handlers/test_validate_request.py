@@ -9,11 +9,14 @@ from lambdas.core.errors import (
     DestinationTaken,
     InvalidRequest,
     NoSuchTransfer,
+    TransferEnding,
     TransferRunning,
 )
 from lambdas.core.transfer import Membership
+from lambdas.handlers.reconcile import reconcile
 from lambdas.handlers.tear_down import TearDownInput, tear_down
 from lambdas.handlers.validate_request import ValidateInput, validate_request
+from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, SOURCE_ID, WEST, node, plan, progress, request
 from tests.lambdas.cloud import Cloud
 
@@ -148,6 +151,18 @@ def test_what_has_not_ended_is_not_resumed() -> None:
     with pytest.raises(TransferRunning, match="'mine' has not ended"):
         run(cloud, request(name="mine", resume=True), arn="arn:second")
     assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == "mine"
+
+
+def test_what_a_late_state_opened_again_is_waited_for_and_resumed_once_it_is_taken_down() -> None:
+    cloud = Cloud()
+    ended(cloud)
+    cloud.transfers.fence("mine")
+    cloud.transfers.reopen("mine")
+    with pytest.raises(TransferEnding, match="'mine' is still being taken down"):
+        run(cloud, request(name="mine", resume=True), arn="arn:second")
+    cloud.executions.statuses[ARN] = "ABORTED"
+    reconcile(BusEvent(), cloud.world)
+    assert run(cloud, request(name="mine", resume=True), arn="arn:second").run == 2
 
 
 def test_what_never_was_is_not_resumed() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import NotManagedError
-from lambdas.core.errors import InvalidRequest
+from lambdas.core.errors import InvalidRequest, NoCapacity
 from lambdas.core.fleet import Node
 from lambdas.core.meter import relay_dollars
 from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPath
@@ -37,8 +37,11 @@ def accepted(cloud: Cloud, **relays_: Any) -> AcceptedTransfer:
     return transfer(relays=asked).model_copy(update={"existing": found.existing})
 
 
-def spawned(pairs: int = 1, *, pre_test: bool = False, **relays_: Any) -> Cloud:
+def spawned(
+    pairs: int = 1, *, pre_test: bool = False, before: Callable[[Cloud], None] = lambda _: None, **relays_: Any
+) -> Cloud:
     cloud = cloud_with_lent()
+    before(cloud)
     found = accepted(cloud, **relays_)
     wanted = estimate(pairs, pre_test=pre_test)
     cloud.transfers.create(found)
@@ -124,6 +127,33 @@ def test_existing_machines_count_as_relays_and_only_the_missing_ones_are_launche
         1: LENT[WEST]
     }
     assert {node.slot for node in cloud.nodes.of("first") if not node.existing} == {2}
+
+
+NOWHERE = dict.fromkeys(["t3.small", "t3.medium"], "InsufficientInstanceCapacity")
+
+
+@pytest.mark.parametrize("without", [(WEST,), (IRELAND,), (WEST, IRELAND)])
+def test_they_serve_alone_where_launches_find_no_capacity(without: tuple[str, ...]) -> None:
+    def refuse(cloud: Cloud) -> None:
+        for region in without:
+            cloud.compute[region].refusals = NOWHERE
+
+    cloud = spawned(2, before=refuse)
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert record.spawned is not None
+    assert (record.spawned.launched, cloud.alive()) == (1, [])
+    assert [note for note in record.spawned.notes if note.startswith("NoCapacity: no ")]
+    await_relays(AwaitInput(transfer=record.transfer, paths=paths()), cloud.world)
+    assert path_ids(cloud) == ["direct", "pair-1"]
+
+
+def test_on_one_side_alone_they_serve_nobody_and_the_lack_is_told() -> None:
+    def refuse(cloud: Cloud) -> None:
+        cloud.compute[IRELAND].refusals = NOWHERE
+
+    with pytest.raises(NoCapacity, match="no destination relay in eu-west-1"):
+        spawned(2, existing=[LENT[WEST]], before=refuse)
 
 
 def test_they_serve_without_a_launch_with_their_share() -> None:
