@@ -1,7 +1,9 @@
 """What is moved: large files, small ones, and every odd entry, some 70 chunks of 1 MiB."""
 
 import random
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tests.e2e.files import make_files
 
@@ -19,3 +21,9 @@ def make_source(root: Path) -> Path:
     for number in range(MIDDLE):
         (root / "middle" / f"{number}.bin").write_bytes(randomness.randbytes(MIDDLE_BYTES))
     return root
+
+
+def differences(arrived: Mapping[bytes, tuple[Any, ...]], wanted: Mapping[bytes, tuple[Any, ...]]) -> dict[bytes, Any]:
+    """Entries of two trees that are not the same, with kind, mode and time of both; contents would fill the screen."""
+    names = sorted(name for name in arrived.keys() | wanted.keys() if arrived.get(name) != wanted.get(name))
+    return {name: (arrived.get(name, ())[:3], wanted.get(name, ())[:3]) for name in names}

@@ -10,6 +10,7 @@ from typing import Any
 
 from bench.data_plane.network import Node
 from tests.chaos.daemon import PROGRAM, Daemon, until
+from tests.chaos.files import differences
 from tests.chaos.table import Table
 from tests.e2e.files import tree
 
@@ -96,7 +97,7 @@ class Transfer:
         ending = self.finish()
         assert ending["type"] == "Transfer Delivered", (ending, self.done)
         arrived = tree(self.destination)
-        assert arrived == tree(self.source), self.done
+        assert differences(arrived, tree(self.source)) == {}, self.done
         counted = {
             "bytes": sum(len(content) for kind, *_, content in arrived.values() if kind == "file"),
             "files": len(arrived),
@@ -115,7 +116,8 @@ class Transfer:
         assert missing <= set(suspects), (failed, self.done)
         assert {item["reason"] for item in failed} <= set(reasons), (failed, self.done)
         assert ending.get("error") == ("ChunksFailed" if failed else None), (ending, self.done)
-        assert tree(self.destination) == {name: before[name] for name in before.keys() - missing}, self.done
+        wanted = {name: before[name] for name in before.keys() - missing}
+        assert differences(tree(self.destination), wanted) == {}, self.done
         return missing
 
     def check_nothing_half(self) -> None:
