@@ -59,6 +59,20 @@ def test_each_task_state_has_timeout_retry_by_name_and_catch(state: str) -> None
     assert ("HeartbeatSeconds" in task) == task["Resource"].endswith("waitForTaskToken")
 
 
+def seconds_of(function: str) -> int:
+    """How long a function may run."""
+    functions = resources("cpt-control", "AWS::Lambda::Function")
+    return next(int(found["Timeout"]) for found in functions if found["FunctionName"] == function)
+
+
+@pytest.mark.parametrize("state", ["Plan Chunks", "Spawn Relays"])
+def test_what_is_done_once_in_an_execution_is_waited_for_as_long_as_a_killed_function_holds_it(state: str) -> None:
+    waits = next(retry for retry in TASKS[state]["Retry"] if "WriteConflict" in retry["ErrorEquals"])
+    held = seconds_of(f"cpt-{state.replace(' ', '-').lower()}")
+    assert waits["BackoffRate"] == 1
+    assert waits["MaxAttempts"] * waits["IntervalSeconds"] > held
+
+
 def test_powertools_is_used_by_every_handler_and_lies_in_the_asset() -> None:
     handlers = [path for path in (ROOT / "lambdas" / "handlers").glob("*.py") if path.name != "__init__.py"]
     functions = resources("cpt-control", "AWS::Lambda::Function")
