@@ -1,8 +1,8 @@
 """Membership, keys, progress and pre-test results: the records that ends and control plane share."""
 
 from lambdas.adapters.dynamodb import Table
-from lambdas.adapters.records import ProbeResult, Side
-from lambdas.core.progress import Progress
+from lambdas.adapters.records import ProbeResult
+from lambdas.core.progress import Progress, Side
 from lambdas.core.transfer import Membership
 
 _RECORDS = ("membership", "key#", "progress#", "probe#")

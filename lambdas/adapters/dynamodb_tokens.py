@@ -18,34 +18,19 @@ class DynamoTokenStore:
         item = self._table.get(transferId=transfer_id, task=TASK)
         if item is None:
             return None
-        return ControlToken(
-            token=item["token"],
-            epoch=item["epoch"],
-            seen_sender=item.get("seenSender"),
-            seen_receiver=item.get("seenReceiver"),
-        )
+        return ControlToken(token=item["token"], epoch=item["epoch"])
 
     def put(self, transfer_id: str, token: str, epoch: int) -> bool:
         """See TokenStore."""
         written = self._table.update(
             {"transferId": transfer_id, "task": TASK},
-            "SET #token = :token, epoch = :epoch REMOVE seenSender, seenReceiver",
+            "SET #token = :token, epoch = :epoch",
             "attribute_not_exists(#token) OR #token <> :token",
             {"#token": "token"},
             token=token,
             epoch=epoch,
         )
         return written is not None
-
-    def seen(self, transfer_id: str, sender: str, receiver: str) -> None:
-        """See TokenStore."""
-        self._table.update(
-            {"transferId": transfer_id, "task": TASK},
-            "SET seenSender = :sender, seenReceiver = :receiver",
-            "attribute_exists(transferId)",
-            sender=sender,
-            receiver=receiver,
-        )
 
     def approval(self, transfer_id: str) -> str | None:
         """See TokenStore."""

@@ -9,6 +9,7 @@ from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.errors import WriteConflict
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet_report import Spawned
+from lambdas.core.liveness import Ends
 from lambdas.core.meter import BudgetDecision, Spent
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, Same, TransferPlan
 from lambdas.core.watch import Watch
@@ -70,6 +71,19 @@ class DynamoTransferStore:
                 {"#at": "at"},
                 spent=spent.to_document(),
                 at=spent.at,
+            )
+        )
+
+    def note_ends(self, transfer_id: str, ends: Ends) -> bool:
+        """See TransferStore."""
+        return bool(
+            self._table.update(
+                _key(transfer_id),
+                "SET #ends = :ends",
+                "attribute_exists(transferId) AND (attribute_not_exists(#ends) OR #ends.version = :before)",
+                {"#ends": "ends"},
+                ends=ends.to_document(),
+                before=ends.version - 1,
             )
         )
 
@@ -143,6 +157,7 @@ def to_record(item: dict[str, Any]) -> TransferRecord:
         earlier_epochs=item.get("earlierEpochs", 0),
         closed="active" not in item,
         bandwidth=BandwidthLimit.from_document(item["bandwidth"]) if "bandwidth" in item else None,
+        ends=Ends.from_document(item["ends"]) if "ends" in item else None,
     )
 
 

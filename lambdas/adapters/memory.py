@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
-from lambdas.adapters.records import ControlToken, ProbeResult, Side, Status, TransferRecord
+from lambdas.adapters.records import ControlToken, ProbeResult, Status, TransferRecord
 from lambdas.core import chunk_life, lock
 from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.chunk import Chunk
@@ -14,9 +14,10 @@ from lambdas.core.documents import Document
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet import Node, NodeState
 from lambdas.core.fleet_report import Spawned
+from lambdas.core.liveness import Ends
 from lambdas.core.meter import BudgetDecision, Spent
 from lambdas.core.profile import Metric, Profile
-from lambdas.core.progress import Progress
+from lambdas.core.progress import Progress, Side
 from lambdas.core.transfer import AcceptedTransfer, Membership, ResolvedPaths, Same, TransferPlan
 from lambdas.core.watch import Watch
 
@@ -78,6 +79,14 @@ class MemoryTransferStore:
         noted = record is not None and (record.spent is None or record.spent.at <= spent.at)
         if noted:
             self._change(transfer_id, spent=spent)
+        return noted
+
+    def note_ends(self, transfer_id: str, ends: Ends) -> bool:
+        """See TransferStore."""
+        record = self._records.get(transfer_id)
+        noted = record is not None and (record.ends is None or record.ends.version == ends.version - 1)
+        if noted:
+            self._change(transfer_id, ends=ends)
         return noted
 
     def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> bool:
@@ -274,11 +283,6 @@ class MemoryTokenStore:
             return False
         self._tokens[transfer_id] = ControlToken(token, epoch)
         return True
-
-    def seen(self, transfer_id: str, sender: str, receiver: str) -> None:
-        """See TokenStore."""
-        if known := self._tokens.get(transfer_id):
-            self._tokens[transfer_id] = replace(known, seen_sender=sender, seen_receiver=receiver)
 
     def approval(self, transfer_id: str) -> str | None:
         """See TokenStore."""

@@ -10,7 +10,6 @@ from lambdas.adapters.records import (
     Instance,
     LaunchRequest,
     ProbeResult,
-    Side,
     Status,
     TransferRecord,
 )
@@ -19,10 +18,11 @@ from lambdas.core.chunk_life import Change
 from lambdas.core.commands import Command
 from lambdas.core.fleet import Node, NodeState
 from lambdas.core.launch_plan import Subnet
+from lambdas.core.liveness import Ends
 from lambdas.core.measures import MeasureName
 from lambdas.core.meter import Spent
 from lambdas.core.profile import Metric, Profile
-from lambdas.core.progress import Progress
+from lambdas.core.progress import Progress, Side
 from lambdas.core.rules import Rule
 from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPlan
 
@@ -47,6 +47,9 @@ class TransferStore(Protocol):
 
     def note_spent(self, transfer_id: str, spent: Spent) -> bool:
         """Set `spent`; False where a later look has set it."""
+
+    def note_ends(self, transfer_id: str, ends: Ends) -> bool:
+        """Set `ends`, version n over n-1 or none; False when another look was faster."""
 
     def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> bool:
         """Set the times of a state; True where the transfer was closed before. Nothing happens without a record."""
@@ -152,9 +155,6 @@ class TokenStore(Protocol):
 
     def put(self, transfer_id: str, token: str, epoch: int) -> bool:
         """Store; False when this very token is stored already."""
-
-    def seen(self, transfer_id: str, sender: str, receiver: str) -> None:
-        """Remember what the reconciler saw."""
 
     def approval(self, transfer_id: str) -> str | None:
         """The token of Await Approval, consistent."""

@@ -6,11 +6,11 @@ from typing import Any, Literal
 from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet_report import Spawned
+from lambdas.core.liveness import Ends
 from lambdas.core.meter import BudgetDecision, Spent
 from lambdas.core.transfer import AcceptedTransfer, EndMachine, ResolvedPaths, Same, TransferPlan
 from lambdas.core.watch import Watch
 
-Side = Literal["sender", "receiver"]
 Status = Literal["ACTIVE", "DONE", "SUCCEEDED", "FAILED"]
 DocumentName = Literal["scan", "receive", "send", "relay", "probe", "stop"]
 
@@ -38,6 +38,7 @@ class TransferRecord:
     """The last epoch of the runs before this one."""
     closed: bool = False
     """Reported, and nothing is left to take down."""
+    ends: Ends | None = None
     bandwidth: BandwidthLimit | None = None
     """Once somebody has set another than the request's."""
 
@@ -79,12 +80,10 @@ class ProbeResult:
 
 @dataclass(frozen=True)
 class ControlToken:
-    """The task token of Start Transfer, and what the reconciler saw last."""
+    """The task token of Start Transfer, and the epoch in which it started both ends."""
 
     token: str
     epoch: int
-    seen_sender: str | None = None
-    seen_receiver: str | None = None
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ _BY_NAME = {
     "DaemonVersionSkew": "Deploy again: both machines then get the daemon of the deployment.",
     "CommandFailed": "The cause holds the end of what the command printed on the machine.",
     "EndNotStarted": "Read the end of its log in the cause; on the machine: journalctl -u 'cpt-*'.",
+    "EndSilent": "Look at that machine: is it running, does its SSM agent answer, does it reach AWS? Its log: "
+    "journalctl -u 'cpt-*'.",
     "MeasuringFailed": "Start it again; where relays cannot be had, the cause says why.",
     "VerificationFailed": "Start again. If it happens twice, report it with the logs of both machines.",
     "DigestMismatch": "Start again. If it happens twice, report it with the logs of both machines.",
@@ -43,7 +45,7 @@ _BY_NAME = {
     "TeardownIncomplete": "Instances were still alive at the last look; the reconciler goes on ending them. Check with "
     "the tag cpt:transfer, and end them by hand if any is left after some minutes.",
     "LaunchRefused": "EC2 refuses the launch; the cause has its words. Other types or another subnet may help.",
-    "States.HeartbeatTimeout": "An end fell silent for 300 s: read the logs of both machines.",
+    "States.HeartbeatTimeout": "Nobody looked after the ends for 300 s: read the log of cpt-reconcile.",
     "States.Timeout": "A step took longer than it may: read the logs of both machines, and start again.",
     "ExecutionAborted": "Somebody stopped the execution. Everything was taken down; what has arrived stays; cpt start "
     "--resume goes on with the rest.",

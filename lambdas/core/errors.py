@@ -110,6 +110,10 @@ class EndNotStarted(FailTransfer):
     """Sender or receiver did not come up."""
 
 
+class EndSilent(FailTransfer):
+    """Sender or receiver fell silent, and starting it again did not help as often as it may."""
+
+
 class MeasuringFailed(FailTransfer):
     """A profiling execution could not measure a pair of relays or the direct path."""
 

@@ -57,12 +57,13 @@ class TransferDelivered(Document):
     files: Count
     chunks: Count
     sent_bytes: Count
+    repaired_chunks: Annotated[int, Field(ge=1)] | None = None
 
     def outcome(self) -> dict[str, Any]:
         """What the task token's output will be."""
-        names = ("bytes", "files", "chunks", "sentBytes", "epoch")
+        names = ("bytes", "files", "chunks", "sentBytes", "epoch", "repairedChunks")
         document = self.to_document()
-        return {"delivered": {name: document[name] for name in names}}
+        return {"delivered": {name: document[name] for name in names if name in document}}
 
 
 class TransferFailed(Document):

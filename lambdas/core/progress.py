@@ -1,10 +1,12 @@
-"""What the ends report, and what a watcher may conclude from it without comparing two clocks."""
+"""What the ends report."""
 
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from lambdas.core.documents import Count, Document
+
+Side = Literal["sender", "receiver"]
 
 
 class LaneProgress(Document):
@@ -31,14 +33,3 @@ class Progress(Document):
     at: float
     first_byte_at: float | None = None
     lanes: list[LaneProgress]
-
-
-class Look(NamedTuple):
-    """What a watcher saw at one end: epoch and sequence."""
-
-    epoch: int
-    sequence: int
-
-    def encoded(self) -> str:
-        """As stored beside the task token."""
-        return f"{self.epoch}.{self.sequence}"

@@ -10,6 +10,7 @@ from lambdas.core.documents import Count, Document, InstanceId, Region
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet import Node
 from lambdas.core.fleet_report import FleetReport, Spawned
+from lambdas.core.liveness import Restarts
 from lambdas.core.meter import BudgetDecision, Spent
 from lambdas.core.profiling import Measured
 from lambdas.core.replacements import Replacement, replacements
@@ -80,6 +81,8 @@ class Report(Document):
     estimate: dict[str, Any] | None
     nodes: list[dict[str, Any]]
     replacements: list[Replacement]
+    repaired_chunks: Count | None = None
+    restarts: Restarts | None = None
     fleet: FleetReport | None = None
     measured: Measured | None = None
     course: Course | None = None
@@ -121,6 +124,8 @@ def build(
     budget: BudgetDecision | None = None,
     same: Same | None = None,
     measured: Measured | None,
+    repaired_chunks: int | None = None,
+    restarts: Restarts | None = None,
     stages: list[StageTime],
     now: float,
 ) -> Report:
@@ -169,6 +174,8 @@ def build(
         estimate=estimate.to_document() if estimate else None,
         nodes=[node.to_document() for node in nodes],
         replacements=replacements(nodes),
+        repaired_chunks=repaired_chunks,
+        restarts=restarts,
         fleet=fleet_report.build(transfer, spawned, nodes),
         measured=measured,
         course=tally.course(),

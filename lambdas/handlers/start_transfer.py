@@ -6,18 +6,13 @@ Where nothing is to be moved but measured, the sender alone is started, and the 
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core import commands
 from lambdas.core.documents import Handover
 from lambdas.core.errors import EndNotStarted, TransferFenced
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
-from lambdas.operations import metering
-from lambdas.operations.commands import Order, run_all
+from lambdas.operations import ends, metering
 from lambdas.operations.token import release
 from lambdas.runtime.handler import task_state
 from lambdas.runtime.idempotency import once
-
-# The documents' own limit is 90 s: fetching the daemon, then 20 s for it to be ready.
-COMMAND_SECONDS = 100.0
 
 
 class StartInput(Handover):
@@ -56,20 +51,8 @@ def _epoch(world: World, transfer_id: str, token: str) -> int:
 
 
 def _start_ends(world: World, transfer: AcceptedTransfer, epoch: int) -> None:
-    control = world.control(transfer.transfer_id)
-    plan_key = world.key(transfer.transfer_id, "plan.json")
-    receive = Order.on(transfer.destination, "receive", commands.receive(transfer, control, epoch, plan_key))
-    life = world.env.relay_time_to_live_seconds
-    send = Order.on(transfer.source, "send", commands.send(transfer, control, epoch, plan_key, life))
-    orders = [send] if transfer.request.measures else [receive, send]
-    results = run_all(world, transfer.transfer_id, orders, COMMAND_SECONDS)
-    broken = [
-        f"{order.document} on {order.instance_id} ({order.region}) ended with {result.status}: {result.tail()}"
-        for order, result in zip(orders, results, strict=True)
-        if not result.succeeded
-    ]
-    if broken:
-        error = EndNotStarted("\n".join(broken))
+    if trouble := ends.start(world, transfer, ends.sides(transfer), epoch):
+        error = EndNotStarted("\n".join(trouble))
         # Relays would wait for a sender until their time is up, and cost money.
         world.transfers.finish(transfer.transfer_id, {"error": EndNotStarted.__name__, "cause": str(error)})
         raise error

@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from lambdas.adapters.records import Side
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
 from lambdas.core.errors import VerificationFailed
 from lambdas.core.file_list import Digests
+from lambdas.core.progress import Side
 from lambdas.core.transfer import AcceptedTransfer, TransferPlan
 from lambdas.core.verify import NAMED, Digest, compare
 from lambdas.operations import file_list

@@ -5,9 +5,9 @@ from typing import Any
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.fleet import ENDED_INSTANCE_STATES, JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
-from lambdas.core.progress import Look, Progress
+from lambdas.core.progress import Progress
 from lambdas.core.transfer import Failure
-from lambdas.operations import relays, reporting, retry, teardown
+from lambdas.operations import ends, relays, reporting, retry, teardown
 from lambdas.operations.replace import RESUME_SECONDS
 from lambdas.operations.token import release
 
@@ -19,7 +19,7 @@ UNUSED_SECONDS = JOIN_TIMEOUT_SECONDS + 900
 
 
 def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
-    """Repeat a lost release, retry, tell of lost relays, send a heartbeat; None when its execution is over."""
+    """Repeat a lost release, retry, tell of lost relays, see to the ends; None when its execution is over."""
     transfer = record.transfer
     status = world.executions.status(transfer.execution_arn)
     if status is None and world.clock.now() - transfer.execution_started_at < UNKNOWN_SECONDS:
@@ -32,20 +32,12 @@ def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
     if record.outcome is not None:
         return {"released": release(world, token, record.outcome)}
     sender = world.agents.progress(transfer.transfer_id, "sender")
-    # Where nothing is moved but measured, the sender is the only end.
-    receiver = sender if transfer.request.measures else world.agents.progress(transfer.transfer_id, "receiver")
-    found = {
+    return {
         "retried": _retry_noted(world, record, sender),
         "lost": _tell_lost_relays(world, record),
         "unused": _discard_old_unused(world, record),
+        **ends.look_at(world, record, token),
     }
-    if sender is None or receiver is None:
-        return {**found, "heartbeat": False}
-    looks = (Look(sender.epoch, sender.sequence).encoded(), Look(receiver.epoch, receiver.sequence).encoded())
-    if token.seen_sender == looks[0] or token.seen_receiver == looks[1]:
-        return {**found, "heartbeat": False}
-    world.tokens.seen(transfer.transfer_id, *looks)
-    return {**found, "heartbeat": world.executions.heartbeat(token.token)}
 
 
 def terminate_strays(world: World) -> list[str]:

@@ -40,6 +40,8 @@ def write(world: World, record: TransferRecord, failure: Failure | None, *, veri
         budget=record.budget,
         same=record.same,
         measured=measured,
+        repaired_chunks=(record.outcome or {}).get("delivered", {}).get("repairedChunks"),
+        restarts=record.ends.restarts if record.ends else None,
         stages=stage_times(record.stages),
         now=world.clock.now(),
     )

@@ -116,6 +116,11 @@ class Account:
         )
         return [dict(item) for item in answer["Items"]]
 
+    def chunks(self, transfer_id: str) -> list[dict[str, Any]]:
+        """All chunk items of a transfer."""
+        items = self.aws.resource("dynamodb").Table("cpt-chunks").scan(ConsistentRead=True)["Items"]
+        return [item for item in items if str(item["rangeKey"]).startswith(f"{transfer_id}#") and "chunk" in item]
+
     @property
     def bucket(self) -> str:
         """The control bucket."""

@@ -22,10 +22,10 @@ class Secret:
     allowed: tuple[str, ...] = ()
 
 
-def structures() -> list[Secret]:
-    """Secrets that are known by their form."""
+def structures(*kept: str) -> list[Secret]:
+    """Secrets that are known by their form; `kept`: where a process keeps a key of its own for the one after it."""
     return [
-        Secret("private key (PKCS8)", PRIVATE_KEY),
+        Secret("private key (PKCS8)", PRIVATE_KEY, kept),
         Secret("private key (PEM)", b"PRIVATE KEY-----"),
         *(Secret("presigned URL", text) for text in PRESIGNED),
     ]

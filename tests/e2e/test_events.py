@@ -39,13 +39,6 @@ def source_relay(account: Account, transfer_id: str) -> str:
     return str(live[0]["InstanceId"])
 
 
-def chunk_items(account: Account, transfer_id: str) -> list[dict[str, Any]]:
-    """All chunk items of a transfer."""
-    table = account.aws.resource("dynamodb").Table("cpt-chunks")
-    items = table.scan(ConsistentRead=True)["Items"]
-    return [item for item in items if str(item["rangeKey"]).startswith(f"{transfer_id}#") and "chunk" in item]
-
-
 def test_terminated_relay_is_replaced_and_nothing_is_lost(account: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}), "replaced")
@@ -67,7 +60,7 @@ def test_failed_chunk_waits_for_the_rule_and_then_for_the_reconciler(account: Ac
         account.shell(source_relay(account, "waits"), HOME, "systemctl kill --signal=KILL 'cpt-relay-*'")
 
         def only_failed_are_left() -> list[dict[str, Any]]:
-            left = [i for i in chunk_items(account, "waits") if i["state"] != "DELIVERED" and i["phase"] == 0]
+            left = [i for i in account.chunks("waits") if i["state"] != "DELIVERED" and i["phase"] == 0]
             return left if left and all(item.get("failedAttempt") == item["attempt"] for item in left) else []
 
         failed = account.cloud.wait_for(only_failed_are_left, 60)

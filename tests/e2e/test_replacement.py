@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.account import HOME, OTHER, Account, Run
 from tests.e2e.files import make_files, tree
-from tests.e2e.test_events import chunk_items, paths_with_data, rules_disabled, source_relay
+from tests.e2e.test_events import paths_with_data, rules_disabled, source_relay
 
 pytestmark = pytest.mark.alone
 
@@ -84,7 +84,7 @@ def test_warned_relay_drains_without_a_failed_chunk(account: Account, tmp_path: 
     run = account.wait(arn)
     check_end(account, run, "warned", source, tmp_path / "out")
     assert run.report["retries"] == 0
-    assert {int(item["attempt"]) for item in chunk_items(account, "warned")} == {1}
+    assert {int(item["attempt"]) for item in account.chunks("warned")} == {1}
     found = replacement(run, "source-1-0")
     assert (found["cause"], found["successor"]) == ("spot interruption in two minutes", "source-1-1")
 

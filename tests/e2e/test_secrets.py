@@ -14,6 +14,7 @@ from tests.e2e.secrets import PRESIGNED, PRIVATE_KEY, Evidence, Secret, find, st
 
 REGIONS = (HOME, OTHER)
 TOKENS = "table us-west-2 cpt-control-tokens"
+ROUTE_KEY = "file cpt/run/searched/send.key"
 NAME = "searched"
 # What must have been searched, or the search says nothing.
 PLACES = (
@@ -27,6 +28,7 @@ PLACES = (
     "file units/cpt-send-searched/log",
     "file units/cpt-receive-searched/log",
     "file cpt/run/searched/relay.json",
+    ROUTE_KEY,
     "lambda log cpt-start-transfer",
     "lambda log cpt-spawn-relays",
     "lambda log cpt-await-approval",
@@ -221,10 +223,12 @@ def test_everything_was_searched_for_every_kind_of_secret(watched: Watch) -> Non
 
 
 def test_no_secret_lies_where_it_does_not_belong(watched: Watch) -> None:
-    assert find(watched.evidence, [*structures(), *watched.secrets.values()]) == []
+    assert find(watched.evidence, [*structures(ROUTE_KEY), *watched.secrets.values()]) == []
     # Where tokens belong they are found, so the search can see them.
     everywhere = [Secret(secret.name, secret.value) for secret in watched.secrets.values()]
     assert {place.split(":")[0] for place in find(watched.evidence, everywhere)} == {TOKENS}
+    source = watched.account.source
+    assert find(watched.evidence, structures()) == [f"{ROUTE_KEY} of {source}: private key (PKCS8)"]
 
 
 def planted() -> dict[str, bytes]:

@@ -215,13 +215,14 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
     },
     reconcile: {
       description:
-        'Every minute: heartbeats while both ends advance, what lost events would have told, transfers nobody runs',
+        'Every minute: heartbeats, ends that fell silent, what lost events would have told, transfers nobody runs',
       timeout: LONG,
       access: [
         ...tearDown(settings),
         ...report(settings),
         on('chunks', 'UpdateItem'),
-        on('control-tokens', 'GetItem', 'UpdateItem'),
+        on('control-tokens', 'GetItem'),
+        ...ssm.commandEnds(settings, 'receive', 'send'),
         data.sendTask('Success', 'Failure', 'Heartbeat'),
         data.describeExecutions(settings),
       ],

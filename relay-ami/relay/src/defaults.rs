@@ -94,6 +94,10 @@ pub const GROWTH_TRIAL: u32 = 3;
 pub const QUEUE_CHUNKS: usize = 512;
 /// Manifest bytes that are read ahead (a 4 MiB chunk of 1 KiB files has 4096 lines of about 250 bytes: 1 MiB).
 pub const QUEUE_MANIFEST_BYTES: usize = 64 << 20;
+/// Times that the files that differ at the end are sent again: what spoiled them thrice would spoil them a fourth time.
+pub const REPAIR_ROUNDS: u32 = 3;
+/// Delivered chunks that are looked up at once to read their files again: their lines, 1 MiB each at most, are held meanwhile.
+pub const RECALL_CHUNKS: usize = 16;
 /// Adjacent chunks' manifest lines are read in one request of at most so much.
 pub const MANIFEST_READ_BYTES: u64 = 8 << 20;
 

@@ -18,6 +18,8 @@ pub struct Counters {
     pub chunks: AtomicU64,
     pub files: AtomicU64,
     pub failed: AtomicU64,
+    /// Bytes that were read again, and not sent.
+    pub reread: AtomicU64,
     first_byte_at: Mutex<Option<f64>>,
 }
 
@@ -36,7 +38,7 @@ impl Counters {
 
     /// Everything that shows an advance, in one number.
     fn advance(&self) -> u64 {
-        [&self.moved, &self.chunks, &self.failed].map(|counter| counter.load(Ordering::Relaxed)).iter().sum()
+        [&self.moved, &self.chunks, &self.failed, &self.reread].map(|counter| counter.load(Ordering::Relaxed)).iter().sum()
     }
 }
 

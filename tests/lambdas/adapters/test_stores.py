@@ -15,7 +15,9 @@ from lambdas.adapters.memory import (
     MemoryTransferStore,
 )
 from lambdas.adapters.ports import AgentRecords, NodeStore, PathLocks, TokenStore, TransferStore
+from lambdas.adapters.records import ControlToken
 from lambdas.core.bandwidth import BandwidthLimit
+from lambdas.core.liveness import Ends
 from lambdas.core.meter import BudgetDecision, Dollars, Sent, Spent
 from lambdas.core.transfer import ExistingRelay, Membership, TransferPath
 from lambdas.core.watch import Look, PathLook, Watch
@@ -153,6 +155,20 @@ def test_what_was_spent_is_not_taken_back_by_an_earlier_look(transfers: Transfer
     assert record.spent == spent(120.0, 2.5)
 
 
+def test_what_was_seen_of_the_ends_is_written_over_the_version_before_only(transfers: TransferStore) -> None:
+    transfers.create(builders.transfer())
+    first = Ends.begun(1, 1000.5, receives=True).seen({}, 1000.5)
+    assert transfers.note_ends("first", first)
+    second = first.restarted("sender", 2, 1060.5).model_copy(update={"version": 2})
+    assert not transfers.note_ends("first", first)
+    assert transfers.note_ends("first", second)
+    assert not transfers.note_ends("first", second)
+    record = transfers.get("first")
+    assert record is not None
+    assert record.ends == second
+    assert not transfers.note_ends("unknown", first)
+
+
 def test_unknown_transfer_is_none_and_notes_about_it_leave_no_trace(transfers: TransferStore) -> None:
     transfers.note_stage("ghost", "Survey Ends", {"enteredAt": 1.0})
     transfers.fence("ghost")
@@ -247,20 +263,14 @@ def test_node_is_found_by_its_instance(nodes: NodeStore) -> None:
     assert nodes.by_instance("i-00000000") == []
 
 
-def test_token_is_stored_once_and_forgets_what_was_seen_with_a_new_one(tokens: TokenStore) -> None:
+def test_token_is_stored_once_and_another_takes_its_place(tokens: TokenStore) -> None:
     assert tokens.get("first") is None
     assert tokens.put("first", "token-a", 1)
     assert not tokens.put("first", "token-a", 2)
-    tokens.seen("first", "1.5", "1.6")
-    seen = tokens.get("first")
-    assert seen is not None
-    assert (seen.token, seen.epoch, seen.seen_sender, seen.seen_receiver) == ("token-a", 1, "1.5", "1.6")
+    assert tokens.get("first") == ControlToken("token-a", 1)
     assert tokens.put("first", "token-b", 2)
-    fresh = tokens.get("first")
-    assert fresh is not None
-    assert (fresh.token, fresh.epoch, fresh.seen_sender) == ("token-b", 2, None)
+    assert tokens.get("first") == ControlToken("token-b", 2)
     tokens.delete("first")
-    tokens.seen("first", "1.5", "1.6")
     assert tokens.get("first") is None
 
 

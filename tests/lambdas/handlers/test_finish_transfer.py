@@ -32,6 +32,16 @@ def test_delivery_writes_the_outcome_and_releases_the_token() -> None:
     assert cloud.executions.answers == [("success", ("token", OUTCOME))]
 
 
+def test_chunks_that_were_repaired_are_in_the_outcome() -> None:
+    cloud = prepared()
+    finish_transfer(
+        event("Transfer Delivered", bytes=10, files=2, chunks=1, sentBytes=12, repairedChunks=1), cloud.world
+    )
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert record.outcome == {"delivered": {**OUTCOME["delivered"], "repairedChunks": 1}}
+
+
 def test_failure_fails_the_task_with_the_ends_own_error() -> None:
     cloud = prepared()
     finish_transfer(event("Transfer Failed", side="sender", error="ChunksFailed", cause="chunk 3"), cloud.world)

@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 
 from lambdas.adapters.memory import MemoryProfileStore
 from lambdas.core.errors import Throttled, WriteConflict
+from lambdas.core.liveness import Ends
 from lambdas.core.profile import Known
 from lambdas.handlers.write_report import ReportInput, write_report
 from tests.lambdas.builders import ARN, IRELAND, WEST, chunk, estimate, node, plan, transfer
@@ -49,6 +50,24 @@ def run(cloud: Cloud, **changes: Any) -> dict[str, Any]:
         **changes,
     }
     return write_report(ReportInput.from_document(document), cloud.world)
+
+
+def test_ends_that_were_started_again_are_counted() -> None:
+    cloud = finished()
+    assert "restarts" not in run(cloud)
+    cloud.transfers.note_ends("first", Ends.begun(1, 1000.0, receives=True, version=1).restarted("sender", 2, 1060.0))
+    found = run(cloud)
+    SCHEMA.validate(found)
+    assert found["restarts"] == {"sender": 1, "receiver": 0}
+
+
+def test_chunks_that_were_repaired_are_counted() -> None:
+    cloud = Cloud()
+    cloud.transfers.create(transfer())
+    cloud.transfers.finish("first", {"delivered": {"epoch": 1, "sentBytes": 100, "repairedChunks": 2}})
+    found = run(cloud)
+    SCHEMA.validate(found)
+    assert found["repairedChunks"] == 2
 
 
 def test_successful_transfer() -> None:

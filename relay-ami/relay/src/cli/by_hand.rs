@@ -119,7 +119,7 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     if options.rate_mbps.is_some() && !by_options {
         return Err(CliError::Usage("--rate-mbps needs --direct or --via; bandwidthLimitMbps of the membership is the rate".to_owned()));
     }
-    let sender = Sender::new(transfer, next_epoch(&control, Side::Sender)?)?;
+    let sender = Sender::new(transfer, next_epoch(&control, Side::Sender)?, options.route_key.as_deref())?;
     sender.publish(&*control)?;
     if by_options {
         let key = wait_for_key(&control, Side::Receiver, stop)?;

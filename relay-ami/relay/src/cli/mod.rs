@@ -22,6 +22,7 @@ By hand, with a directory that both ends see in place of the control plane:
   cpt-relay plan    --control-dir DIR [--transfer ID] [--chunk-mib N] [--lanes N] PATH...
   cpt-relay receive --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--verify digest|readback] DESTINATION
   cpt-relay send    --control-dir DIR [--transfer ID] [--lanes N] [--direct] [--via IP:PORT,IP:PORT]... [--rate-mbps N] [--attempts N]
+                    [--route-key FILE]
   cpt-relay relay   --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--idle-seconds N]
   cpt-relay probe   --listen IP:PORT... | --connect IP:PORT  [--seconds N]
 ";

@@ -14,6 +14,8 @@ pub struct Options {
     pub command: Option<PathBuf>,
     pub ready: Option<PathBuf>,
     pub control_dir: Option<PathBuf>,
+    /// Where the sender keeps the key that relays know.
+    pub route_key: Option<PathBuf>,
     pub transfer: Option<TransferId>,
     pub listen: Vec<SocketAddrV4>,
     pub connect: Option<SocketAddrV4>,
@@ -61,6 +63,7 @@ impl Options {
             "--command" => self.command = Some(value.into()),
             "--ready" => self.ready = Some(value.into()),
             "--control-dir" => self.control_dir = Some(value.into()),
+            "--route-key" => self.route_key = Some(value.into()),
             _ => {
                 let text = value.into_string().map_err(|value| format!("{name} is {}, which is not text", value.display()))?;
                 self.set_text(name, &text)?;

@@ -1,7 +1,7 @@
 //! Commands from the control plane.
 
 use std::net::{SocketAddrV4, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::door::Limits;
 use crate::rate::{Bucket, RateRules};
 use crate::receive::{self, ReceiveError};
 use crate::route::Router;
-use crate::secure::keys::{Identity, generate_route_key, route_public};
+use crate::secure::keys::{Identity, generate_route_key, kept_route_key, route_public};
 use crate::send::{self, SendError};
 use crate::stop::Stop;
 use crate::{compare, memory, net, peer, probe, ready, relay, scan};
@@ -175,7 +175,9 @@ pub fn run_receiver(
 
 fn send(options: &Options, command: command::Send, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan)?;
-    let sender = Sender::new(command.transfer_id, command.epoch)?;
+    // Beside the command: what stops the transfer's units removes both.
+    let key_file = options.command.as_ref().map(|file| file.with_extension("key"));
+    let sender = Sender::new(command.transfer_id, command.epoch, key_file.as_deref())?;
     sender.publish(&*control)?;
     ready::write(options.ready.as_deref(), "send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
     let keepalive = Duration::from_secs(command.keepalive_seconds);
@@ -190,10 +192,12 @@ pub struct Sender {
 }
 
 impl Sender {
-    pub fn new(transfer: TransferId, epoch: u64) -> Result<Self, CliError> {
+    /// `key_file` keeps the key that relays know, for a sender that is started again.
+    pub fn new(transfer: TransferId, epoch: u64, key_file: Option<&Path>) -> Result<Self, CliError> {
         memory::check(memory::Role::Sender).map_err(|error| CliError::failed("NotEnoughMemory", error))?;
         let no_key = |error| CliError::failed("NoKey", error);
-        let router = Router { transfer, key: generate_route_key().map_err(no_key)? };
+        let key = key_file.map_or_else(generate_route_key, kept_route_key).map_err(no_key)?;
+        let router = Router { transfer, key };
         Ok(Self { identity: Identity::generate().map_err(no_key)?, router, epoch })
     }
 
@@ -222,11 +226,20 @@ impl Sender {
         let result = match send::run(config, Arc::clone(&control), stop) {
             Ok(send::Outcome::Delivered(totals)) => {
                 tracing::info!(?totals, "delivered");
-                let send::Totals { bytes, files, chunks, sent_bytes } = totals;
+                let send::Totals { bytes, files, chunks, sent_bytes, repaired_chunks } = totals;
                 let schema_version = SchemaVersion1;
                 put_surely(
                     &*control,
-                    &Event::TransferDelivered { schema_version, transfer_id: transfer.clone(), epoch, bytes, files, chunks, sent_bytes },
+                    &Event::TransferDelivered {
+                        schema_version,
+                        transfer_id: transfer.clone(),
+                        epoch,
+                        bytes,
+                        files,
+                        chunks,
+                        sent_bytes,
+                        repaired_chunks,
+                    },
                 );
                 Ok(ExitCode::SUCCESS)
             }

@@ -54,9 +54,16 @@ pub enum Event {
         files: u64,
         chunks: u64,
         sent_bytes: u64,
+        #[serde(skip_serializing_if = "is_zero")]
+        repaired_chunks: u64,
     },
     #[serde(rename = "Transfer Failed")]
     TransferFailed { schema_version: SchemaVersion1, transfer_id: TransferId, side: String, epoch: u64, error: String, cause: String },
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Event {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::text::{SchemaVersion1, TransferId};
+use crate::digest::Digest;
 
 /// Their numbers have seven digits in the table's keys.
 const RANGES: u64 = 10_000_000;
@@ -48,6 +49,11 @@ impl TransferPlan {
             return Err(format!("chunkSizeBytes is {}; it must be a power of two of at least 1024", plan.chunk_size_bytes));
         }
         Ok(plan)
+    }
+
+    /// Tells this plan from another one of the same transfer.
+    pub fn digest(&self) -> std::io::Result<Digest> {
+        Ok(*blake3::hash(&serde_json::to_vec(self)?).as_bytes())
     }
 
     /// Its ranges in the chunk table.

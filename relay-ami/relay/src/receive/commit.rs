@@ -1,4 +1,4 @@
-//! From verified to delivered: sync, rename, checkpoint, acknowledge, in batches.
+//! From verified to delivered: sync, rename, note in the journal, checkpoint, acknowledge, in batches.
 //!
 //! One thread. While it syncs, verified chunks gather and make up the next batch, so a slow disk or a distant table makes
 //! batches larger instead of streams slower, until `COMMIT_QUEUE` chunks wait.
@@ -127,7 +127,12 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
             }
         }
     }
-    if checkpoint(shared, &deliveries) {
+    if let Err(error) = shared.tree.journal.sync() {
+        let refusal = Refusal::destination(format_args!("journal: {error}"));
+        for (chunk, _) in acknowledged {
+            shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, refusal.reason, refusal.message.clone());
+        }
+    } else if checkpoint(shared, &deliveries) {
         for (chunk, entries) in acknowledged {
             shared.counters.delivered(chunk.bytes, entries);
             // A broken stream: the sender finds the chunk DELIVERED in the table.
@@ -164,6 +169,7 @@ fn place_all(shared: &Shared, landed: &mut Vec<Landed>) -> io::Result<u64> {
             Landed::Whole { entry, name, path, digest } => {
                 shared.tree.place(name, path)?;
                 if let Some(digest) = digest {
+                    shared.tree.journal.whole(*entry, *digest)?;
                     shared.files.complete(*entry, *digest);
                 }
             }

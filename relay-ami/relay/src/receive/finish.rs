@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::journal::Known;
 use super::{Outcome, Shared};
 use crate::control::{Control, ControlError, Side};
 use crate::defaults::PART_LINES;
 use crate::digest::{Digest, to_hex, tree_digest};
+use crate::documents::text::HexDigest;
 use crate::stream::{Replies, StreamError};
 use crate::wire::frame::Frame;
 
@@ -27,7 +29,7 @@ pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Resul
     let message = if agreed {
         String::new()
     } else if unfinished > 0 {
-        format!("{unfinished} large files lack parts that an earlier receiver took")
+        format!("{unfinished} large files lack parts")
     } else {
         format!("the receiver has {} files with digest {}, the sender {files} with {}", digests.len(), to_hex(&own), to_hex(&tree))
     };
@@ -36,10 +38,7 @@ pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Resul
     shared.tree.sync()?;
     // A comparison of everything proves that no partial file is needed any more. Where chunks were given up the transfer is
     // over too, and nothing resumes it. Partial files stay where it was stopped, or has ended without agreement.
-    if agreed
-        && (compare || !complete)
-        && let Err(error) = shared.tree.remove_partial()
-    {
+    if agreed && let Err(error) = shared.tree.remove_partial() {
         tracing::warn!(%error, "partial files");
     }
     replies.send(&Frame::Finished { agreed, message: message.clone() })?;
@@ -56,8 +55,28 @@ pub fn upload_digests(control: &dyn Control, prefix: &str, side: Side, digests: 
             .take(PART_LINES)
             .map(|(entry, digest)| format!("{{\"entry\": {entry}, \"digest\": \"{}\"}}\n", to_hex(digest)))
             .collect();
-        control.write_object(&format!("{prefix}digests/{}/part-{part:05}.ndjson", side.as_str()), text.into_bytes())?;
+        control.write_object(&part_key(prefix, side, part), text.into_bytes())?;
         part += 1;
     }
     Ok(())
+}
+
+/// What a receiver before this one uploaded when it finished: then its partial files are gone, and its journal with them.
+pub fn uploaded(control: &dyn Control, prefix: &str) -> Known {
+    #[derive(serde::Deserialize)]
+    struct Line {
+        entry: u64,
+        digest: HexDigest,
+    }
+    let mut known = Known::default();
+    for part in 0.. {
+        let Ok(text) = control.read_object(&part_key(prefix, Side::Receiver, part), None) else { break };
+        let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
+        known.whole.extend(lines.filter_map(|line| Some((line.entry, blake3::Hash::from_hex(line.digest.as_str()).ok()?.into()))));
+    }
+    known
+}
+
+fn part_key(prefix: &str, side: Side, part: usize) -> String {
+    format!("{prefix}digests/{}/part-{part:05}.ndjson", side.as_str())
 }

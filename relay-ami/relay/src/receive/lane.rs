@@ -67,6 +67,8 @@ fn converse(shared: &Arc<Shared>, socket: &TcpStream, sealer: Sealer, opener: Op
     tracing::info!(path, generation, lane, "lane begins");
     let path: Arc<str> = path.into();
     let mut sending = shared.sending.lane();
+    // What a finish came to; it holds once the sender has heard it, else it asks again on another stream.
+    let mut answered = None;
     loop {
         match reader.frame()? {
             Some(Frame::Pause) => sending.set(false),
@@ -81,18 +83,21 @@ fn converse(shared: &Arc<Shared>, socket: &TcpStream, sealer: Sealer, opener: Op
             }
             Some(Frame::Finish { complete, compare, files, tree }) => {
                 sending.set(false);
-                let outcome = finish(shared, &replies, &Claim { complete, compare, files, tree })?;
-                // An answer that was lost on the way is asked for again on another stream.
-                return match reader.frame()? {
-                    Some(Frame::Drain) => {
-                        shared.finished(outcome);
-                        Ok(())
-                    }
-                    _ => Err(StreamError::Ended),
-                };
+                answered = Some(finish(shared, &replies, &Claim { complete, compare, files, tree })?);
+            }
+            Some(Frame::Forget { entry, last }) => {
+                answered = None;
+                shared.files.forget(&shared.tree, entry)?;
+                if last {
+                    replies.send(&Frame::Forgotten)?;
+                }
+            }
+            Some(Frame::Drain) => {
+                answered.into_iter().for_each(|outcome| shared.finished(outcome));
+                return Ok(());
             }
             // Acknowledgements that are due still go out: they hold the stream open.
-            Some(Frame::Drain) | None => return Ok(()),
+            None => return if answered.is_some() { Err(StreamError::Ended) } else { Ok(()) },
             Some(other) => return Err(StreamError::Protocol(format!("{other:?} is out of place"))),
         }
     }

@@ -1,12 +1,13 @@
 //! Large files, which arrive in parts on many streams.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use super::journal::{Known, Parts};
 use super::tree::{Tree, finish_file};
 use crate::digest::{Digest, merge_parts};
 use crate::thread::lock;
@@ -25,6 +26,8 @@ struct State {
     writers: HashMap<usize, u64>,
     /// Digests of the parts that are on the disk.
     synced: Vec<Option<Digest>>,
+    /// Those that an earlier receiver left.
+    kept: HashSet<usize>,
     missing: usize,
     done: bool,
     /// Its header was another than that of the parts that came later, before any part counted.
@@ -81,9 +84,15 @@ impl Large {
         }
         match state.synced.get(part).copied().flatten() {
             Some(known) if known == digest => {}
+            Some(_) if state.kept.remove(&part) => {
+                state.synced[part] = None;
+                state.missing += 1;
+                return Err(io::Error::other("the part differs from the one that an earlier receiver left, which is dropped"));
+            }
             Some(_) => return Err(io::Error::other("the part differs from the one that is on the disk")),
             None if state.writers.get(&part) != Some(&token) => return Err(io::Error::other("another stream took the part over")),
             None => {
+                tree.journal.part(self.entry(), self.header.size, part as u64, digest)?;
                 state.synced[part] = Some(digest);
                 state.missing -= 1;
             }
@@ -112,11 +121,28 @@ pub struct Part {
 #[derive(Default)]
 pub struct Files {
     large: Mutex<HashMap<u64, Arc<Large>>>,
+    /// Parts that earlier receivers left of files of which none has come yet.
+    kept: Mutex<HashMap<u64, Parts>>,
     digests: Mutex<BTreeMap<u64, Digest>>,
     tokens: AtomicU64,
 }
 
 impl Files {
+    /// Goes on from what earlier receivers left.
+    pub fn going_on_from(known: Known, tree: &Tree, part_size: u64) -> Self {
+        let Known { whole: mut digests, parts: mut kept } = known;
+        kept.retain(|entry, parts| {
+            if tree.has_partial(*entry) {
+                return true;
+            }
+            // Parts are noted before their file goes to its place. Without all of them it has been taken away.
+            let all: Vec<Digest> = parts.digests.values().copied().collect();
+            digests.extend(merge_parts(&all, parts.size, part_size).map(|digest| (*entry, digest)));
+            false
+        });
+        Self { kept: Mutex::new(kept), digests: Mutex::new(digests), ..Self::default() }
+    }
+
     /// Takes a part for writing; none when its file is complete already.
     pub fn part(&self, tree: &Tree, header: &SegmentHeader, part_size: u64) -> io::Result<Option<Part>> {
         let invalid =
@@ -161,11 +187,23 @@ impl Files {
             return Ok(Arc::clone(file));
         }
         let parts = usize::try_from(header.size.div_ceil(part_size)).map_err(io::Error::other)?;
+        let (mut synced, mut kept) = (vec![None; parts], HashSet::new());
+        let left = lock(&self.kept).remove(&header.entry);
+        if let Some(left) = left.filter(|left| left.size == header.size && tree.has_partial(header.entry)) {
+            for (part, digest) in left.digests {
+                let part = usize::try_from(part).unwrap_or(usize::MAX);
+                if let Some(slot) = synced.get_mut(part) {
+                    *slot = Some(digest);
+                    kept.insert(part);
+                }
+            }
+        }
+        let missing = parts - kept.len();
         let file = Arc::new(Large {
             header: header.clone(),
             part_size,
             file: tree.open_large(header.entry, header.size)?,
-            state: RwLock::new(State { writers: HashMap::new(), synced: vec![None; parts], missing: parts, done: false, forsaken: false }),
+            state: RwLock::new(State { writers: HashMap::new(), synced, kept, missing, done: false, forsaken: false }),
         });
         large.insert(header.entry, Arc::clone(&file));
         Ok(file)
@@ -177,11 +215,17 @@ impl Files {
         lock(&self.large).remove(&entry);
     }
 
+    /// A file that is complete comes again: as another one, or because it is not what the sender has.
+    pub fn forget(&self, tree: &Tree, entry: u64) -> io::Result<()> {
+        if lock(&self.digests).remove(&entry).is_some() { tree.journal.forgotten(entry) } else { Ok(()) }
+    }
+
     /// Large files of which parts count, but not all came.
     pub fn unfinished(&self) -> usize {
         let large = lock(&self.large);
         let begun = |state: &State| state.missing < state.synced.len();
-        large.values().filter(|file| begun(&file.state.read().unwrap_or_else(PoisonError::into_inner))).count()
+        let open = large.values().filter(|file| begun(&file.state.read().unwrap_or_else(PoisonError::into_inner))).count();
+        open + lock(&self.kept).len()
     }
 
     /// Digests of all files in their places.
@@ -238,6 +282,37 @@ mod tests {
         other.file.write(1, other.token, PART, second).unwrap();
         assert!(other.file.synced(1, other.token, second_digest, &tree).unwrap().is_some());
         assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), content);
+    }
+
+    #[test]
+    fn a_part_that_an_earlier_receiver_left_counts_until_another_one_comes() {
+        let folder = tempfile::tempdir().unwrap();
+        let digest = |bytes: &[u8], offset: u64| part_digest(part_hasher(offset).update(bytes));
+        let (old, new) = ([1; PART as usize], [2; PART as usize]);
+        let land = |tree: &Tree, files: &Files, bytes: &[u8], offset: u64| {
+            let part = files.part(tree, &header(offset), PART).unwrap().unwrap();
+            part.file.write(part.index, part.token, offset, bytes).unwrap();
+            part.file.synced(part.index, part.token, digest(bytes, offset), tree)
+        };
+        let open = || {
+            let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
+            let files = Files::going_on_from(tree.journal.recall([0; 32]).unwrap(), &tree, PART);
+            (tree, files)
+        };
+        let (tree, files) = open();
+        land(&tree, &files, &old, 0).unwrap();
+        drop((tree, files));
+        let (tree, files) = open();
+        assert_eq!(files.unfinished(), 1);
+        assert_eq!(land(&tree, &files, &old, 0).unwrap(), None);
+        assert!(land(&tree, &files, &new, 0).is_err(), "it is not what is on the disk");
+        assert_eq!(land(&tree, &files, &new, 0).unwrap(), None);
+        assert!(land(&tree, &files, &new, 0).is_ok());
+        assert!(land(&tree, &files, &new, PART).unwrap().is_some());
+        assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), [2; 2 * PART as usize]);
+        drop((tree, files));
+        let (_tree, files) = open();
+        assert_eq!((files.unfinished(), files.digests().len()), (0, 1), "all parts are noted, and no partial file is left");
     }
 
     #[test]

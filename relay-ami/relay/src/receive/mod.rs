@@ -2,6 +2,7 @@
 
 mod commit;
 pub mod finish;
+mod journal;
 mod lane;
 mod large;
 mod readback;
@@ -152,14 +153,22 @@ pub fn run(
     stop: &Stop,
 ) -> Result<Outcome, ReceiveError> {
     let Config { transfer, epoch, destination, plan, prefix, rules, limits, verify } = config;
-    let tree = Tree::open(&destination, &transfer).map_err(|source| ReceiveError::Destination { path: destination, source })?;
+    let at_destination = |source| ReceiveError::Destination { path: destination.clone(), source };
+    let tree = Tree::open(&destination, &transfer).map_err(at_destination)?;
+    let mut known = tree.journal.recall(plan.digest()?).map_err(at_destination)?;
+    if epoch > 1 && known.is_empty() {
+        known = finish::uploaded(&*control, &prefix);
+    }
+    if !known.is_empty() {
+        tracing::info!(files = known.whole.len(), begun = known.parts.len(), "goes on from an earlier receiver");
+    }
     let (sender, queue) = sync_channel(defaults::COMMIT_QUEUE);
     let shared = Arc::new(Shared {
         peer_key: crate::peer::pinned(Arc::clone(&control), Side::Sender),
         sender_epoch: AtomicU64::new(0),
         part_size: plan.chunk_size_bytes,
         total_bytes: plan.bytes,
-        files: Files::default(),
+        files: Files::going_on_from(known, &tree, plan.chunk_size_bytes),
         counters: Counters::default(),
         queue: Mutex::new(Some(sender)),
         outstanding: Mutex::default(),
@@ -197,6 +206,7 @@ pub fn run(
         std::thread::sleep(Duration::from_millis(10));
     }
     let _ = watcher.join();
+    shared.tree.tidy();
     let outcome = lock(&shared.outcome).clone();
     Ok(outcome.unwrap_or(Outcome::Stopped))
 }

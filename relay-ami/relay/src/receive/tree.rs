@@ -14,6 +14,7 @@ use std::time::Instant;
 use rustix::fs::{self, AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, ResolveFlags, Timespec, Timestamps};
 use rustix::io::Errno;
 
+use super::journal::Journal;
 use crate::defaults::STOP_TIMEOUT;
 use crate::documents::text::TransferId;
 use crate::thread::lock;
@@ -36,6 +37,7 @@ pub struct Tree {
     root: OwnedFd,
     partial: OwnedFd,
     partial_name: String,
+    pub journal: Journal,
     /// Whether room is reserved before a large file is written: not in memory, where that would fill in every page first,
     /// 0.2 s per GB in which no lane can go on.
     reserves: bool,
@@ -50,16 +52,10 @@ impl Tree {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = fs::open(destination, flags, Mode::empty())?;
         let partial_name = format!("{}{transfer}", String::from_utf8_lossy(PARTIAL));
-        make_directory(&root, partial_name.as_bytes())?;
-        let partial = fs::openat2(&root, &*partial_name, flags, Mode::empty(), BENEATH)?;
-        // Somebody else's directory of this name could be filled with what we then write through.
-        if fs::fstat(&partial)?.st_uid != rustix::process::geteuid().as_raw() {
-            return Err(io::Error::other(format!("{partial_name} belongs to another user; remove it")));
-        }
-        fs::fchmod(&partial, NEW_DIRECTORY)?;
+        let partial = open_partial(&root, &partial_name)?;
+        let journal = Journal::new(rustix::io::fcntl_dupfd_cloexec(&partial, 0)?);
         let reserves = fs::fstatfs(&root)?.f_type != TMPFS_MAGIC;
-        let tree = Self { root, partial, partial_name, reserves, serial: AtomicU64::new(0), parents: Mutex::default() };
-        tree.lock()?;
+        let tree = Self { root, partial, partial_name, journal, reserves, serial: AtomicU64::new(0), parents: Mutex::default() };
         // Only large files are worth keeping: a small one comes again as a whole, under another name.
         for name in tree.partial_names()? {
             if name.contains(&b'-') {
@@ -67,20 +63,6 @@ impl Tree {
             }
         }
         Ok(tree)
-    }
-
-    /// One receiver at a time: two would rename each other's half files. One that is ending is waited for.
-    fn lock(&self) -> io::Result<()> {
-        let deadline = Instant::now() + STOP_TIMEOUT;
-        loop {
-            match fs::flock(&self.partial, FlockOperation::NonBlockingLockExclusive) {
-                // The file system has no locks.
-                Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::NOSYS) => return Ok(()),
-                Err(Errno::WOULDBLOCK) if Instant::now() < deadline => std::thread::sleep(std::time::Duration::from_millis(50)),
-                Err(Errno::WOULDBLOCK) => return Err(io::Error::other("another receiver of this transfer runs here")),
-                Err(error) => return Err(error.into()),
-            }
-        }
     }
 
     /// A name that no other attempt uses: two streams with the same entry must not share a file.
@@ -231,6 +213,16 @@ impl Tree {
         Ok(names?.into_iter().filter(|name| !matches!(&**name, b"." | b"..")).collect())
     }
 
+    /// Whether a large entry has a partial file.
+    pub fn has_partial(&self, entry: u64) -> bool {
+        fs::statat(&self.partial, entry.to_string(), AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    /// Removes the directory of partial files where nothing is in it.
+    pub fn tidy(&self) {
+        let _ = fs::unlinkat(&self.root, &*self.partial_name, AtFlags::REMOVEDIR);
+    }
+
     /// Removes what is left of the partial files and their directory.
     pub fn remove_partial(&self) -> io::Result<()> {
         for name in self.partial_names()? {
@@ -240,6 +232,42 @@ impl Tree {
             // Removed when the sender asked before.
             Err(Errno::NOENT) => Ok(()),
             other => Ok(other?),
+        }
+    }
+}
+
+/// The locked directory of partial files, made where it is absent.
+fn open_partial(root: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
+    loop {
+        make_directory(root, name.as_bytes())?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let partial = fs::openat2(root, name, flags, Mode::empty(), BENEATH)?;
+        let own = fs::fstat(&partial)?;
+        // Somebody else's directory of this name could be filled with what we then write through.
+        if own.st_uid != rustix::process::geteuid().as_raw() {
+            return Err(io::Error::other(format!("{name} belongs to another user; remove it")));
+        }
+        fs::fchmod(&partial, NEW_DIRECTORY)?;
+        lock_partial(&partial)?;
+        // The receiver that ended meanwhile may have removed it.
+        match fs::statat(root, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(now) if (now.st_dev, now.st_ino) == (own.st_dev, own.st_ino) => return Ok(partial),
+            Ok(_) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// One receiver at a time: two would rename each other's half files. One that is ending is waited for.
+fn lock_partial(partial: &OwnedFd) -> io::Result<()> {
+    let deadline = Instant::now() + STOP_TIMEOUT;
+    loop {
+        match fs::flock(partial, FlockOperation::NonBlockingLockExclusive) {
+            // The file system has no locks.
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::NOSYS) => return Ok(()),
+            Err(Errno::WOULDBLOCK) if Instant::now() < deadline => std::thread::sleep(std::time::Duration::from_millis(50)),
+            Err(Errno::WOULDBLOCK) => return Err(io::Error::other("another receiver of this transfer runs here")),
+            Err(error) => return Err(error.into()),
         }
     }
 }

@@ -24,6 +24,8 @@ pub struct Work {
     pub files: u64,
     /// The chunk's lines of the manifest.
     pub manifest: Arc<[u8]>,
+    /// It was delivered before, and the receiver's file differs all the same.
+    pub again: bool,
 }
 
 /// What a lane does next.
@@ -65,6 +67,8 @@ struct State {
     /// Delivered or given up, of phase 0.
     settled_data: u64,
     given_up: Vec<GivenUp>,
+    /// Delivered chunks whose digests are not known here yet.
+    recalling: u64,
     finishing: bool,
     verdict: Option<Verdict>,
     closed: bool,
@@ -115,6 +119,26 @@ impl Board {
         self.changed.notify_all();
     }
 
+    /// The transfer is not finished before so many more chunks are recalled.
+    pub fn recalls(&self, chunks: usize) {
+        lock(&self.state).recalling += chunks as u64;
+    }
+
+    /// The digests of a delivered chunk are known.
+    pub fn recalled(&self) {
+        lock(&self.state).recalling -= 1;
+        self.changed.notify_all();
+    }
+
+    /// The source of a delivered chunk is not what was sent any more.
+    pub fn lost(&self, work: &Work, reason: String) {
+        let mut state = lock(&self.state);
+        state.recalling -= 1;
+        state.delivered -= 1;
+        state.given_up.push(GivenUp { chunk: work.chunk, path: first_path(&work.manifest), reason });
+        self.changed.notify_all();
+    }
+
     /// Something to do at once. `leave` ends the lane; `full` is whether it wants no more, near the end in view of the rest.
     pub fn try_next(&self, leave: &AtomicBool, full: impl Fn(Option<Rest>) -> bool) -> Option<Next> {
         self.look(&mut lock(&self.state), leave, full)
@@ -132,7 +156,8 @@ impl Board {
             self.changed.notify_all();
             return Some(Next::Send(work));
         }
-        if state.delivered + state.given_up.len() as u64 == self.chunks && !state.finishing {
+        let settled = state.delivered + state.given_up.len() as u64 == self.chunks;
+        if settled && state.recalling == 0 && !state.finishing {
             state.finishing = true;
             return Some(Next::Finish);
         }
@@ -173,7 +198,7 @@ impl Board {
         lock(&self.state).undecided.keys().copied().collect()
     }
 
-    /// What the table says about chunks that failed. Returns those that turn out to be delivered.
+    /// What the table says about chunks that failed. Returns those that turn out to be delivered, and are to be recalled.
     pub fn decide(&self, items: &[Chunk]) -> Vec<Work> {
         let mut state = lock(&self.state);
         let mut delivered = Vec::new();
@@ -184,6 +209,7 @@ impl Board {
                 ChunkState::Delivered => {
                     state.delivered += 1;
                     state.settled_data += data;
+                    state.recalling += 1;
                     delivered.push(work);
                 }
                 ChunkState::Failed => {
@@ -203,6 +229,17 @@ impl Board {
         }
         self.changed.notify_all();
         delivered
+    }
+
+    /// Delivered chunks that are sent once more before the transfer is finished.
+    pub fn send_again(&self, works: Vec<Work>) {
+        let mut state = lock(&self.state);
+        state.delivered -= works.len() as u64;
+        state.settled_data -= works.iter().filter(|work| work.phase == 0).count() as u64;
+        state.manifest_bytes += works.iter().map(|work| work.manifest.len()).sum::<usize>();
+        state.ready.extend(works);
+        state.finishing = false;
+        self.changed.notify_all();
     }
 
     /// The lane that was to close the transfer could not.
@@ -226,11 +263,12 @@ impl Board {
         lock(&self.state).given_up.clone()
     }
 
-    /// Whether nothing can be sent before somebody else decides or a time comes.
+    /// Whether nothing can be sent before somebody else decides or answers, or a time comes.
     #[must_use]
     pub fn waits_for_others(&self) -> bool {
         let state = lock(&self.state);
-        state.ready.is_empty() && state.under_way == 0 && !(state.undecided.is_empty() && state.delayed.is_empty())
+        let undecided = !(state.undecided.is_empty() && state.delayed.is_empty());
+        state.finishing || (state.ready.is_empty() && state.under_way == 0 && undecided)
     }
 
     /// Ends all waits; lanes leave.

@@ -20,7 +20,7 @@ fn board() -> Board {
 }
 
 fn work(chunk: u64) -> Work {
-    Work { chunk, attempt: 1, phase: u8::from(chunk > 0), bytes: 0, files: 0, manifest: Arc::from(&b""[..]) }
+    Work { chunk, attempt: 1, phase: u8::from(chunk > 0), bytes: 0, files: 0, manifest: Arc::from(&b""[..]), again: false }
 }
 
 /// The item as the table holds it; `not_before` seconds from now.

@@ -36,6 +36,43 @@ impl<E: Into<StreamError>> From<E> for ChunkError {
     }
 }
 
+/// Where a chunk's segments go.
+trait Sink {
+    /// A segment's header, as a frame.
+    fn header(&mut self, frame: &[u8]);
+    /// Bytes of the file.
+    fn data(&mut self, bytes: &[u8]) -> Result<(), StreamError>;
+}
+
+impl Sink for Sealer {
+    fn header(&mut self, frame: &[u8]) {
+        self.frames().extend_from_slice(frame);
+    }
+
+    fn data(&mut self, bytes: &[u8]) -> Result<(), StreamError> {
+        Frame::Data(bytes.len()).encode(self.frames());
+        Ok(self.write(bytes)?)
+    }
+}
+
+/// Only the digests are wanted.
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn header(&mut self, _frame: &[u8]) {}
+
+    fn data(&mut self, _bytes: &[u8]) -> Result<(), StreamError> {
+        Ok(())
+    }
+}
+
+/// Reads a chunk's segments.
+struct Reader<'a> {
+    buffer: &'a mut [u8],
+    witness: &'a Witness,
+    moved: &'a dyn Fn(u64),
+}
+
 /// A lane's sending side with its read buffer.
 pub struct ChunkWriter {
     pub sealer: Sealer,
@@ -60,7 +97,8 @@ impl ChunkWriter {
         let segments = parse(work).map_err(ChunkError::Source)?;
         let count = u32::try_from(segments.len()).unwrap_or(u32::MAX);
         Frame::Chunk { chunk: work.chunk, attempt: work.attempt, segments: count, phase: work.phase }.encode(self.sealer.frames());
-        let result = self.segments(&segments, moved);
+        let mut reader = Reader { buffer: &mut self.buffer, witness: &self.witness, moved };
+        let result = reader.segments(&segments, &mut self.sealer);
         if let Err(ChunkError::Source(failure)) = &result {
             self.frame(&Frame::Abort { reason: failure.reason, message: failure.message.clone() })?;
         }
@@ -70,12 +108,37 @@ impl ChunkWriter {
     pub fn finish(&mut self, digest: Digest) -> Result<(), StreamError> {
         self.frame(&Frame::Digest(digest))
     }
+}
 
-    fn segments(&mut self, segments: &[Segment], moved: &dyn Fn(u64)) -> Result<(Digest, Sent), ChunkError> {
+/// Reads chunks for their digests alone.
+pub struct Digester<'a> {
+    buffer: Vec<u8>,
+    witness: &'a Witness,
+}
+
+impl<'a> Digester<'a> {
+    #[must_use]
+    pub fn new(witness: &'a Witness) -> Self {
+        Self { buffer: vec![0; DATA_BYTES], witness }
+    }
+
+    /// What sending the chunk would have come to.
+    pub fn digest(&mut self, work: &Work, read: &dyn Fn(u64)) -> Result<(Digest, Sent), SourceFailure> {
+        let segments = parse(work)?;
+        let mut reader = Reader { buffer: &mut self.buffer, witness: self.witness, moved: read };
+        reader.segments(&segments, &mut Nowhere).map_err(|error| match error {
+            ChunkError::Source(failure) => failure,
+            ChunkError::Stream(error) => manifest(error.to_string()),
+        })
+    }
+}
+
+impl Reader<'_> {
+    fn segments(&mut self, segments: &[Segment], sink: &mut impl Sink) -> Result<(Digest, Sent), ChunkError> {
         let mut all = blake3::Hasher::new();
         let mut files = Vec::new();
         for segment in segments {
-            let digest = self.segment(segment, &mut all, moved)?;
+            let digest = self.segment(segment, &mut all, sink)?;
             all.update(&digest);
             if segment.kind == Kind::File && segment.is_part() {
                 let sent = Sent::Part { entry: segment.entry, size: segment.size, offset: segment.offset, digest };
@@ -93,8 +156,8 @@ impl ChunkWriter {
         Ok((*all.finalize().as_bytes(), Sent::Whole(files)))
     }
 
-    /// Puts the header and the bytes on the stream, the header into the chunk's digest too.
-    fn segment(&mut self, segment: &Segment, all: &mut blake3::Hasher, moved: &dyn Fn(u64)) -> Result<Digest, ChunkError> {
+    /// Gives the header and the bytes to the sink, the header to the chunk's digest too.
+    fn segment(&mut self, segment: &Segment, all: &mut blake3::Hasher, sink: &mut impl Sink) -> Result<Digest, ChunkError> {
         if segment.is_part() && !is_subtree(segment.offset, segment.length) {
             let what = format!("{} bytes at {} of entry {} are no part", segment.length, segment.offset, segment.entry);
             return Err(ChunkError::Source(manifest(what)));
@@ -105,12 +168,12 @@ impl ChunkWriter {
             Kind::Symlink => check_link(segment).map_err(ChunkError::Source)?,
             Kind::Directory => {}
         }
-        let source = (segment.kind == Kind::File).then(|| Source::open(segment, &self.witness)).transpose().map_err(ChunkError::Source)?;
+        let source = (segment.kind == Kind::File).then(|| Source::open(segment, self.witness)).transpose().map_err(ChunkError::Source)?;
         let target = header.target.clone();
-        let frames = self.sealer.frames();
-        let start = frames.len();
-        Frame::Segment(header).encode(frames);
-        all.update(&frames[start..]);
+        let mut frame = Vec::new();
+        Frame::Segment(header).encode(&mut frame);
+        sink.header(&frame);
+        all.update(&frame);
         let mut hasher = if segment.is_part() { part_hasher(segment.offset) } else { blake3::Hasher::new() };
         if let Some(source) = source {
             let (mut offset, end) = (segment.offset, segment.offset + segment.length);
@@ -119,9 +182,8 @@ impl ChunkWriter {
                 let count = source.read(&mut self.buffer[..want], offset).map_err(ChunkError::Source)?;
                 let bytes = &self.buffer[..count];
                 hasher.update(bytes);
-                Frame::Data(count).encode(self.sealer.frames());
-                self.sealer.write(bytes)?;
-                moved(count as u64);
+                sink.data(bytes)?;
+                (self.moved)(count as u64);
                 offset += count as u64;
             }
             source.check().map_err(ChunkError::Source)?;
@@ -132,6 +194,11 @@ impl ChunkWriter {
         hasher.update(&target);
         Ok(*hasher.finalize().as_bytes())
     }
+}
+
+/// The entries that a chunk holds something of.
+pub fn entries(work: &Work) -> impl Iterator<Item = u64> {
+    parse(work).unwrap_or_default().into_iter().map(|segment| segment.entry)
 }
 
 fn parse(work: &Work) -> Result<Vec<Segment>, SourceFailure> {

@@ -10,6 +10,7 @@ use super::Shared;
 use super::board::{Next, Verdict, Work};
 use super::chunk::{ChunkError, ChunkWriter, Sent};
 use super::pace::{Rest, Speed};
+use super::repair::{self, Repair};
 use crate::deadline::Deadline;
 use crate::defaults::{DRAIN_TIMEOUT, HANDSHAKE_TIMEOUT, LANE_RETRIES, LANE_WINDOW, RECONNECT_PAUSE, RECONNECT_PAUSE_MAX, STACK_BYTES};
 use crate::documents::event::FailureReason;
@@ -71,6 +72,9 @@ struct Link<'a> {
     over: AtomicBool,
     broken: Mutex<Option<StreamError>>,
     acknowledged: AtomicBool,
+    /// The receiver's answers to what this lane asked to finish the transfer.
+    verdict: Mutex<Option<Verdict>>,
+    forgotten: Mutex<Option<()>>,
     speed: Arc<Speed>,
     /// Since when chunks are left to others, and how long at most.
     leaving_since: Mutex<Option<(Instant, Duration)>>,
@@ -170,6 +174,8 @@ impl Lane {
             over: AtomicBool::new(false),
             broken: Mutex::new(None),
             acknowledged: AtomicBool::new(false),
+            verdict: Mutex::default(),
+            forgotten: Mutex::default(),
             speed,
             leaving_since: Mutex::default(),
         };
@@ -223,7 +229,11 @@ impl Link<'_> {
             };
             match next {
                 Next::Send(work) => self.send(writer, work)?,
-                Next::Finish => return self.finish(writer).inspect_err(|_| board.unfinished()),
+                Next::Finish => {
+                    if self.finish(writer).inspect_err(|_| board.unfinished())? {
+                        return Ok(());
+                    }
+                }
                 Next::Leave if lock(&self.broken).is_some() => return Err(StreamError::Ended),
                 Next::Leave => {
                     writer.frame(&Frame::Drain)?;
@@ -266,21 +276,44 @@ impl Link<'_> {
         }
     }
 
-    fn finish(&self, writer: &mut ChunkWriter) -> Result<(), StreamError> {
+    /// Compares both ends; `false` where chunks are to be sent again.
+    fn finish(&self, writer: &mut ChunkWriter) -> Result<bool, StreamError> {
         let shared = &self.lane.shared;
-        let (complete, compare, digests) = shared.totals();
+        let (complete, digests) = shared.totals();
+        shared.upload(&digests).ok_or(StreamError::Ended)?;
         let tree = crate::digest::tree_digest(digests.iter());
-        writer.frame(&Frame::Finish { complete, compare, files: digests.len() as u64, tree })?;
+        writer.frame(&Frame::Finish { complete, compare: complete, files: digests.len() as u64, tree })?;
         // The receiver uploads its digests first, which may take as long as it takes.
-        while shared.board.verdict().is_none() {
-            if lock(&self.broken).is_some() || shared.stop.is_requested() {
-                return Err(StreamError::Ended);
+        let verdict = self.wait_for(&self.verdict)?;
+        if complete
+            && !verdict.agreed
+            && let Some(Repair { entries, works }) = shared.or_trouble(repair::plan(shared)).ok_or(StreamError::Ended)?
+        {
+            for (number, entry) in entries.iter().enumerate() {
+                Frame::Forget { entry: *entry, last: number + 1 == entries.len() }.encode(writer.sealer.frames());
             }
-            shared.board.wait(std::time::Duration::from_secs(1));
+            writer.sealer.flush()?;
+            self.wait_for(&self.forgotten)?;
+            shared.board.send_again(works);
+            return Ok(false);
         }
+        shared.board.finish(verdict);
         // The receiver ends once it knows that its answer was heard. Without that the control plane ends it.
         let _ = writer.frame(&Frame::Drain);
-        Ok(())
+        Ok(true)
+    }
+
+    /// Waits for an answer.
+    fn wait_for<T>(&self, answer: &Mutex<Option<T>>) -> Result<T, StreamError> {
+        loop {
+            if let Some(answer) = lock(answer).take() {
+                return Ok(answer);
+            }
+            if lock(&self.broken).is_some() || self.lane.shared.stop.is_requested() {
+                return Err(StreamError::Ended);
+            }
+            self.lane.shared.board.wait(Duration::from_secs(1));
+        }
     }
 
     fn wait_for_acknowledgements(&self) -> Result<(), StreamError> {
@@ -330,7 +363,14 @@ impl Link<'_> {
                     shared.failed(work, &lane.path.path_id, reason, message);
                 }
             }
-            Frame::Finished { agreed, message } => shared.board.finish(Verdict { agreed, message }),
+            Frame::Finished { agreed, message } => {
+                *lock(&self.verdict) = Some(Verdict { agreed, message });
+                shared.board.wake();
+            }
+            Frame::Forgotten => {
+                *lock(&self.forgotten) = Some(());
+                shared.board.wake();
+            }
             other => return Err(StreamError::Protocol(format!("{other:?} is out of place"))),
         }
         Ok(())

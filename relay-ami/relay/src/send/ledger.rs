@@ -12,8 +12,6 @@ pub struct Ledger {
     parts: HashMap<u64, Vec<Option<Digest>>>,
     /// Of chunks whose acknowledgement was lost; they count if the table says that the chunk is delivered.
     held: HashMap<u64, Sent>,
-    /// Chunks that an earlier process delivered: their files' digests are not known here.
-    pub incomplete: bool,
 }
 
 impl Ledger {
@@ -42,12 +40,12 @@ impl Ledger {
         self.held.insert(chunk, sent);
     }
 
-    /// The table says that the chunk is delivered.
-    pub fn settle(&mut self, chunk: u64, part_size: u64) {
-        match self.held.remove(&chunk) {
-            Some(sent) => self.note(sent, part_size),
-            None => self.incomplete = true,
-        }
+    /// The table says that the chunk is delivered; `false` where an earlier process sent it.
+    pub fn settle(&mut self, chunk: u64, part_size: u64) -> bool {
+        let sent = self.held.remove(&chunk);
+        let held = sent.is_some();
+        sent.into_iter().for_each(|sent| self.note(sent, part_size));
+        held
     }
 
     pub const fn whole(&self) -> &BTreeMap<u64, Digest> {

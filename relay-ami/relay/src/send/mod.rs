@@ -11,6 +11,8 @@ mod ledger;
 mod pace;
 mod paths;
 mod pretest;
+mod recall;
+mod repair;
 mod source;
 
 use std::collections::{BTreeMap, HashSet};
@@ -28,6 +30,7 @@ use keepalive::Keepalives;
 use ledger::Ledger;
 use pace::Pace;
 use paths::Lanes;
+use repair::Repairs;
 
 use crate::control::{Control, ControlError, Side};
 use crate::defaults;
@@ -39,6 +42,7 @@ use crate::documents::plan::TransferPlan;
 use crate::documents::text::{PathId, SchemaVersion1};
 use crate::progress::{Counters, Reporter};
 use crate::rate::{Bucket, RateRules};
+use crate::receive::finish;
 use crate::route::Router;
 use crate::secure::handshake::KeyCheck;
 use crate::secure::keys::Identity;
@@ -89,6 +93,8 @@ pub struct Totals {
     pub chunks: u64,
     /// Payload bytes sent, resent ones included.
     pub sent_bytes: u64,
+    /// Chunks that were sent again since the files at the end differed.
+    pub repaired_chunks: u64,
 }
 
 /// What all threads share.
@@ -109,6 +115,12 @@ struct Shared {
     witness: Arc<source::Witness>,
     counters: Counters,
     failures: Mutex<Sender<Failure>>,
+    recalls: Mutex<Sender<Vec<u64>>>,
+    repairs: Repairs,
+    /// What keeps this end from finishing.
+    trouble: Mutex<Option<SendError>>,
+    /// Of the keys of objects.
+    prefix: String,
     lost: Mutex<HashSet<(PathId, u64)>>,
     pretests: Mutex<()>,
     pace: Pace,
@@ -120,16 +132,57 @@ impl Shared {
         if let Some(sent) = sent {
             lock(&self.ledger).note(sent, self.plan.chunk_size_bytes);
         }
-        self.counters.delivered(work.bytes, work.files);
+        if !work.again {
+            self.counters.delivered(work.bytes, work.files);
+        }
         self.board.delivered(work);
     }
 
-    fn settled_before(&self, chunk: &Chunk) {
-        if chunk.state == ChunkState::Delivered {
-            lock(&self.ledger).incomplete = true;
-            self.counters.delivered(chunk.bytes, chunk.files);
+    /// Chunks that an earlier process delivered, or that were given up.
+    fn settled_before<'a>(&self, chunks: impl Iterator<Item = &'a Chunk>) {
+        let mut unknown = Vec::new();
+        for chunk in chunks {
+            if chunk.state == ChunkState::Delivered {
+                self.counters.delivered(chunk.bytes, chunk.files);
+                if chunk.phase == 0 {
+                    unknown.push(chunk.chunk);
+                    self.board.recalls(1);
+                }
+            }
+            self.board.settle_before(chunk);
         }
-        self.board.settle_before(chunk);
+        if !unknown.is_empty() {
+            // The thread that recalls ends last.
+            let _ = lock(&self.recalls).send(unknown);
+        }
+    }
+
+    /// A chunk that failed here turns out to be delivered.
+    fn delivered_after_all(&self, work: &Work) {
+        if !work.again {
+            self.counters.delivered(work.bytes, work.files);
+        }
+        if lock(&self.ledger).settle(work.chunk, self.plan.chunk_size_bytes) {
+            self.board.recalled();
+        } else {
+            let _ = lock(&self.recalls).send(vec![work.chunk]);
+        }
+    }
+
+    /// Uploads the digests of all files for Verify Transfer.
+    fn upload(&self, digests: &BTreeMap<u64, Digest>) -> Option<()> {
+        self.or_trouble(finish::upload_digests(&*self.control, &self.prefix, Side::Sender, digests).map_err(SendError::from))
+    }
+
+    /// Without a result the process ends.
+    fn or_trouble<T>(&self, result: Result<T, SendError>) -> Option<T> {
+        match result {
+            Ok(found) => Some(found),
+            Err(error) => {
+                lock(&self.trouble).get_or_insert(error);
+                None
+            }
+        }
     }
 
     fn failed(&self, work: Work, path: &PathId, reason: FailureReason, message: String) {
@@ -153,11 +206,9 @@ impl Shared {
         }
     }
 
-    /// Whether everything is delivered, whether all digests are known here, and the digests.
-    fn totals(&self) -> (bool, bool, BTreeMap<u64, Digest>) {
-        let ledger = lock(&self.ledger);
-        let complete = self.board.given_up().is_empty();
-        (complete, complete && !ledger.incomplete, ledger.whole().clone())
+    /// Whether everything is delivered, and the digests.
+    fn totals(&self) -> (bool, BTreeMap<u64, Digest>) {
+        (self.board.given_up().is_empty(), lock(&self.ledger).whole().clone())
     }
 }
 
@@ -179,6 +230,7 @@ pub fn describe(chunks: &[GivenUp]) -> String {
 /// Sends until both ends have finished, or told to stop.
 pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Outcome, SendError> {
     let (failures, reported) = channel();
+    let (recalls, asked) = channel();
     let Config { epoch, plan, prefix, router, identity, rules, keepalive } = config;
     let serial = u64::from_be_bytes(crate::secure::keys::random().map_err(io::Error::other)?);
     let shared = Arc::new(Shared {
@@ -190,6 +242,10 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         witness: Arc::default(),
         counters: Counters::default(),
         failures: Mutex::new(failures),
+        recalls: Mutex::new(recalls),
+        repairs: Repairs::default(),
+        trouble: Mutex::default(),
+        prefix,
         lost: Mutex::default(),
         pretests: Mutex::default(),
         pace: Pace::default(),
@@ -205,6 +261,10 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         let shared = Arc::clone(&shared);
         crate::thread::spawn("failures", move || failures::run(&shared, &reported))?;
     }
+    {
+        let shared = Arc::clone(&shared);
+        crate::thread::spawn("recall", move || recall::run(&shared, &asked))?;
+    }
     let feeder = {
         let shared = Arc::clone(&shared);
         crate::thread::spawn("feeder", move || feeder::run(&shared))?
@@ -216,10 +276,6 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
     }
     lanes.end(&shared, defaults::STOP_TIMEOUT);
     shared.board.close();
-    if matches!(result, Ok(Outcome::Delivered(_) | Outcome::ChunksFailed(_))) {
-        let (_, _, digests) = shared.totals();
-        crate::receive::finish::upload_digests(&*shared.control, &prefix, Side::Sender, &digests)?;
-    }
     result
 }
 
@@ -241,6 +297,9 @@ fn watch(
             let seconds = reporter.age();
             reporter.report(&*shared.control, &shared.counters, true, lanes.progress(seconds));
             return Ok(outcome(shared, verdict));
+        }
+        if let Some(error) = lock(&shared.trouble).take() {
+            return Err(error);
         }
         if feeder.as_ref().is_some_and(std::thread::JoinHandle::is_finished)
             && let Some(ended) = feeder.take()
@@ -282,23 +341,21 @@ fn follow(shared: &Arc<Shared>, lanes: &mut Lanes, keepalives: &mut Keepalives) 
     let undecided = shared.board.undecided();
     if !undecided.is_empty() {
         match shared.control.chunks(&undecided) {
-            Ok(items) => shared.board.decide(&items).iter().for_each(|work| {
-                lock(&shared.ledger).settle(work.chunk, shared.plan.chunk_size_bytes);
-                shared.counters.delivered(work.bytes, work.files);
-            }),
+            Ok(items) => shared.board.decide(&items).iter().for_each(|work| shared.delivered_after_all(work)),
             Err(error) => tracing::warn!(%error, "failed chunks"),
         }
     }
     Ok(())
 }
 
-fn totals(counters: &Counters) -> Totals {
+fn totals(counters: &Counters, repaired_chunks: u64) -> Totals {
     let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
     Totals {
         bytes: count(&counters.bytes),
         files: count(&counters.files),
         chunks: count(&counters.chunks),
         sent_bytes: count(&counters.moved),
+        repaired_chunks,
     }
 }
 
@@ -306,7 +363,7 @@ fn outcome(shared: &Shared, verdict: Verdict) -> Outcome {
     let given_up = shared.board.given_up();
     match verdict {
         Verdict { agreed: false, message } => Outcome::DigestMismatch(message),
-        Verdict { .. } if given_up.is_empty() => Outcome::Delivered(totals(&shared.counters)),
+        Verdict { .. } if given_up.is_empty() => Outcome::Delivered(totals(&shared.counters, shared.repairs.chunks())),
         Verdict { .. } => Outcome::ChunksFailed(given_up),
     }
 }

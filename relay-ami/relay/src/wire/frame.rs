@@ -1,7 +1,8 @@
 //! Frames inside TLS: `type:1 length:4 payload`.
 //!
 //! Sender: `Hello`, then per chunk `Chunk`, for each segment `Segment` and its bytes as `Data`, then `Digest` or `Abort`;
-//! `Pause` when it has nothing more to send for now, `Drain` before it leaves, or `Finish` on one lane. Receiver: `Welcome`, then `Ack` and `Nack` as chunks end, `Finished`.
+//! `Pause` when it has nothing more to send for now, `Drain` before it leaves, or `Finish` on one lane; where that shows that files differ,
+//! `Forget` for each of them before they come again. Receiver: `Welcome`, then `Ack` and `Nack` as chunks end, `Finished`, `Forgotten`.
 
 use super::{Fields, WireError, put16};
 use crate::digest::Digest;
@@ -9,7 +10,7 @@ use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
 
 /// Version of the frames; both ends must have the same.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 /// `type` and `length`.
 pub const HEADER_BYTES: usize = 5;
 
@@ -49,6 +50,11 @@ pub enum Frame {
         files: u64,
         tree: Digest,
     },
+    /// What came of an entry does not count: it comes again. The last one is answered.
+    Forget {
+        entry: u64,
+        last: bool,
+    },
     Welcome {
         version: u16,
         epoch: u64,
@@ -67,6 +73,7 @@ pub enum Frame {
         agreed: bool,
         message: String,
     },
+    Forgotten,
 }
 
 /// A segment's metadata; paths as plain bytes.
@@ -96,10 +103,12 @@ impl Frame {
             Self::Drain => 0x07,
             Self::Finish { .. } => 0x08,
             Self::Pause => 0x09,
+            Self::Forget { .. } => 0x0a,
             Self::Welcome { .. } => 0x81,
             Self::Ack { .. } => 0x82,
             Self::Nack { .. } => 0x83,
             Self::Finished { .. } => 0x84,
+            Self::Forgotten => 0x85,
         }
     }
 
@@ -133,7 +142,7 @@ impl Frame {
                 put16(out, &segment.path);
                 put16(out, &segment.target);
             }
-            Self::Data(_) | Self::Drain | Self::Pause => {}
+            Self::Data(_) | Self::Drain | Self::Pause | Self::Forgotten => {}
             Self::Digest(digest) => out.extend_from_slice(digest),
             Self::Abort { reason, message } => {
                 out.push(reason_byte(*reason));
@@ -143,6 +152,10 @@ impl Frame {
                 out.extend_from_slice(&[u8::from(*complete), u8::from(*compare)]);
                 out.extend_from_slice(&files.to_be_bytes());
                 out.extend_from_slice(tree);
+            }
+            Self::Forget { entry, last } => {
+                out.extend_from_slice(&entry.to_be_bytes());
+                out.push(u8::from(*last));
             }
             Self::Welcome { version, epoch } => {
                 out.extend_from_slice(&version.to_be_bytes());
@@ -199,10 +212,12 @@ impl Frame {
                 Self::Finish { complete: flag(fields.u8()?)?, compare: flag(fields.u8()?)?, files: fields.u64()?, tree: fields.array()? }
             }
             0x09 => Self::Pause,
+            0x0a => Self::Forget { entry: fields.u64()?, last: flag(fields.u8()?)? },
             0x81 => Self::Welcome { version: fields.u16()?, epoch: fields.u64()? },
             0x82 => Self::Ack { chunk: fields.u64()?, attempt: fields.u32()? },
             0x83 => Self::Nack { chunk: fields.u64()?, attempt: fields.u32()?, reason: reason(fields.u8()?)?, message: fields.text16()? },
             0x84 => Self::Finished { agreed: flag(fields.u8()?)?, message: fields.text16()? },
+            0x85 => Self::Forgotten,
             other => return Err(WireError::Unknown { what: "frame type", value: other.into() }),
         };
         fields.end()?;

@@ -32,6 +32,7 @@ fn frames() -> Vec<(Frame, &'static str)> {
             Frame::Finish { complete: true, compare: false, files: 7, tree: [1; 32] },
             "080000002a 01 00 0000000000000007 0101010101010101010101010101010101010101010101010101010101010101",
         ),
+        (Frame::Forget { entry: 5, last: true }, "0a00000009 0000000000000005 01"),
         (Frame::Welcome { version: 1, epoch: 2 }, "810000000a 0001 0000000000000002"),
         (Frame::Ack { chunk: 1, attempt: 2 }, "820000000c 0000000000000001 00000002"),
         (
@@ -39,6 +40,7 @@ fn frames() -> Vec<(Frame, &'static str)> {
             "830000000f 0000000000000001 00000002 01 0000",
         ),
         (Frame::Finished { agreed: false, message: "x".into() }, "8400000004 00 000178"),
+        (Frame::Forgotten, "8500000000"),
     ]
 }
 
@@ -67,7 +69,7 @@ fn cut_and_padded_frames_are_refused() {
         }
         assert!(Frame::decode(bytes[0], &[payload, b"x"].concat()).is_err(), "{frame:?} padded");
     }
-    for unknown in [0x00, 0x0a, 0x80, 0x85, 0xff] {
+    for unknown in [0x00, 0x0b, 0x80, 0x86, 0xff] {
         assert!(Frame::decode(unknown, &[]).is_err());
     }
 }

@@ -19,7 +19,7 @@ use cpt_relay::documents::text::{Address, PathId, SchemaVersion1, TransferId};
 use cpt_relay::door::Limits;
 use cpt_relay::rate::RateRules;
 use cpt_relay::route::Router;
-use cpt_relay::secure::keys::{Identity, generate_route_key, route_public};
+use cpt_relay::secure::keys::{Identity, kept_route_key, route_public};
 use cpt_relay::stop::Stop;
 use cpt_relay::{net, peer, plan, receive, relay, scan, send};
 use serde_json::Value;
@@ -35,6 +35,8 @@ pub struct Transfer {
     pub router_key: [u8; 32],
     pub verify: Verify,
     pub keepalive: Duration,
+    /// Of the ends that begin from now on.
+    pub epoch: u64,
     router: Option<Router>,
     limit_mbps: Option<u64>,
 }
@@ -68,7 +70,7 @@ impl Transfer {
         let contents = source.join("");
         let survey = scan::source(&[contents], &*control, "").unwrap();
         let plan = plan::make(&control, &id, &survey, chunk_size, 2).unwrap();
-        let router = Router { transfer: id.clone(), key: generate_route_key().unwrap() };
+        let router = kept_router(directory.path(), &id);
         Self {
             directory,
             id,
@@ -79,6 +81,7 @@ impl Transfer {
             verify: Verify::Digest,
             keepalive: Duration::from_secs(60),
             limit_mbps: None,
+            epoch: 1,
         }
     }
 
@@ -97,11 +100,11 @@ impl Transfer {
     pub fn receive_within(&self, limits: Limits) -> Running<receive::Outcome> {
         let (listeners, address) = listen();
         let (identity, stop) = (Identity::generate().unwrap(), Stop::new().unwrap());
-        let key = KeyRecord { epoch: 1, tls_public_key: peer::to_text(identity.public()), route_public_key: None, address: None };
+        let key = KeyRecord { epoch: self.epoch, tls_public_key: peer::to_text(identity.public()), route_public_key: None, address: None };
         self.control.publish_key(Side::Receiver, &key).unwrap();
         let config = receive::Config {
             transfer: self.id.clone(),
-            epoch: 1,
+            epoch: self.epoch,
             destination: self.destination(),
             plan: self.plan.clone(),
             prefix: String::new(),
@@ -132,22 +135,22 @@ impl Transfer {
         Running { stop, address, thread }
     }
 
-    /// Starts the one sender of this transfer; the limit is that of the membership, whenever that is written.
+    /// Starts a sender, with the route key that the relays know; the limit is that of the membership, whenever that is written.
     pub fn send(&mut self, limit_mbps: Option<u64>) -> Running<send::Outcome> {
         self.limit(limit_mbps);
         let (identity, stop) = (Identity::generate().unwrap(), Stop::new().unwrap());
         let key = KeyRecord {
-            epoch: 1,
+            epoch: self.epoch,
             tls_public_key: peer::to_text(identity.public()),
             route_public_key: Some(peer::to_text(&self.router_key)),
             address: None,
         };
         self.control.publish_key(Side::Sender, &key).unwrap();
         let config = send::Config {
-            epoch: 1,
+            epoch: self.epoch,
             plan: self.plan.clone(),
             prefix: String::new(),
-            router: self.router.take().expect("one sender"),
+            router: self.router.take().unwrap_or_else(|| kept_router(self.directory.path(), &self.id)),
             identity,
             rules: RateRules::default(),
             keepalive: self.keepalive,
@@ -207,6 +210,10 @@ impl Transfer {
     pub fn assert_same_trees(&self) {
         assert_eq!(list(&self.source()), list(&self.destination()));
     }
+}
+
+fn kept_router(directory: &Path, id: &TransferId) -> Router {
+    Router { transfer: id.clone(), key: kept_route_key(&directory.join("route.key")).unwrap() }
 }
 
 fn listen() -> (Vec<TcpListener>, SocketAddrV4) {

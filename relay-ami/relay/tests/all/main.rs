@@ -4,6 +4,7 @@ mod by_hand;
 mod comparison;
 mod contracts;
 mod destination;
+mod ends;
 mod faults;
 mod harness;
 mod keepalives;

@@ -1,0 +1,304 @@
+//! What is on the disk and verified, kept beside the partial files: a receiver that is started again goes on from it.
+//!
+//! Records of 64 bytes, appended: entry, size, part (big-endian, 8 bytes each), digest (32), and the beginning (8) of the BLAKE3 of
+//! all that. The first names the plan, since entries are numbers of its listing.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write as _};
+use std::os::fd::OwnedFd;
+use std::sync::Mutex;
+
+use rustix::fs::{self, AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::digest::Digest;
+use crate::thread::lock;
+
+/// No partial file has this name: those are numbers.
+const NAME: &str = "journal";
+const RECORD_BYTES: usize = 64;
+const CHECKED_BYTES: usize = 56;
+/// In place of a part: the file is whole and in its place.
+const WHOLE: u64 = u64::MAX;
+/// In place of a part: nothing that was noted of the entry counts.
+const FORGOTTEN: u64 = u64::MAX - 1;
+/// In place of an entry: the record names the plan.
+const PLAN: u64 = u64::MAX;
+
+/// What earlier receivers of the transfer have left.
+#[derive(Default)]
+pub struct Known {
+    /// Files in their places, by entry.
+    pub whole: BTreeMap<u64, Digest>,
+    pub parts: HashMap<u64, Parts>,
+}
+
+/// Parts of a large file that are in its partial file.
+#[derive(Default)]
+pub struct Parts {
+    /// Of the file, bytes.
+    pub size: u64,
+    pub digests: BTreeMap<u64, Digest>,
+}
+
+impl Known {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.whole.is_empty() && self.parts.is_empty()
+    }
+
+    fn note(&mut self, record: Record) {
+        match record.part {
+            WHOLE => {
+                self.whole.insert(record.entry, record.digest);
+            }
+            FORGOTTEN => {
+                self.whole.remove(&record.entry);
+                self.parts.remove(&record.entry);
+            }
+            part => {
+                let parts = self.parts.entry(record.entry).or_default();
+                parts.size = record.size;
+                parts.digests.insert(part, record.digest);
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Record {
+    entry: u64,
+    size: u64,
+    part: u64,
+    digest: Digest,
+}
+
+impl Record {
+    const fn of_plan(plan: Digest) -> Self {
+        Self { entry: PLAN, size: 0, part: 0, digest: plan }
+    }
+
+    fn encode(&self) -> [u8; RECORD_BYTES] {
+        let mut bytes = [0; RECORD_BYTES];
+        bytes[..8].copy_from_slice(&self.entry.to_be_bytes());
+        bytes[8..16].copy_from_slice(&self.size.to_be_bytes());
+        bytes[16..24].copy_from_slice(&self.part.to_be_bytes());
+        bytes[24..CHECKED_BYTES].copy_from_slice(&self.digest);
+        let check = blake3::hash(&bytes[..CHECKED_BYTES]);
+        bytes[CHECKED_BYTES..].copy_from_slice(&check.as_bytes()[..RECORD_BYTES - CHECKED_BYTES]);
+        bytes
+    }
+
+    /// None where the bytes are no record: it was cut off, or the disk has lost it.
+    fn decode(bytes: &[u8; RECORD_BYTES]) -> Option<Self> {
+        let number = |at: usize| bytes[at..at + 8].iter().fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte));
+        let mut digest = [0; 32];
+        digest.copy_from_slice(&bytes[24..CHECKED_BYTES]);
+        let record = Self { entry: number(0), size: number(8), part: number(16), digest };
+        (record.encode() == *bytes).then_some(record)
+    }
+}
+
+/// The journal of one destination.
+pub struct Journal {
+    partial: OwnedFd,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Made when there is something to write.
+    file: Option<File>,
+    length: u64,
+    plan: Digest,
+    /// Records that need not be in the file before the next sync.
+    gathered: Vec<u8>,
+}
+
+impl Journal {
+    /// That of the directory of partial files.
+    pub fn new(partial: OwnedFd) -> Self {
+        Self { partial, state: Mutex::default() }
+    }
+
+    /// Reads what earlier receivers left of the same plan; what they left of another one is of no use.
+    pub fn recall(&self, plan: Digest) -> io::Result<Known> {
+        let mut state = lock(&self.state);
+        state.plan = plan;
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = match fs::openat(&self.partial, NAME, flags, Mode::empty()) {
+            Ok(file) => File::from(file),
+            Err(Errno::NOENT) => return Ok(Known::default()),
+            Err(error) => return Err(error.into()),
+        };
+        let (known, length) = read(BufReader::new(&file), plan)?;
+        if length == 0 {
+            fs::unlinkat(&self.partial, NAME, AtFlags::empty())?;
+            return Ok(known);
+        }
+        // What follows would be cut off from its beginning.
+        file.set_len(length)?;
+        (state.file, state.length) = (Some(file), length);
+        Ok(known)
+    }
+
+    /// A part of a large file that is synced. In the file when this returns, so before its file can go to its place.
+    pub fn part(&self, entry: u64, size: u64, part: u64, digest: Digest) -> io::Result<()> {
+        self.gather(Record { entry, size, part, digest }).and_then(|mut state| state.write())
+    }
+
+    /// A file that is in its place.
+    pub fn whole(&self, entry: u64, digest: Digest) -> io::Result<()> {
+        self.gather(Record { entry, size: 0, part: WHOLE, digest }).map(drop)
+    }
+
+    /// An entry that comes again.
+    pub fn forgotten(&self, entry: u64) -> io::Result<()> {
+        self.gather(Record { entry, size: 0, part: FORGOTTEN, digest: [0; 32] }).map(drop)
+    }
+
+    /// All records are on the disk when this returns, and with them the names of files that went to their places before: file
+    /// systems that keep a log of their own write it in order.
+    pub fn sync(&self) -> io::Result<()> {
+        let mut state = lock(&self.state);
+        state.write()?;
+        state.file.as_ref().map_or(Ok(()), File::sync_data)
+    }
+
+    fn gather(&self, record: Record) -> io::Result<std::sync::MutexGuard<'_, State>> {
+        let mut state = lock(&self.state);
+        if state.file.is_none() {
+            let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            state.file = Some(fs::openat(&self.partial, NAME, flags, Mode::RUSR | Mode::WUSR)?.into());
+            let plan = Record::of_plan(state.plan);
+            state.gathered.extend(plan.encode());
+        }
+        state.gathered.extend(record.encode());
+        Ok(state)
+    }
+}
+
+impl State {
+    fn write(&mut self) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let written = file.write_all(&self.gathered);
+        match &written {
+            Ok(()) => self.length += self.gathered.len() as u64,
+            // Half a record would make what comes after it unreadable.
+            Err(_) => file.set_len(self.length)?,
+        }
+        self.gathered.clear();
+        written
+    }
+}
+
+/// What the records say, and how many bytes of them can be read.
+fn read(mut from: impl Read, plan: Digest) -> io::Result<(Known, u64)> {
+    let mut known = Known::default();
+    let mut bytes = [0; RECORD_BYTES];
+    let mut length = 0;
+    loop {
+        match from.read_exact(&mut bytes) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok((known, length)),
+            other => other?,
+        }
+        match Record::decode(&bytes) {
+            Some(record) if length > 0 => known.note(record),
+            Some(record) if record == Record::of_plan(plan) => {}
+            _ => return Ok((known, length)),
+        }
+        length += RECORD_BYTES as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::path::Path;
+
+    use super::*;
+
+    const PLAN: Digest = [9; 32];
+
+    fn journal(folder: &Path) -> Journal {
+        Journal::new(fs::open(folder, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap())
+    }
+
+    /// A file in its place, and two parts of another one.
+    fn written(folder: &Path) {
+        let journal = journal(folder);
+        assert!(journal.recall(PLAN).unwrap().is_empty());
+        journal.whole(3, [3; 32]).unwrap();
+        journal.part(7, 5000, 0, [7; 32]).unwrap();
+        journal.part(7, 5000, 2, [8; 32]).unwrap();
+        journal.sync().unwrap();
+    }
+
+    #[test]
+    fn what_was_noted_is_known_again_and_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        written(folder.path());
+        for more in 0..2 {
+            let journal = journal(folder.path());
+            let known = journal.recall(PLAN).unwrap();
+            assert_eq!(known.whole.len(), 1 + more);
+            assert_eq!(known.whole[&3], [3; 32]);
+            assert_eq!((known.parts[&7].size, known.parts[&7].digests.len()), (5000, 2));
+            assert_eq!(known.parts[&7].digests[&2], [8; 32]);
+            journal.whole(100 + more as u64, [1; 32]).unwrap();
+            journal.sync().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_record_that_was_cut_off_or_lost_ends_what_is_known_and_not_what_is_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        written(folder.path());
+        let path = folder.path().join(NAME);
+        let whole = std::fs::read(&path).unwrap();
+        let mut spoiled = whole.clone();
+        spoiled[3 * RECORD_BYTES + 30] ^= 1;
+        for text in [&whole[..whole.len() - 1], &whole[..3 * RECORD_BYTES + 1], &spoiled[..]] {
+            std::fs::write(&path, text).unwrap();
+            let first = journal(folder.path());
+            assert_eq!(first.recall(PLAN).unwrap().parts[&7].digests.len(), 1);
+            first.part(7, 5000, 1, [6; 32]).unwrap();
+            assert_eq!(journal(folder.path()).recall(PLAN).unwrap().parts[&7].digests.len(), 2);
+        }
+    }
+
+    #[test]
+    fn what_was_forgotten_is_not_known_again() {
+        let folder = tempfile::tempdir().unwrap();
+        written(folder.path());
+        let again = journal(folder.path());
+        again.recall(PLAN).unwrap();
+        again.forgotten(3).unwrap();
+        again.forgotten(7).unwrap();
+        again.part(7, 5000, 1, [6; 32]).unwrap();
+        let known = journal(folder.path()).recall(PLAN).unwrap();
+        assert!(known.whole.is_empty());
+        assert_eq!(known.parts[&7].digests.keys().collect::<Vec<_>>(), [&1]);
+    }
+
+    #[test]
+    fn what_is_of_another_plan_is_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        written(folder.path());
+        let other = journal(folder.path());
+        assert!(other.recall([1; 32]).unwrap().is_empty());
+        other.whole(5, [5; 32]).unwrap();
+        other.sync().unwrap();
+        assert!(journal(folder.path()).recall(PLAN).unwrap().is_empty());
+    }
+
+    #[test]
+    fn nothing_noted_is_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = journal(folder.path());
+        journal.sync().unwrap();
+        assert!(!folder.path().join(NAME).exists());
+    }
+}

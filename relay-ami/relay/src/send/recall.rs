@@ -1,0 +1,64 @@
+//! Digests of what an earlier sender had delivered, read from the source again: nothing is sent for them.
+
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use super::board::Work;
+use super::chunk::Digester;
+use super::{SendError, Shared, feeder};
+use crate::defaults::RECALL_CHUNKS;
+use crate::digest::to_hex;
+use crate::documents::chunk::Chunk;
+use crate::documents::event::FailureReason;
+use crate::thread::lock;
+
+/// Pause after a failed look at the table or at a manifest; the SDK's own retries are used up by then.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Runs until the senders of `asked` are gone or the process is told to stop.
+pub fn run(shared: &Shared, asked: &Receiver<Vec<u64>>) {
+    let mut digester = Digester::new(&shared.witness);
+    while let Ok(chunks) = asked.recv() {
+        for some in chunks.chunks(RECALL_CHUNKS) {
+            while let Err(error) = recall(shared, &mut digester, some) {
+                tracing::warn!(%error, "recall");
+                if shared.stop.sleep(PAUSE) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Fails before anything is read of the source, or not at all.
+fn recall(shared: &Shared, digester: &mut Digester<'_>, chunks: &[u64]) -> Result<(), SendError> {
+    let mut items = shared.control.chunks(chunks)?;
+    items.sort_unstable_by_key(|item| item.chunk);
+    let runs: Result<Vec<_>, _> = feeder::adjacent(items.iter()).iter().map(|run| feeder::read(shared, run)).collect();
+    for (item, work) in runs?.into_iter().flatten() {
+        if shared.stop.is_requested() {
+            return Ok(());
+        }
+        settle(shared, digester, item, &work);
+    }
+    Ok(())
+}
+
+fn settle(shared: &Shared, digester: &mut Digester<'_>, item: &Chunk, work: &Work) {
+    let read = |bytes| {
+        shared.counters.reread.fetch_add(bytes, Ordering::Relaxed);
+    };
+    let lost = match digester.digest(work, &read) {
+        Ok((digest, sent)) if item.digest.as_ref().is_none_or(|delivered| delivered.as_str() == to_hex(&digest)) => {
+            lock(&shared.ledger).note(sent, shared.plan.chunk_size_bytes);
+            return shared.board.recalled();
+        }
+        Ok(_) => FailureReason::SourceChanged,
+        Err(failure) => {
+            tracing::warn!(chunk = work.chunk, message = failure.message, "recall");
+            failure.reason
+        }
+    };
+    shared.board.lost(work, format!("{} after it was delivered", lost.as_str()));
+}

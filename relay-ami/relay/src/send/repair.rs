@@ -1,0 +1,69 @@
+//! When all is delivered and the files of the two ends differ all the same: which do, and the chunks that bring them again.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use super::board::Work;
+use super::{SendError, Shared, chunk, feeder};
+use crate::defaults::{QUEUE_MANIFEST_BYTES, REPAIR_ROUNDS};
+use crate::receive::finish;
+use crate::thread::lock;
+
+/// What has been repaired so far.
+#[derive(Default)]
+pub struct Repairs {
+    rounds: AtomicU32,
+    chunks: AtomicU64,
+}
+
+impl Repairs {
+    pub fn chunks(&self) -> u64 {
+        self.chunks.load(Ordering::Relaxed)
+    }
+}
+
+/// What is to come again.
+pub struct Repair {
+    /// Never empty.
+    pub entries: Vec<u64>,
+    pub works: Vec<Work>,
+}
+
+/// Compares with what the receiver has uploaded. None where the rounds are used up, or nothing can be found that differs.
+pub fn plan(shared: &Shared) -> Result<Option<Repair>, SendError> {
+    if shared.repairs.rounds.fetch_add(1, Ordering::Relaxed) >= REPAIR_ROUNDS {
+        return Ok(None);
+    }
+    let theirs = finish::uploaded(&*shared.control, &shared.prefix).whole;
+    let ours = lock(&shared.ledger).whole().clone();
+    let mut entries: BTreeSet<u64> =
+        ours.iter().filter(|(entry, digest)| theirs.get(*entry) != Some(*digest)).map(|(entry, _)| *entry).collect();
+    entries.extend(theirs.keys().filter(|entry| !ours.contains_key(*entry)));
+    let works = works_of(shared, &entries)?;
+    if works.is_empty() {
+        return Ok(None);
+    }
+    tracing::warn!(files = entries.len(), chunks = works.len(), "the ends differ: sent again");
+    shared.repairs.chunks.fetch_add(works.iter().filter(|work| work.phase == 0).count() as u64, Ordering::Relaxed);
+    Ok(Some(Repair { entries: entries.into_iter().collect(), works }))
+}
+
+/// The chunks that hold something of these entries, as many as memory bears; and the directories, whose times change with what is
+/// put into them.
+fn works_of(shared: &Shared, entries: &BTreeSet<u64>) -> Result<Vec<Work>, SendError> {
+    let mut works: Vec<Work> = Vec::new();
+    let mut bytes = 0;
+    for range in shared.plan.ranges() {
+        let chunks = shared.control.range_chunks(range)?;
+        for run in feeder::adjacent(chunks.iter()) {
+            for (_, work) in feeder::read(shared, &run)? {
+                let wanted = work.phase > 0 || chunk::entries(&work).any(|entry| entries.contains(&entry));
+                if wanted && bytes <= QUEUE_MANIFEST_BYTES {
+                    bytes += work.manifest.len();
+                    works.push(Work { again: true, ..work });
+                }
+            }
+        }
+    }
+    Ok(if works.iter().any(|work| work.phase == 0) { works } else { Vec::new() })
+}

@@ -1,0 +1,219 @@
+//! An end that dies and is started again in a later epoch: nothing that was delivered is sent again, and all is compared.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use cpt_relay::documents::chunk::ChunkState;
+use cpt_relay::documents::membership;
+use cpt_relay::{receive, send};
+
+use crate::harness::{Running, Transfer, noise, path, wait_for};
+
+const CHUNK: u64 = 64 << 10;
+/// Slow enough that an end is stopped in the middle, Mbit/s.
+const SLOW: Option<u64> = Some(16);
+
+fn one_large_file(root: &Path) {
+    std::fs::write(root.join("vast"), noise(5, 40 * CHUNK as usize)).unwrap();
+}
+
+fn many_small_files(root: &Path) {
+    for number in 0..400u64 {
+        std::fs::write(root.join(format!("small-{number}")), noise(number, 6000)).unwrap();
+    }
+}
+
+/// A transfer that is under way: some chunks are delivered, some are not.
+struct UnderWay {
+    transfer: Transfer,
+    receiver: Running<receive::Outcome>,
+    sender: Running<send::Outcome>,
+}
+
+impl UnderWay {
+    fn begin(fill: impl FnOnce(&Path)) -> Self {
+        let mut transfer = Transfer::plan(CHUNK, Some(9), fill);
+        let receiver = transfer.receive();
+        transfer.members(vec![path("direct", &[], receiver.address)]);
+        let sender = transfer.send(SLOW);
+        let under_way = Self { transfer, receiver, sender };
+        wait_for("some chunks", || (under_way.delivered() >= 5).then_some(()));
+        under_way
+    }
+
+    fn delivered(&self) -> usize {
+        delivered(&self.transfer)
+    }
+}
+
+fn delivered(transfer: &Transfer) -> usize {
+    transfer.chunks().iter().filter(|chunk| chunk.state == ChunkState::Delivered).count()
+}
+
+/// The path to a receiver that was started again.
+fn to(receiver: &Running<receive::Outcome>, generation: u64) -> Vec<membership::Path> {
+    vec![membership::Path { generation, ..path("direct", &[], receiver.address) }]
+}
+
+fn assert_arrived(transfer: &Transfer, outcome: send::Outcome, received: receive::Outcome) -> send::Totals {
+    let send::Outcome::Delivered(totals) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(received, receive::Outcome::Agreed);
+    assert_eq!(delivered(transfer) as u64, transfer.plan.chunks);
+    transfer.assert_same_trees();
+    assert_eq!(transfer.object("digests/sender/part-00000.ndjson"), transfer.object("digests/receiver/part-00000.ndjson"));
+    totals
+}
+
+fn a_sender_is_started_again(fill: impl FnOnce(&Path)) {
+    let UnderWay { mut transfer, receiver, sender } = UnderWay::begin(fill);
+    sender.stop.request();
+    sender.join();
+    let before = delivered(&transfer);
+    assert!(before < transfer.plan.chunks as usize, "too late");
+    transfer.epoch = 2;
+    let totals = {
+        let outcome = transfer.send(None).join();
+        assert_arrived(&transfer, outcome, receiver.join())
+    };
+    let rest = totals.bytes - bytes_of_first(&transfer, before);
+    assert!(totals.sent_bytes <= rest, "{} bytes were sent for {rest}", totals.sent_bytes);
+}
+
+/// The least that so many delivered chunks may have held.
+fn bytes_of_first(transfer: &Transfer, count: usize) -> u64 {
+    let mut sizes: Vec<u64> = transfer.chunks().iter().map(|chunk| chunk.bytes).collect();
+    sizes.sort_unstable();
+    sizes.iter().take(count).sum()
+}
+
+#[test]
+fn a_sender_is_started_again_in_the_middle_of_a_large_file() {
+    a_sender_is_started_again(one_large_file);
+}
+
+#[test]
+fn a_sender_is_started_again_in_the_middle_of_many_small_files() {
+    a_sender_is_started_again(many_small_files);
+}
+
+fn a_receiver_is_started_again(fill: impl FnOnce(&Path)) {
+    let UnderWay { mut transfer, receiver, sender } = UnderWay::begin(fill);
+    receiver.stop.request();
+    receiver.join();
+    let before = delivered(&transfer);
+    assert!(before < transfer.plan.chunks as usize, "too late");
+    transfer.epoch = 2;
+    let receiver = transfer.receive();
+    transfer.members(to(&receiver, 2));
+    let totals = assert_arrived(&transfer, sender.join(), receiver.join());
+    let again = totals.sent_bytes - totals.bytes;
+    assert!(again <= totals.bytes - bytes_of_first(&transfer, before), "{again} bytes were sent twice");
+    assert!(!transfer.destination().join(".cpt-partial-t-1").exists());
+}
+
+#[test]
+fn a_receiver_is_started_again_in_the_middle_of_a_large_file() {
+    a_receiver_is_started_again(one_large_file);
+}
+
+#[test]
+fn a_receiver_is_started_again_in_the_middle_of_many_small_files() {
+    a_receiver_is_started_again(many_small_files);
+}
+
+#[test]
+fn both_ends_are_started_again_one_after_the_other() {
+    let UnderWay { mut transfer, receiver, sender } = UnderWay::begin(one_large_file);
+    for stop in [&sender.stop, &receiver.stop] {
+        stop.request();
+    }
+    sender.join();
+    receiver.join();
+    transfer.epoch = 2;
+    let receiver = transfer.receive();
+    transfer.members(to(&receiver, 2));
+    let outcome = transfer.send(None).join();
+    assert_arrived(&transfer, outcome, receiver.join());
+}
+
+#[test]
+fn ends_that_are_started_again_after_all_was_compared_send_nothing() {
+    let mut transfer = Transfer::plan(CHUNK, None, |root| {
+        one_large_file(root);
+        std::fs::write(root.join("small"), noise(1, 100)).unwrap();
+    });
+    let receiver = transfer.receive();
+    transfer.members(to(&receiver, 1));
+    let outcome = transfer.send(None).join();
+    assert_arrived(&transfer, outcome, receiver.join());
+    transfer.epoch = 2;
+    let receiver = transfer.receive();
+    transfer.members(to(&receiver, 2));
+    let outcome = transfer.send(None).join();
+    let totals = assert_arrived(&transfer, outcome, receiver.join());
+    assert_eq!((totals.bytes, totals.sent_bytes), (transfer.plan.bytes, 0));
+}
+
+#[test]
+fn a_receiver_that_is_started_for_nothing_leaves_nothing() {
+    let transfer = Transfer::plan(CHUNK, None, one_large_file);
+    let receiver = transfer.receive();
+    receiver.stop.request();
+    assert_eq!(receiver.join(), receive::Outcome::Stopped);
+    assert_eq!(std::fs::read_dir(transfer.destination()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_source_that_changed_after_it_was_delivered_is_named_by_the_next_sender() {
+    let UnderWay { mut transfer, receiver, sender } = UnderWay::begin(|root| {
+        many_small_files(root);
+        std::fs::write(root.join("a-first"), noise(1, 2 * CHUNK as usize)).unwrap();
+    });
+    wait_for("the first file", || transfer.destination().join("a-first").exists().then_some(()));
+    sender.stop.request();
+    sender.join();
+    let file = std::fs::File::options().write(true).open(transfer.source().join("a-first")).unwrap();
+    file.set_modified(SystemTime::now() + Duration::from_secs(5)).unwrap();
+    transfer.epoch = 2;
+    let outcome = transfer.send(None).join();
+    let send::Outcome::ChunksFailed(chunks) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(chunks.len(), 2, "{chunks:?}");
+    assert!(chunks.iter().all(|given_up| given_up.path == "a-first"), "{chunks:?}");
+    assert!(chunks.iter().all(|given_up| given_up.reason == "source-changed after it was delivered"), "{chunks:?}");
+    assert_eq!(receiver.join(), receive::Outcome::Agreed);
+}
+
+/// Stops the receiver in the middle, bends its journal, and starts it again; what the sender says in the end.
+fn with_a_bent_journal(bend: impl FnOnce(&Path)) -> send::Totals {
+    let UnderWay { mut transfer, receiver, sender } = UnderWay::begin(|root| {
+        many_small_files(root);
+        one_large_file(root);
+    });
+    receiver.stop.request();
+    receiver.join();
+    bend(&transfer.destination().join(".cpt-partial-t-1/journal"));
+    transfer.epoch = 2;
+    let receiver = transfer.receive();
+    transfer.members(to(&receiver, 2));
+    assert_arrived(&transfer, sender.join(), receiver.join())
+}
+
+#[test]
+fn what_the_receiver_has_forgotten_is_found_at_the_end_and_sent_again() {
+    let totals = with_a_bent_journal(|journal| std::fs::remove_file(journal).unwrap());
+    assert!(totals.repaired_chunks >= 5, "{totals:?}");
+}
+
+#[test]
+fn of_a_file_that_differs_at_the_end_only_its_chunk_is_sent_again() {
+    let totals = with_a_bent_journal(|journal| {
+        let mut records = std::fs::read(journal).unwrap();
+        // The first of a whole file: another digest, with a check that agrees.
+        let record = records.chunks_exact_mut(64).find(|record| record[16..24] == [0xff; 8]).unwrap();
+        record[30] ^= 1;
+        let check = blake3::hash(&record[..56]);
+        record[56..].copy_from_slice(&check.as_bytes()[..8]);
+        std::fs::write(journal, records).unwrap();
+    });
+    assert_eq!(totals.repaired_chunks, 1, "{totals:?}");
+}

@@ -1,0 +1,106 @@
+"""A sender or receiver that is killed is started again, and goes on; one that never comes back is given up."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from local.config import Fault
+from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.files import make_files, tree
+from tests.e2e.test_events import paths_with_data
+
+LARGE = 400_000_000  # 10 s with a pair (20 MB/s each), so that an end dies in the middle
+PLACES = {"sender": (HOME, "send"), "receiver": (OTHER, "receive")}
+
+
+def begin(account: Account, work: Path, name: str, **more: Any) -> str:
+    source = make_files(work / "set", large_bytes=LARGE)
+    arn = account.start(account.request(source, work / "out", **more), name)
+    account.cloud.wait_for(lambda: account.progress(name).get("bytes", 0) > 0, 60)
+    return arn
+
+
+def delivered(account: Account, name: str) -> int:
+    """Bytes of the chunks that are delivered."""
+    return sum(int(item["bytes"]) for item in account.chunks(name) if item["state"] == "DELIVERED")
+
+
+def kill(account: Account, name: str, side: str) -> None:
+    """SIGKILL; then wait until what it had on the way has arrived or broken."""
+    region, role = PLACES[side]
+    machine = account.source if side == "sender" else account.destination
+    account.shell(machine, region, f"systemctl kill --signal=KILL 'cpt-{role}-{name}'")
+    if side == "receiver":
+        account.cloud.wait_for(lambda: account.progress(name)["lanes"] == [], 30)
+    else:
+        # The receiver advances, whatever it counts, once it waits for the sender alone.
+        def settled() -> bool:
+            told, before = receiver(account, name), delivered(account, name)
+            account.cloud.wait_for(lambda: receiver(account, name)["at"] > told["at"], 30)
+            return before == delivered(account, name)
+
+        account.cloud.wait_for(settled, 60)
+
+
+def receiver(account: Account, name: str) -> dict[str, Any]:
+    """The receiver's last report."""
+    return dict(json.loads((account.record(name, "progress#receiver") or {})["document"]))
+
+
+def look(account: Account, name: str, side: str) -> None:
+    """The minute's look finds that it is the same report as half a minute before."""
+    account.invoke("cpt-reconcile")
+    account.change_record(name, f"ends.{side}.heard", 0)
+    account.invoke("cpt-reconcile")
+
+
+def sent(account: Account, name: str) -> int:
+    """Bytes that the last sender sent."""
+    return int((account.record(name, "transfer") or {})["outcome"]["delivered"]["sentBytes"])
+
+
+def test_sender_that_is_killed_is_started_again_and_sends_only_the_rest(account: Account, tmp_path: Path) -> None:
+    arn = begin(account, tmp_path, "sender-killed", relays={"pairs": 1})
+    account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, "sender-killed"), 60)
+    kill(account, "sender-killed", "sender")
+    arrived = delivered(account, "sender-killed")
+    through_relays = sum(item.get("pathId") == "pair-1" for item in account.chunks("sender-killed"))
+    look(account, "sender-killed", "sender")
+    run = account.wait(arn)
+    assert (run.status, run.cause) == ("SUCCEEDED", None)
+    assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
+    assert sent(account, "sender-killed") == run.report["bytes"] - arrived
+    assert run.report["restarts"] == {"sender": 1, "receiver": 0}
+    # The relays knew the second sender as they knew the first.
+    assert sum(item["pathId"] == "pair-1" for item in account.chunks("sender-killed")) > through_relays
+    assert {node["state"] for node in account.nodes("sender-killed")} == {"TERMINATED"}
+    assert not list((tmp_path / "out").glob(".cpt-partial-*"))
+
+
+def test_receiver_that_is_killed_is_started_again_and_the_large_file_goes_on(account: Account, tmp_path: Path) -> None:
+    arn = begin(account, tmp_path, "receiver-killed", relays={"pairs": 0})
+    kill(account, "receiver-killed", "receiver")
+    on_the_way = int(account.progress("receiver-killed")["movedBytes"]) - delivered(account, "receiver-killed")
+    look(account, "receiver-killed", "receiver")
+    run = account.wait(arn)
+    assert (run.status, run.cause) == ("SUCCEEDED", None)
+    assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
+    assert sent(account, "receiver-killed") - run.report["bytes"] == on_the_way
+    assert run.report["restarts"] == {"sender": 0, "receiver": 1}
+    assert not list((tmp_path / "out").glob(".cpt-partial-*"))
+
+
+def test_end_that_never_comes_back_is_given_up_and_nothing_is_left(account: Account, tmp_path: Path) -> None:
+    arn = begin(account, tmp_path, "gone", relays={"pairs": 0})
+    account.cloud.spoil(
+        Fault(operation="SendCommand", region=OTHER, document="cpt-receive", code="InvalidInstanceId", count=3)
+    )
+    kill(account, "gone", "receiver")
+    for _ in range(4):
+        look(account, "gone", "receiver")
+    run = account.wait(arn)
+    assert (run.status, run.error) == ("FAILED", "EndSilent")
+    assert "the receiver on" in str(run.cause)
+    assert "NotManaged" in str(run.cause)
+    assert account.left("gone") == {}
+    assert not (tmp_path / "out" / "set" / "large.bin").exists()
