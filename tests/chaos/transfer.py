@@ -39,7 +39,7 @@ class Transfer:
         self.source, self.destination = source, work / "destination"
         self.control, self.done = work / "control", [f"{attempts} attempts"]
         self._attempts = attempts
-        self._generation, self._key, self._looked = 0, "", 0.0
+        self._generation, self._looked = 0, 0.0
         self._seen = dict.fromkeys(ENDS, 0.0)
         rates = work / "rates.json"
         rates.write_text(json.dumps([{"cidr": "0.0.0.0/0", "megabytesPerSecond": MB_PER_SECOND}]))
@@ -152,10 +152,8 @@ class Transfer:
         directory = ["--control-dir", str(self.control)]
         listen = ["--listen", self._addresses[role]]
         if role == "sender":
-            self.daemons[role].start(["send", *directory, "--attempts", str(self._attempts)])
-            key, self._key = self._key, str(self.table.record("key-sender")["routePublicKey"])
-            if key not in ("", self._key):
-                self._join(RELAYS)  # a relay serves the key that it was started with
+            key = ["--route-key", str(self.control / "sender.key")]  # a relay serves the key that it was started with
+            self.daemons[role].start(["send", *directory, *key, "--attempts", str(self._attempts)])
         elif role == "receiver":
             ready = self.daemons[role].start(["receive", *directory, *listen, str(self.destination)])
             self._addresses[role] = ready["address"]  # its successor's too
