@@ -28,7 +28,8 @@ _MARKS: dict[Status, str] = {"ok": "✓", "warning": "!", "failed": "✗", "unkn
 
 def doctor(
     request: Annotated[
-        Path | None, typer.Argument(help="A transfer request, whose machines are looked at too.", exists=True)
+        Path | None,
+        typer.Argument(help="A transfer request, whose machines are looked at too.", exists=True, dir_okay=False),
     ] = None,
     *,
     local: Local = False,

@@ -6,6 +6,7 @@ from math import isfinite
 
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
+from lambdas.core.bandwidth import MOST_MBPS
 from lambdas.core.request import MAX_REQUEST_PAIRS
 
 _BYTES: TypeAdapter[ByteSize] = TypeAdapter(ByteSize)
@@ -46,8 +47,8 @@ def limit_mbps(text: str) -> int | None:
     """`400` Mbit/s, or `none`."""
     if text == "none":
         return None
-    if not text.isdecimal() or int(text) < 1:
-        raise OptionError("--mbps", text, "write Mbit/s as a whole number from 1, or none")
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_MBPS:
+        raise OptionError("--mbps", text, f"write Mbit/s as a whole number from 1 to {MOST_MBPS}, or none")
     return int(text)
 
 

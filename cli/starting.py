@@ -41,6 +41,8 @@ def start(
         document = {**document, "name": name}
     if resume:
         document = {**document, "resume": True}
+    if document.get("resume") is True and not document.get("name"):
+        refuse(InvalidRequest.__name__, "$.name: is missing; say with --name which transfer is to go on")
     known = str(document.get("name") or f"transfer-{uuid.uuid4().hex[:12]}")
     started = _resume(aws, known, document) if document.get("resume") is True else _start(aws, known, document)
     if started is None:

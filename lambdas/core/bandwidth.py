@@ -8,7 +8,9 @@ from lambdas.core.documents import Document, Integer, TransferId
 
 MBIT_PER_MB = 8
 
-Mbps = Annotated[Integer, Field(ge=1)]
+# More than any instance has; what is larger was meant in another unit.
+MOST_MBPS = 1_000_000
+Mbps = Annotated[Integer, Field(ge=1, le=MOST_MBPS)]
 
 
 class LimitRequest(Document):

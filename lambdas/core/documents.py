@@ -13,6 +13,7 @@ TRANSFER_ID = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$"
 INSTANCE_ID = r"^i-[0-9a-f]{8,17}$"
 REGION = r"^[a-z]{2}(-[a-z]+)+-[0-9]$"
 INSTANCE_TYPE = r"^[a-z0-9-]+\.[a-z0-9-]+$"
+ABSOLUTE_PATH = r"^/[^\x00]*$"
 
 
 def whole(value: object) -> object:

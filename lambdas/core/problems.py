@@ -5,11 +5,19 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from lambdas.core.documents import ABSOLUTE_PATH, INSTANCE_ID, INSTANCE_TYPE, REGION, TRANSFER_ID
+
 _RIGHT = {
     "missing": "is missing; it is required",
     "extra_forbidden": "is not a known key; remove it or correct its spelling",
 }
-_ABSOLUTE = "write an absolute path, e.g. /data/set"
+_PATTERNS = {
+    TRANSFER_ID: "write up to 80 letters, digits, '-' or '_', a letter or digit first",
+    INSTANCE_ID: "write the id of an instance, e.g. i-0123456789abcdef0",
+    REGION: "write the name of a region, e.g. us-west-2",
+    INSTANCE_TYPE: "write an instance type, e.g. c6in.large",
+    ABSOLUTE_PATH: "write an absolute path, e.g. /data/set",
+}
 _MESSAGES = {"model_type": "write a JSON object", "model_attributes_type": "write a JSON object"}
 _UNION_BRANCHES = ("literal['auto']", "constrained-int", "bool", "int", "function-before[whole(), int]", "Sides")
 
@@ -23,8 +31,8 @@ def describe(error: ValidationError) -> list[str]:
             lines[field] = (f"{field}: {_RIGHT[problem['type']]}", [])
         else:
             head = f"{field}: {_value(problem.get('input'))} is not valid"
-            absolute = problem["type"] == "string_pattern_mismatch" and ".path" in field
-            message = _ABSOLUTE if absolute else _MESSAGES.get(problem["type"]) or _message(problem["msg"])
+            known = _PATTERNS.get(str(problem.get("ctx", {}).get("pattern"))) or _MESSAGES.get(problem["type"])
+            message = known or _message(problem["msg"])
             lines.setdefault(field, (head, []))[1].append(message)
     return [head + (f"; {' or '.join(dict.fromkeys(why))}" if why else "") for head, why in lines.values()]
 

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationError
 
 from lambdas.core.bandwidth import Mbps
-from lambdas.core.documents import Document, InstanceId, InstanceType, Integer, Region, TransferId, whole
+from lambdas.core.documents import ABSOLUTE_PATH, Document, InstanceId, InstanceType, Integer, Region, TransferId, whole
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.problems import describe
 
-Path = Annotated[str, Field(pattern=r"^/[^\x00]*$", max_length=4096)]
+Path = Annotated[str, Field(pattern=ABSOLUTE_PATH, max_length=4096)]
 MAX_REQUEST_PAIRS = 64
 MAX_APPROVAL_SECONDS = 604_800
 # The thesis tests for 30 s between datacenters and 30 s inside (4.3.2).

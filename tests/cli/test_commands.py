@@ -78,6 +78,21 @@ def test_resume_takes_the_first_free_number_and_the_same_name(account: Account, 
     assert json.loads(account.started[0]["input"]) == {"name": "weekly", "source": {}, "resume": True}
 
 
+@pytest.mark.parametrize("words", [["--resume"], ["--resume", "--name", ""]])
+def test_without_a_name_nothing_is_resumed(account: Account, request_file: Path, words: list[str]) -> None:
+    request_file.write_text('{"source": {}}')
+    answer = cpt("start", request_file, *words)
+    assert (answer.exit_code, account.started) == (ExitCode.REQUEST, [])
+    assert "$.name: is missing; say with --name" in answer.stderr
+
+
+@pytest.mark.parametrize("command", ["start", "doctor", "estimate"])
+def test_a_folder_is_no_request(account: Account, tmp_path: Path, command: str) -> None:
+    answer = cpt(command, tmp_path)
+    assert (answer.exit_code, account.started) == (ExitCode.USAGE, [])
+    assert "is a directory" in " ".join(answer.stderr.split())
+
+
 def test_a_transfer_is_known_by_its_latest_execution(account: Account) -> None:
     later = execution("first-attempt2", input=json.dumps({"name": "first"}))
     account.executions.append(later)

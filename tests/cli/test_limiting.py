@@ -35,7 +35,7 @@ def test_a_limit_is_sent_and_told(sent: list[dict[str, Any]], text: str, mbps: i
     assert json.loads(as_json.stdout) == sent[0]
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "1.5", "fast"])
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "fast", "99999999999999999999"])
 def test_what_is_no_limit_is_refused_before_anything_is_sent(sent: list[dict[str, Any]], text: str) -> None:
     answer = CliRunner().invoke(main.app, ["limit", "nightly", "--mbps", text])
     assert answer.exit_code == ExitCode.USAGE

@@ -204,3 +204,17 @@ def test_every_problem_is_told_at_once() -> None:
 
 def test_paths_with_a_trailing_slash_do_not_collide() -> None:
     parse_request({**request(), "source": {**request()["source"], "paths": ["/a/x/", "/b/x", "/"]}}, LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"name": "a b"}, "write up to 80 letters, digits, '-' or '_', a letter or digit first"),
+        ({"relays": {"existing": ["lent"]}}, "write the id of an instance, e.g. i-0123456789abcdef0"),
+        ({"relays": {"instanceTypes": ["large"]}}, "write an instance type, e.g. c6in.large"),
+        ({"bandwidthLimitMbps": 10**20}, "input should be less than or equal to 1000000"),
+    ],
+)
+def test_what_is_malformed_is_told_with_what_would_be_right(changes: dict[str, Any], words: str) -> None:
+    (problem,) = refusal(request(**changes))
+    assert problem.endswith(words)
