@@ -16,7 +16,7 @@ def sweep_execution(event: BusEvent, world: World) -> dict[str, Any]:
         return {"swept": False}
     result = teardown.tear_down(world, record)
     failure = Failure(error=f"Execution{status.title().replace('_', '')}", cause=f"the execution ended as {status}")
-    reporting.write(world, record, failure, verified=False)
+    reporting.write(world, record, failure)
     return {"swept": True, **result}
 
 

@@ -8,7 +8,7 @@ from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
 from lambdas.core.report import of_refused
 from lambdas.core.transfer import AcceptedTransfer, Failure
-from lambdas.operations import reporting, teardown
+from lambdas.operations import file_list, reporting, teardown
 from lambdas.runtime.handler import task_state
 
 
@@ -30,7 +30,9 @@ def write_report(event: ReportInput, world: World) -> dict[str, Any]:
     record = teardown.find(world, transfer_id, event.execution_arn)
     verified = bool(event.verified and event.verified.get("verified"))
     if record is not None:
-        return reporting.write(world, record, failure, verified=verified).for_output()
+        plan = record.plan if verified else None
+        files = file_list.read(world, record.transfer.transfer_id, plan.files) if plan else None
+        return reporting.write(world, record, failure, verified=verified, files=files).for_output()
     name = sub(r"[^A-Za-z0-9_-]", "-", event.execution_arn.rsplit(":", 1)[-1])[:80].lstrip("-_") or "unknown"
     now = world.clock.now()
     started = datetime.fromisoformat(event.started_at).timestamp() if event.started_at else now

@@ -67,7 +67,7 @@ def end(world: World, record: TransferRecord, status: str | None) -> dict[str, i
         world.transfers.close(record.transfer.transfer_id, record.status)
         return done
     failure = Failure(error="ExecutionGone", cause=f"the execution is {status or 'unknown'}; taken down")
-    reporting.write(world, record, failure, verified=False)
+    reporting.write(world, record, failure)
     return done
 
 

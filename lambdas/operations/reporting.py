@@ -7,19 +7,22 @@ from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import report
 from lambdas.core.measures import MeasureName
-from lambdas.core.page.render import render
+from lambdas.core.page.render import Files, render
 from lambdas.core.profiling import Measured
 from lambdas.core.report import Report
 from lambdas.core.stages import stage_times
 from lambdas.core.tally import Tally
 from lambdas.core.transfer import Failure
-from lambdas.operations import file_list, metering
+from lambdas.operations import metering
 from lambdas.operations.learning import learn
 
 
-def write(world: World, record: TransferRecord, failure: Failure | None, *, verified: bool) -> Report:
+def write(
+    world: World, record: TransferRecord, failure: Failure | None, *, verified: bool = False, files: Files | None = None
+) -> Report:
     """Write `report.json` and `report.html`, close the transfer, put `Transfer Finished`, refine the profiles.
 
+    `files` are shown on the page; Write Report alone may read their list.
     A transfer whose teardown is not complete stays active, so that the reconciler takes it down again.
     """
     transfer = record.transfer
@@ -47,7 +50,6 @@ def write(world: World, record: TransferRecord, failure: Failure | None, *, veri
     )
     key = world.key(transfer_id, "report.json")
     world.objects.put(key, json.dumps(document.to_document()).encode())
-    files = file_list.read(world, transfer_id, record.plan.files) if record.plan and verified else None
     world.objects.put(world.key(transfer_id, "report.html"), render(document, files).encode())
     if record.teardown is not None:
         world.transfers.close(transfer_id, document.status)

@@ -85,7 +85,7 @@ PORTS: dict[str, list[str]] = {
     "instance_types.facts": ["ec2:DescribeInstanceTypes", "ec2:DescribeInstanceTypeOfferings"],
     "quotas.vcpus": ["servicequotas:GetServiceQuota"],
 }
-IDEMPOTENCY = {f"idempotency:{action}Item" for action in ("Get", "Put", "Update", "Delete")}
+IDEMPOTENCY = {f"idempotency:{action}Item" for action in ("Put", "Update", "Delete")}
 DOCUMENTS = {"scan", "receive", "send", "relay", "probe", "stop"}
 # Every function's own: its log, its traces, the queue of what it failed on.
 COMMON = {

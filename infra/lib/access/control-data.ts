@@ -34,9 +34,9 @@ export function index(settings: Settings, name: TableName, indexName: string): A
   };
 }
 
-/** What Powertools' idempotency layer does with its table. */
+/** What Powertools' idempotency layer does with its table; a refused PutItem gives back the item that is there. */
 export function idempotency(settings: Settings): Access {
-  return table(settings, 'idempotency', 'GetItem', 'PutItem', 'UpdateItem', 'DeleteItem');
+  return table(settings, 'idempotency', 'PutItem', 'UpdateItem', 'DeleteItem');
 }
 
 /** Object actions under `transfers/`. */

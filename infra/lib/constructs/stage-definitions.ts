@@ -163,7 +163,13 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       // It reads every chunk item; memory also buys the processor for it.
       memorySize: 2048,
       timeout: LONG,
-      access: [readAndNote, data.index(settings, 'transfers', 'active'), ...report(settings)],
+      access: [
+        readAndNote,
+        data.index(settings, 'transfers', 'active'),
+        ...report(settings),
+        data.transferObjects(settings, 'GetObject'),
+        data.listTransferObjects(settings),
+      ],
     },
     decide_approval: {
       description: 'Invoked by people: sends their answer to the transfer that waits for it',
@@ -310,8 +316,7 @@ function report(settings: Settings): Access[] {
     data.table(settings, 'chunks', 'Query'),
     data.table(settings, 'nodes', 'Query'),
     data.table(settings, 'profiles', 'GetItem', 'UpdateItem'),
-    data.transferObjects(settings, 'GetObject', 'PutObject'),
-    data.listTransferObjects(settings),
+    data.transferObjects(settings, 'PutObject'),
     data.putEvents(settings),
   ];
 }
