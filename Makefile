@@ -118,9 +118,9 @@ browser: | .tools/stamp
 screenshots: .venv/stamp browser  ## Draw docs/report.png anew (of a run: ARGS=.local/demo/report.json)
 	@$(RUN) python -m tests.page.picture $(ARGS)
 
-privileges: synth  ## Record which permissions the end-to-end tests use; compare with what is granted (ARGS: some tests, added to the record)
+privileges: synth  ## Record which permissions the end-to-end tests use; compare with what is granted (half an hour; ARGS: some tests, added to the record)
 	@mkdir -p .cache && rm -f .cache/grants.ndjson && touch .cache/grants.ndjson
-	@CPT_RECORD_GRANTS=$(CURDIR)/.cache/grants.ndjson $(RUN) pytest $(or $(ARGS),tests/e2e)
+	@CPT_CHAOS=full CPT_RECORD_GRANTS=$(CURDIR)/.cache/grants.ndjson $(RUN) pytest $(or $(ARGS),tests/e2e tests/chaos/test_workflows.py)
 	@$(RUN) python -m tests.privileges $(if $(ARGS),,--anew) .cache/grants.ndjson
 
 test-dynamodb-local: .venv/stamp  ## The stores' suite over the official DynamoDB Local too (needs Java 17 and Maven)

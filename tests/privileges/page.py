@@ -87,15 +87,17 @@ def _names(found: set[str]) -> str:
 
 
 def exception_table(found: Comparison) -> Iterator[str]:
-    """A row for each exception, with the number of grants that it speaks for."""
-    counts: dict[Unused, int] = defaultdict(int)
+    """A row for each reason: roles, actions and resources as its entries name them, and how many grants that is."""
+    reasons: dict[tuple[str, str], list[Unused]] = defaultdict(list)
     for entry in found.excused.values():
-        counts[entry] += 1
+        reasons[entry.why, entry.held_by].append(entry)
     yield "| role | granted, unused | why it stays | grants |"
     yield "| --- | --- | --- | --- |"
-    for entry, count in counts.items():
-        why = entry.why + (f" (`{entry.held_by}`)" if entry.held_by else "")
-        yield f"| `{entry.role}` | `{entry.action}` on `{short(entry.resource)}` | {why} | {count} |"
+    for (why, held_by), entries in reasons.items():
+        roles = sorted({f"`{entry.role}`" for entry in entries})
+        what = sorted({f"{entry.action} on `{short(entry.resource)}`".removesuffix(" on `*`") for entry in entries})
+        reason = f"{why} (`{held_by}`)" if held_by else why
+        yield f"| {', '.join(roles)} | {'<br>'.join(what)} | {reason} | {len(entries)} |"
 
 
 def wildcard_table(roles: dict[str, Role]) -> Iterator[str]:

@@ -5,12 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.privileges.compare import compare
-from tests.privileges.exceptions import Unused
-from tests.privileges.grants import Grant, Role, read_roles
+from tests.privileges.compare import Comparison, compare
+from tests.privileges.exceptions import EXCEPTIONS, Unused
+from tests.privileges.grants import ROOT, Grant, Role, read_roles
 from tests.privileges.network import read_groups
+from tests.privileges.page import PAGE, drawn
 from tests.privileges.recorded import read_recorded, read_runs, write_recorded
 
+REMEDY = (
+    "record a test that uses it (`make privileges ARGS=tests/e2e/test_….py`), "
+    "say in tests/privileges/exceptions.py why it is granted all the same, or take it away"
+)
+DRAW = "the templates, the record or the exceptions have changed: draw it anew with `python -m tests.privileges`"
 # Fn::GetAtt of a log group ends in `:*`, its streams.
 OWN_LOG = ":log-group:/aws/lambda/"
 
@@ -18,6 +24,34 @@ OWN_LOG = ":log-group:/aws/lambda/"
 @pytest.fixture(scope="module")
 def roles() -> dict[str, Role]:
     return read_roles()
+
+
+@pytest.fixture(scope="module")
+def found(roles: dict[str, Role]) -> Comparison:
+    return compare(roles, read_recorded())
+
+
+def test_what_is_granted_is_used_or_an_exception_says_why(found: Comparison) -> None:
+    assert list(map(str, found.unexplained)) == [], f"granted and never used: {REMEDY}"
+
+
+def test_each_exception_is_still_needed(found: Comparison) -> None:
+    assert found.needless == [], "used by now, or not granted any more: take it out of tests/privileges/exceptions.py"
+
+
+def test_what_was_recorded_is_still_granted(found: Comparison) -> None:
+    assert list(map(str, found.gone)) == [], f"no role has it any more: {DRAW}"
+
+
+@pytest.mark.parametrize("test", sorted({entry.held_by for entry in EXCEPTIONS if entry.held_by}))
+def test_what_no_recorded_run_uses_is_held_by_a_test_that_exists(test: str) -> None:
+    file, _, name = test.partition("::")
+    assert f"def {name}(" in (ROOT / "tests" / file).read_text()
+
+
+def test_page_shows_what_the_templates_grant(roles: dict[str, Role], found: Comparison) -> None:
+    page = PAGE.read_text()
+    assert page == drawn(page, roles, read_groups(), found), DRAW
 
 
 def test_each_wildcard_has_its_reason_on_its_role(roles: dict[str, Role]) -> None:
