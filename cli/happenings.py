@@ -9,7 +9,7 @@ from pydantic import Field
 
 from cli.render import limit_words, megabytes
 from cli.transfer_state import Relay, TransferState
-from lambdas.core.bandwidth import Mbps
+from lambdas.core.bandwidth import Mbps, limit_in_words
 from lambdas.core.documents import Count, Document
 from lambdas.core.words import dollars, duration
 
@@ -70,6 +70,23 @@ class RelayChanged(Happening):
         return f"relay {self.node_id} {self.what}"
 
 
+class LimitChanged(Happening):
+    """Somebody set another limit, Mbit/s; None: lifted it."""
+
+    type: Literal["Limit Changed"] = "Limit Changed"
+    at: float
+    bandwidth_limit_mbps: Mbps | None = None
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """It may be set as often as people like."""
+        return (self.type, str(self.at))
+
+    def words(self) -> str:
+        """`limit 400 Mbit/s (50 MB/s)`."""
+        return f"limit {limit_in_words(self.bandwidth_limit_mbps)}"
+
+
 class Estimated(Happening):
     """What the estimate chose; seconds and dollars for the whole transfer."""
 
@@ -100,7 +117,7 @@ class ApprovalRequired(Happening):
         return f"{name} waits for approval: cpt approve {name} [--pairs N], or cpt reject {name}"
 
 
-Told = StageEntered | RelayChanged | Estimated | ApprovalRequired
+Told = StageEntered | RelayChanged | LimitChanged | Estimated | ApprovalRequired
 
 
 class LaneRate(Document):
@@ -152,7 +169,7 @@ class Ended(Happening):
 
 def happened(state: TransferState) -> list[Told]:
     """Everything up to this look, in the order of its time."""
-    timed: list[StageEntered | RelayChanged] = [*_stages(state), *_relays(state)]
+    timed: list[StageEntered | RelayChanged | LimitChanged] = [*_stages(state), *_relays(state), *_limits(state)]
     found: list[tuple[float, Told]] = [(event.at, event) for event in timed]
     if state.chosen and state.estimate:
         row = state.chosen
@@ -220,6 +237,11 @@ class Untold:
 def _stages(state: TransferState) -> Iterator[StageEntered]:
     for stage, at in state.entered.items():
         yield StageEntered(transfer_id=state.transfer_id, at=at, stage=stage)
+
+
+def _limits(state: TransferState) -> Iterator[LimitChanged]:
+    for change in state.limit_changes:
+        yield LimitChanged(transfer_id=state.transfer_id, at=change.at, bandwidth_limit_mbps=change.mbps)
 
 
 def _relays(state: TransferState) -> Iterator[RelayChanged]:

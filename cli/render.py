@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lambdas.core.advice import advice
-from lambdas.core.bandwidth import MBIT_PER_MB
+from lambdas.core.bandwidth import MBIT_PER_MB, limit_in_words
 from lambdas.core.words import duration
 
 BAR_WIDTH = 24
@@ -116,6 +116,7 @@ def report_view(report: dict[str, Any]) -> RenderableType:
         lines += [Text(sentence) for sentence in _measured(report)]
     elif report["bytes"]:
         lines += [Text(sentence) for sentence in _summary(report)]
+    lines += [Text(sentence, style="yellow") for sentence in _limits(report.get("course"))]
     if same := report.get("same"):
         lines.append(Text(f"{same['files']:,} files, {megabytes(same['bytes'])}, were there already and were not sent"))
     lines += [Text(sentence, style="yellow") for sentence in _fleet(report.get("fleet"))]
@@ -145,6 +146,16 @@ def _fleet(fleet: dict[str, Any] | None) -> list[str]:
         return []
     counts = f"{fleet['launched']} of {fleet['wanted']} pairs were launched"
     return [f"{counts}: {'; '.join(fleet['notes'])}"]
+
+
+def _limits(course: dict[str, Any] | None) -> list[str]:
+    """How people changed what it may send."""
+    changes = (course or {}).get("limits", [])
+    told = [
+        f"{limit_in_words(change.get('bandwidthLimitMbps'))} at +{duration(max(change['second'], 0.0))}"
+        for change in changes
+    ]
+    return [f"the limit was changed: {', '.join(told)}"] if told else []
 
 
 def _dollars(cost: dict[str, Any]) -> str:

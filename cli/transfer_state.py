@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cli.aws import Aws
+from lambdas.core.bandwidth import BandwidthLimit, LimitChange
 
 # The function of Await Approval leaves at once; whether a person has answered shows in what was entered next.
 AFTER_APPROVAL = ("Apply Approval", "Tear Down", "Write Report")
@@ -52,6 +53,7 @@ class TransferState:
     """What the meter had counted at its last look, once a minute."""
     bandwidth_limit_mbps: int | None = None
     """Mbit/s."""
+    limit_changes: tuple[LimitChange, ...] = ()
     paths: tuple[str, ...] = ()
     lanes: tuple[Lane, ...] = ()
     relays: tuple[Relay, ...] = ()
@@ -91,6 +93,7 @@ def state_of(
     sender = _document(records.get("progress#sender", {}).get("document")) or {}
     membership = _document(records.get("membership", {}).get("document")) or {}
     spent = _document(transfer.get("spent")) or {}
+    limit = BandwidthLimit.from_document(_document(transfer.get("bandwidth")) or {})
     stages: dict[str, Any] = _document(transfer.get("stages")) or {}
     running = [name for name, times in stages.items() if "leftAt" not in times]
     return TransferState(
@@ -106,6 +109,7 @@ def state_of(
         first_byte_at=sender.get("firstByteAt"),
         spent_usd=spent.get("total"),
         bandwidth_limit_mbps=membership.get("bandwidthLimitMbps"),
+        limit_changes=tuple(limit.changes),
         paths=tuple(path["pathId"] for path in membership.get("paths", [])),
         lanes=tuple(Lane(lane["pathId"], lane["lane"], lane["rateMBps"]) for lane in sender.get("lanes", [])),
         relays=tuple(_relay(_document(node) or {}) for node in nodes),

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Field
 
 from lambdas.core.arrivals import DIRECT, Arrivals
+from lambdas.core.bandwidth import LimitChange, Mbps
 from lambdas.core.chunk import Chunk
 from lambdas.core.documents import Count, Document
 
@@ -46,6 +47,13 @@ class LaneBars(Document):
     bars: list[Bar]
 
 
+class LimitSet(Document):
+    """The sender's limit changed, seconds since `zeroAt`; without `bandwidthLimitMbps` it was lifted."""
+
+    second: float
+    bandwidth_limit_mbps: Mbps | None = None
+
+
 class Course(Document):
     """Contract `report`, `course`. `zero_at`: when the first byte came (Unix time, s); all times count from it.
 
@@ -58,6 +66,14 @@ class Course(Document):
     paths: list[PathRates]
     lanes: list[LaneBars]
     lanes_left_out: Count
+    limits: list[LimitSet] = Field(default_factory=list)
+
+    def with_limits(self, changes: list[LimitChange]) -> "Course":
+        """With the changes of the limit."""
+        limits = [
+            LimitSet(second=round(change.at - self.zero_at, 3), bandwidth_limit_mbps=change.mbps) for change in changes
+        ]
+        return self.model_copy(update={"limits": limits})
 
     @property
     def seconds(self) -> float:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from lambdas.core import cross_zone, fleet_report
+from lambdas.core.bandwidth import LimitChange
 from lambdas.core.course import Course
 from lambdas.core.documents import Count, Document, InstanceId, Region
 from lambdas.core.estimate import Estimate
@@ -127,6 +128,7 @@ def build(
     repaired_chunks: int | None = None,
     restarts: Restarts | None = None,
     stages: list[StageTime],
+    limits: list[LimitChange],
     now: float,
 ) -> Report:
     """The report of an accepted transfer; `spent` is the meter's last word, but for traffic between zones."""
@@ -178,7 +180,7 @@ def build(
         restarts=restarts,
         fleet=fleet_report.build(transfer, spawned, nodes),
         measured=measured,
-        course=tally.course(),
+        course=tally.course(limits),
         stages=stages,
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from lambdas.core.arrivals import Arrivals
+from lambdas.core.bandwidth import LimitChange
 from lambdas.core.chunk import Chunk
 from lambdas.core.course import Bars, Course, course
 from lambdas.core.documents import Count, Document
@@ -87,9 +88,10 @@ class Tally:
         """Most frequent first."""
         return [RetryCause(cause=cause, retries=count) for cause, count in self.causes.most_common()]
 
-    def course(self) -> Course | None:
-        """Rates and lanes over time; None where nothing came."""
-        return course(self.arrivals, self.bars)
+    def course(self, limits: list[LimitChange]) -> Course | None:
+        """Rates and lanes over time, and how the limit on them changed; None where nothing came."""
+        found = course(self.arrivals, self.bars)
+        return found.with_limits(limits) if found else None
 
 
 def _cause(chunk: Chunk) -> str:

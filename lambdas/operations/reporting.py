@@ -46,6 +46,7 @@ def write(
         repaired_chunks=(record.outcome or {}).get("delivered", {}).get("repairedChunks"),
         restarts=record.ends.restarts if record.ends else None,
         stages=stage_times(record.stages),
+        limits=record.limit.changes,
         now=world.clock.now(),
     )
     key = world.key(transfer_id, "report.json")

@@ -11,6 +11,7 @@ from cli.happenings import (
     Ended,
     Estimated,
     Happening,
+    LimitChanged,
     Progressed,
     RelayChanged,
     StageEntered,
@@ -26,6 +27,7 @@ CONTRACTS = Path(__file__).parents[2] / "contracts"
 SCHEMA = Draft202012Validator(json.loads((CONTRACTS / "watch-event.schema.json").read_text()))
 MODELS: dict[str, type[Happening]] = {
     "Stage Entered": StageEntered,
+    "Limit Changed": LimitChanged,
     "Relay Joined": RelayChanged,
     "Relay Left": RelayChanged,
     "Estimated": Estimated,
@@ -81,6 +83,18 @@ def test_the_estimate_is_told_where_it_was_made() -> None:
     stages = {"Estimate Transfer": {"enteredAt": 1001.0}, "Plan Chunks": {"enteredAt": 1002.0}}
     told = happened(state_of("nightly", records(stages=stages), []))
     assert [event.type for event in told] == ["Stage Entered", "Estimated", "Stage Entered"]
+
+
+def test_changes_of_the_limit_are_told_at_their_times() -> None:
+    limited = records()
+    changes = [{"at": 1009.5, "mbps": 400}, {"at": 1010.5}]
+    limited["transfer"]["bandwidth"] = {"lowestMbps": 400, "changes": changes}
+    told = [(event.type, event.words()) for event in happened(state_of("nightly", limited, [*NODES]))]
+    joined = told.index(("Relay Joined", "relay source-1-0 joined"))
+    assert told[joined + 1 : joined + 3] == [
+        ("Limit Changed", "limit 400 Mbit/s (50 MB/s)"),
+        ("Limit Changed", "limit lifted"),
+    ]
 
 
 def test_nothing_is_told_twice() -> None:

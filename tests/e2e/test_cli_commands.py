@@ -1,7 +1,12 @@
 """`cpt start`, `watch`, `list`, `cancel` and `report` against a running deployment, as people and scripts do."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -12,6 +17,7 @@ from cli.exit_codes import ExitCode
 from cli.main import app
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
+from tests.e2e.wire import wire
 
 EVENTS = Draft202012Validator(json.loads(Path("contracts/watch-event.schema.json").read_text()))
 
@@ -106,11 +112,52 @@ def test_limit_changes_what_a_transfer_may_send(account: Account, tmp_path: Path
     assert json.loads(set_.stdout) == {"transferId": "limited", "bandwidthLimitMbps": 2}
     assert account.progress("limited")["bytes"] < 75_000_000
     assert "as much as it can" in cpt("limit", "limited", "--mbps", "none").stdout
-    assert cpt("watch", "limited").exit_code == ExitCode.SUCCEEDED
+    watched = lines(cpt("watch", "limited", "--json"))
+    assert [event.get("bandwidthLimitMbps") for event in watched if event["type"] == "Limit Changed"] == [2, None]
+    report = watched[-1]["report"]
+    assert [change.get("bandwidthLimitMbps") for change in report["course"]["limits"]] == [2, None]
+    assert "2 Mbit/s (0.25 MB/s)" in cpt("report", "limited").stdout
     assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
     late = cpt("limit", "limited", "--mbps", "2")
     assert late.exit_code == ExitCode.REQUEST
     assert "'limited' is over" in late.stderr
+
+
+def test_watch_streams_and_survives_a_laptop_that_is_closed_and_finds_no_network_at_first(
+    account: Account, tmp_path: Path
+) -> None:
+    # As the request has it, it would take ten minutes: it ends when the limit is lifted.
+    request = request_file(account, tmp_path, 75_000_000, relays={"pairs": 0}, bandwidthLimitMbps=1)
+    assert cpt("start", request, "--name", "laptop").exit_code == 0
+    arn = account.machine.replace(":stateMachine:", ":execution:") + ":laptop"
+    account.cloud.wait_for(lambda: account.progress("laptop").get("firstByteAt"), 60)
+    with wire(account.cloud.endpoint) as network:
+        command = [sys.executable, "-m", "cli.main", "watch", "laptop", "--json"]
+        environment = {**os.environ, "AWS_ENDPOINT_URL": network.url}
+        with subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True, env=environment) as watching:
+            assert watching.stdout is not None
+            assert watching.stderr is not None
+            events: list[dict[str, Any]] = []
+            while not events or events[-1]["type"] != "Progress":
+                events.append(json.loads(watching.stdout.readline()))
+            assert account.describe(arn)["status"] == "RUNNING"
+
+            watching.send_signal(signal.SIGSTOP)
+            network.cut()
+            assert cpt("limit", "laptop", "--mbps", "none").exit_code == 0
+            assert account.wait(arn).status == "SUCCEEDED"
+            watching.send_signal(signal.SIGCONT)
+            assert "AWS does not answer" in watching.stderr.readline()
+            network.mend()
+            rest = watching.stdout.read()
+    assert watching.returncode == ExitCode.SUCCEEDED
+    events += [json.loads(line) for line in rest.splitlines()]
+    for event in events:
+        EVENTS.validate(event)
+    stages = [event["stage"] for event in events if event["type"] == "Stage Entered"]
+    assert sorted(set(stages)) == sorted(stages)
+    assert "Limit Changed" in [event["type"] for event in events]
+    assert (events[-1]["type"], events[-1]["status"]) == ("Transfer Ended", "SUCCEEDED")
 
 
 @pytest.mark.parametrize("command", ["watch", "cancel", "report"])

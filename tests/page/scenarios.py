@@ -1,10 +1,11 @@
 """Reports of transfers that could have been, as Write Report builds them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lambdas.core import report
+from lambdas.core.bandwidth import LimitChange
 from lambdas.core.chunk import Chunk
 from lambdas.core.estimate import Estimate
 from lambdas.core.file_list import FileEntry
@@ -77,6 +78,7 @@ def built(
     total: float = 62.0,
     transfer_id: str = "nightly-backup",
     measured: Measured | None = None,
+    limits: Sequence[LimitChange] = (),
 ) -> Report:
     """As Write Report does."""
     tally = Tally.of(chunks)
@@ -96,6 +98,7 @@ def built(
         spent=spent,
         measured=measured,
         stages=stage_times(stages(total)),
+        limits=list(limits),
         now=STARTED + total,
     )
 
@@ -127,7 +130,8 @@ def succeeded() -> Report:
     lost = {"state": "LOST", "ended_at": STARTED + FIRST_BYTE + lost_at, "reason": "the instance is shutting-down"}
     nodes = [one.model_copy(update=lost) if one.node_id == "destination-2-0" else one for one in nodes]
     nodes.append(node("destination", 2, FIRST_BYTE + back_at, generation=1, asked=FIRST_BYTE + 26.5))
-    return built(shown, nodes, estimated=estimate(3200, 3))
+    limits = [LimitChange(at=STARTED + FIRST_BYTE + 41.0, mbps=640), LimitChange(at=STARTED + FIRST_BYTE + 44.5)]
+    return built(shown, nodes, estimated=estimate(3200, 3), limits=limits)
 
 
 def failed() -> Report:

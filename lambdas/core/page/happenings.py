@@ -1,19 +1,20 @@
-"""What happened to the fleet while data flowed: relays that joined, left and were lost."""
+"""What happened while data flowed: relays that joined, left and were lost, limits that people set."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from lambdas.core.course import Course
+from lambdas.core.bandwidth import limit_in_words
+from lambdas.core.course import Course, LimitSet
 from lambdas.core.fleet import Node
 
-Kind = Literal["joined", "left", "lost"]
+Kind = Literal["joined", "left", "lost", "limit"]
 # Things of one kind this close together are one: relays of a fleet join within a second or two.
 CLOSE_SECONDS, CLOSE_SHARE = 1.0, 0.015
 
 
 @dataclass(frozen=True)
 class Happening:
-    """Second since the course's zero; `reason` of the first that has one."""
+    """Second since the course's zero; `reason` of the first that has one, of a limit all that is to be said."""
 
     second: float
     kind: Kind
@@ -29,7 +30,7 @@ def happenings(nodes: list[Node], course: Course, end: float) -> list[Happening]
     """In order of time, from zero to `end` (s): what came after the last byte was the teardown's doing."""
     close = max(CLOSE_SECONDS, end * CLOSE_SHARE)
     found: list[Happening] = []
-    for one in sorted(_single(nodes, course.zero_at), key=lambda single: single.second):
+    for one in sorted([*_single(nodes, course.zero_at), *map(_limit, course.limits)], key=lambda single: single.second):
         if not 0 <= one.second < end:
             continue
         known = next((place for place, other in enumerate(found) if _same(other, one, close)), None)
@@ -51,5 +52,9 @@ def _single(nodes: list[Node], zero_at: float) -> list[Happening]:
     return found
 
 
+def _limit(change: LimitSet) -> Happening:
+    return Happening(change.second, "limit", [], limit_in_words(change.bandwidth_limit_mbps))
+
+
 def _same(one: Happening, other: Happening, close: float) -> bool:
-    return one.kind == other.kind and other.second - one.second <= close
+    return one.kind == other.kind != "limit" and other.second - one.second <= close

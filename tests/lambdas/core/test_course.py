@@ -12,7 +12,7 @@ from tests.lambdas.traffic import Traffic
 
 
 def of(chunks: list[Chunk]) -> Course:
-    found = Tally.of(chunks).course()
+    found = Tally.of(chunks).course([])
     assert found is not None
     return found
 
@@ -78,7 +78,7 @@ def test_interval_is_the_shortest_within_the_bounds(seconds: int, paths: int, wi
 
 def test_nothing_delivered_has_no_course() -> None:
     assert (
-        Tally.of([chunk(0), chunk(1, state="FAILED", attempt=5, reason="stream-lost after 5 attempts")]).course()
+        Tally.of([chunk(0), chunk(1, state="FAILED", attempt=5, reason="stream-lost after 5 attempts")]).course([])
         is None
     )
 

@@ -47,7 +47,18 @@ def test_the_lowest_limit_is_remembered_whatever_holds_now() -> None:
     assert noted(cloud) == BandwidthLimit(mbps=400, lowest_mbps=400)
     for mbps in (80, 800, None):
         limit(cloud, mbps)
-    assert noted(cloud) == BandwidthLimit(mbps=None, lowest_mbps=80)
+    found = noted(cloud)
+    assert (found.mbps, found.lowest_mbps) == (None, 80)
+
+
+def test_changes_are_kept_with_their_times_for_the_report_the_last_hundred() -> None:
+    cloud = spawned(1)
+    for mbps in (80, None, *range(1, 100)):
+        cloud.clock.sleep(1.0)
+        limit(cloud, mbps)
+    changes = noted(cloud).changes
+    assert [change.mbps for change in changes] == [None, *range(1, 100)]
+    assert changes[-1].at == cloud.clock.now()
 
 
 @pytest.mark.parametrize("ended", ["finish", "fence"])

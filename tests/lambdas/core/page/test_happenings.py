@@ -1,3 +1,4 @@
+from lambdas.core.bandwidth import LimitChange
 from lambdas.core.course import Course
 from lambdas.core.page.happenings import happenings
 from tests.lambdas.builders import node
@@ -19,6 +20,15 @@ def test_a_lost_relay_is_told_with_its_reason_and_is_not_one_with_those_that_lef
     assert told == [
         ("lost", ["source-1-0"], "spot interruption"),
         ("left", ["source-2-0"], "slower than the kept half"),
+    ]
+
+
+def test_each_limit_that_was_set_is_told_also_where_they_come_close() -> None:
+    changes = [LimitChange(at=1020.0, mbps=400), LimitChange(at=1020.4), LimitChange(at=1090.0, mbps=8)]
+    found = happenings([], COURSE.with_limits(changes), end=60.0)
+    assert [(one.kind, one.second, one.reason) for one in found] == [
+        ("limit", 20.0, "400 Mbit/s (50 MB/s)"),
+        ("limit", 20.4, "lifted"),
     ]
 
 
