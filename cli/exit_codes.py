@@ -21,7 +21,7 @@ class ExitCode(IntEnum):
 
 
 # As the report of an execution names what ended it.
-_FROM_OUTSIDE = ("ExecutionAborted", "ExecutionTimedOut")
+_FROM_OUTSIDE = ("ExecutionAborted", "ExecutionTimedOut", "ExecutionGone")
 
 
 def exit_code(report: dict[str, Any]) -> ExitCode:

@@ -15,12 +15,15 @@ _BY_NAME = {
     "BudgetReached": "What has arrived stays. Raise objective.maxCostUsd, and go on with cpt start --resume.",
     "MissingPrice": "Name another type in relays.instanceTypes.",
     "InvalidApproval": "Start again and approve with cpt approve, which checks the answer before it sends it.",
-    "NoSuchTransfer": "Check the name: the console shows what has run.",
+    "NoSuchTransfer": "Check the name: cpt list shows what has run.",
     "TransferRunning": "Wait until it has ended and is taken down, stop its execution first, or say with cpt teardown "
     "NAME --yes that it may be taken down.",
     "TransferEnding": "Start again in some minutes; if it is still not taken down then, cpt teardown NAME says why.",
     "NotMoving": "Say bandwidthLimitMbps in the request, or call cpt limit again while data moves: cpt watch NAME "
     "shows where it is.",
+    "RelayUnusable": "Nothing: another relay takes its place, or the transfer goes on with fewer.",
+    "NoCapacity": "Nothing: the transfer goes on with fewer relays. If it happens often, allow more "
+    "relays.instanceTypes, or subnets in further zones.",
     "NotAwaitingApproval": "See with cpt watch where the transfer is.",
     "ApprovalRejected": "Nothing was launched. Start again when whoever rejected it agrees.",
     "ApprovalTimedOut": "Nothing was launched. Start again, with a larger approvalTimeoutSeconds, or with more "
@@ -40,6 +43,10 @@ _BY_NAME = {
     "destination.",
     "NotEnoughMemory": "Use a machine with more memory, or ask for fewer pairs.",
     "DestinationError": "Look at the destination's disk: the cause has what the system answered.",
+    "SenderError": "Start again. If it happens twice, report it with the logs of both machines.",
+    "ReceiverError": "Start again. If it happens twice, report it with the logs of both machines.",
+    "PlanInvalid": "Deploy again, so that functions and daemons are of one version, and start again.",
+    "NoKey": "The machine gave the daemon no randomness, or no way to keep a key: look at its log in the cause.",
     "ControlUnavailable": "Check that both machines reach the AWS endpoints and carry the policy cpt-endpoint.",
     "TransferFenced": "It was taken down while it ran; start again.",
     "TeardownIncomplete": "Instances were still alive at the last look; the reconciler goes on ending them. Check with "
