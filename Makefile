@@ -25,7 +25,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo test lint test-python test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults fuzz daemon daemon-arm64 synth bench bench-control bench-speed bench-data-plane bench-estimate bench-fleet bench-scale figures diagram aws-smoke clean down
+.PHONY: help setup demo test lint test-python test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults fuzz daemon daemon-arm64 synth bench bench-control bench-cost bench-speed bench-data-plane bench-estimate bench-fleet bench-scale figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -127,10 +127,13 @@ test-dynamodb-local: .venv/stamp  ## The stores' suite over the official DynamoD
 	@tools/dynamodb-local/fetch.sh .cache/dynamodb-local
 	@$(RUN) pytest -k dynamodb-local tests/lambdas
 
-bench: bench-control bench-speed bench-data-plane bench-estimate bench-fleet bench-scale  ## All benchmarks; each writes bench/out/NAME.json
+bench: bench-control bench-cost bench-speed bench-data-plane bench-estimate bench-fleet bench-scale  ## All benchmarks; each writes bench/out/NAME.json
 
 bench-control: synth  ## From start-execution to the first byte
 	@$(RUN) python -m bench.control
+
+bench-cost: synth  ## What the control plane is asked for, and what that costs, per TB and per million files
+	@$(RUN) python -m bench.cost
 
 bench-speed: synth  ## A capped transfer against the zero-wait model and the direct path
 	@$(RUN) python -m bench.speed
