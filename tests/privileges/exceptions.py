@@ -102,12 +102,6 @@ EXCEPTIONS = (
         "lambdas/operations/test_existing.py::test_machine_that_cannot_serve_is_refused_with_the_remedy",
     ),
     *unused(
-        "cpt-estimate-request",
-        "ec2:DescribeSpotPriceHistory",
-        "a request may ask for the spot market; it is estimated as Estimate Transfer estimates it",
-        "lambdas/operations/test_market.py::test_spot_prices_of_each_sides_own_zone_are_in_the_book_and_not_kept",
-    ),
-    *unused(
         "cpt-start-from-schedule",
         "events:PutEvents",
         "a schedule’s request that cannot work is told by an event",
