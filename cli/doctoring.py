@@ -59,7 +59,7 @@ def findings(aws: Aws, document: dict[str, Any] | None) -> Findings:
         wanted = dict.fromkeys(environment.regions, environment.max_pairs)
         yield from quotas(aws, environment, wanted, environment.instance_types, "on-demand")
         return
-    limits = Limits(environment.regions, environment.max_pairs, environment.instance_types)
+    limits = Limits(environment.regions, environment.max_pairs, environment.instance_types, environment.max_cost_usd)
     try:
         accepted = parse_request(document, limits)
     except InvalidRequest as error:

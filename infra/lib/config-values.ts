@@ -51,6 +51,13 @@ export function wholeNumber(key: string, value: unknown, least: number, most: nu
   return value;
 }
 
+export function positive(key: string, value: unknown, most: number): number {
+  if (typeof value !== 'number' || !(value > 0 && value <= most)) {
+    throw new ConfigurationError(key, value, `write a number above 0, ${most} at most`);
+  }
+  return value;
+}
+
 export function oneOf<const T extends readonly string[]>(key: string, value: unknown, choices: T): T[number] {
   if (typeof value !== 'string' || !choices.includes(value)) {
     throw new ConfigurationError(key, value, `write one of ${choices.map((choice) => `"${choice}"`).join(', ')}`);

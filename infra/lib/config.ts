@@ -1,31 +1,12 @@
 /** The deployment's settings: what cdk.json (or `-c cpt=…`) says under `cpt`, checked and typed. */
 
+import { readRegions, regionName, RegionSettings } from './config-regions';
 import { readStarts, Starts } from './config-starts';
-import { asObject, ConfigurationError, Json, matching, oneOf, refuseUnknown, textList, wholeNumber } from './config-values';
+import { asObject, ConfigurationError, Json, matching, oneOf, positive, refuseUnknown, textList, wholeNumber } from './config-values';
 import { Architecture } from './names';
 
+export { RegionSettings } from './config-regions';
 export { ConfigurationError } from './config-values';
-
-/** A VPC that the region stack makes: public subnets only, two availability zones. */
-export interface NewNetwork {
-  readonly kind: 'new';
-  /** IPv4 block; distinct per region, so that regions can be peered later. */
-  readonly cidr: string;
-}
-
-/** A VPC that exists; nothing is looked up, so synth works offline. */
-export interface ExistingNetwork {
-  readonly kind: 'existing';
-  readonly vpcId: string;
-  /** As many as `subnetIds`, in the same order. */
-  readonly availabilityZones: readonly string[];
-  readonly subnetIds: readonly string[];
-}
-
-export interface RegionSettings {
-  readonly region: string;
-  readonly network: NewNetwork | ExistingNetwork;
-}
 
 export interface Settings {
   /** Prefix of every physical name and value of the tag `cpt:deployment`. */
@@ -42,6 +23,8 @@ export interface Settings {
   /** What relays start from: Amazon's image (`building`: while a pipeline builds ours), or the latest that it built. */
   readonly relayImage: 'stock' | 'building' | 'built';
   readonly maxPairs: number;
+  /** Dollars that one transfer may cost at most; undefined: what its own request says. */
+  readonly maxCostUsd: number | undefined;
   /** Minutes after which a relay that its sender no longer keeps alive ends itself. */
   readonly relayTimeToLiveMinutes: number;
   /** Days after which a transfer's listings, manifests and report expire. */
@@ -56,25 +39,32 @@ export interface Settings {
   readonly alarmMail: readonly string[];
   /** Dollars that transfers may spend in a day before an alarm rings. */
   readonly alarmUsdPerDay: number;
+  /** Tags of the owner's, on everything that is made and on every relay. */
+  readonly tags: Readonly<Record<string, string>>;
+  /** ARN of the managed policy that bounds every role; undefined: none does. */
+  readonly permissionsBoundary: string | undefined;
 }
 
-const REGION = /^[a-z]{2}(-[a-z]+)+-[0-9]$/;
-const CIDR = /^10\.(25[0-5]|2[0-4]\d|1?\d?\d)\.0\.0\/16$/;
 // An Arm family has a `g` after its generation (c7gn, t4g); g4dn has it before. a1 is the exception.
 const ARM = /^([a-z]+\d+[a-z]*g[a-z]*|a1)\./;
 const MAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 const INSTANCE_TYPE = /^[a-z0-9-]+\.[a-z0-9-]+$/;
-// So many keep every policy and each function's environment within their limits; a test has them all.
-const MAX_REGIONS = 10;
-// One for each zone of the largest region; a function’s environment names them all.
-const MAX_SUBNETS = 6;
 
-const DEFAULTS = {
+const POLICY_ARN = /^arn:aws[a-z-]*:iam::(\d{12}|aws):policy\/[\w+=,.@/-]+$/;
+// CloudFormation takes 50 a resource; some are ours.
+const MAX_TAGS = 40;
+// What each service takes, as far as all of them agree.
+const TAG_KEY = /^(?!aws:|cpt:|Name$)[A-Za-z0-9 _.:/=+@-]{1,128}$/i;
+const TAG_VALUE = /^[A-Za-z0-9 _.:/=+@-]{0,256}$/;
+
+/** Every key but `homeRegion` and `regions`, which have no default. */
+export const DEFAULTS = {
   name: 'cpt',
   instanceTypes: ['c6in.large', 'm6in.large', 't3.small'],
   preTestSeconds: 10,
   interRegionPath: 'internet',
   maxPairs: 16,
+  maxCostUsd: null,
   relayTimeToLiveMinutes: 15,
   relayImage: 'stock',
   objectRetentionDays: 30,
@@ -83,6 +73,8 @@ const DEFAULTS = {
   notificationMail: [],
   alarmMail: [],
   alarmUsdPerDay: 100,
+  tags: {},
+  permissionsBoundary: null,
 } as const;
 
 /**
@@ -112,6 +104,7 @@ export function readSettings(context: unknown, architectures: readonly Architect
     interRegionPath,
     relayImage: readRelayImage(value('relayImage'), homeRegion, regions),
     maxPairs: wholeNumber('cpt.maxPairs', value('maxPairs'), 0, 64),
+    maxCostUsd: readMaxCost(value('maxCostUsd')),
     // Relays have five minutes to join; one that boots slowly must not end meanwhile.
     relayTimeToLiveMinutes: wholeNumber('cpt.relayTimeToLiveMinutes', value('relayTimeToLiveMinutes'), 10, 1_440),
     objectRetentionDays: wholeNumber('cpt.objectRetentionDays', value('objectRetentionDays'), 1, 3_650),
@@ -120,84 +113,9 @@ export function readSettings(context: unknown, architectures: readonly Architect
     notificationMail: readMail('cpt.notificationMail', value('notificationMail')),
     alarmMail: readMail('cpt.alarmMail', value('alarmMail')),
     alarmUsdPerDay: wholeNumber('cpt.alarmUsdPerDay', value('alarmUsdPerDay'), 1, 1_000_000),
+    tags: readTags(value('tags')),
+    permissionsBoundary: readPermissionsBoundary(value('permissionsBoundary')),
   };
-}
-
-function readRegions(value: unknown, interRegionPath: Settings['interRegionPath']): RegionSettings[] {
-  const entries = Object.entries(asObject('cpt.regions', value));
-  if (entries.length === 0 || entries.length > MAX_REGIONS) {
-    throw new ConfigurationError(
-      'cpt.regions',
-      value,
-      `name 1 to ${MAX_REGIONS} regions, e.g. {"us-west-2": {}, "eu-west-1": {}}`,
-    );
-  }
-  const regions = entries.map(([region, entry], index) => readRegion(region, entry, index));
-  const blocks = regions.flatMap(({ network }) => (network.kind === 'new' ? [network.cidr] : []));
-  const twice = blocks.find((cidr, index) => blocks.indexOf(cidr) !== index);
-  if (twice !== undefined) {
-    throw new ConfigurationError(
-      'cpt.regions.*.cidr',
-      twice,
-      'give each region a block of its own, e.g. "10.42.0.0/16"',
-    );
-  }
-  const unpeered = regions.find(({ network }) => network.kind === 'new');
-  if (interRegionPath === 'peering' && unpeered !== undefined) {
-    throw new ConfigurationError(
-      'cpt.interRegionPath',
-      interRegionPath,
-      `it needs peered VPCs, and cpt.regions.${unpeered.region} names none: ` +
-        'give its vpcId, availabilityZones and subnetIds, or write "internet"',
-    );
-  }
-  return regions;
-}
-
-function readRegion(region: string, value: unknown, index: number): RegionSettings {
-  const key = `cpt.regions.${region}`;
-  regionName(`cpt.regions`, region);
-  const raw = asObject(key, value);
-  if (raw.vpcId === undefined) {
-    refuseUnknown(key, raw, ['cidr'], 'a region without vpcId gets a new VPC and takes only "cidr"');
-    const cidr = matching(
-      `${key}.cidr`,
-      raw.cidr ?? `10.${10 + index}.0.0/16`,
-      CIDR,
-      'write a block of the form "10.N.0.0/16"',
-    );
-    return { region, network: { kind: 'new', cidr } };
-  }
-  refuseUnknown(key, raw, ['vpcId', 'availabilityZones', 'subnetIds']);
-  const subnetIds = textList(
-    `${key}.subnetIds`,
-    raw.subnetIds,
-    /^subnet-[0-9a-f]{8,17}$/,
-    '["subnet-0123456789abcdef0"]',
-  );
-  const availabilityZones = textList(
-    `${key}.availabilityZones`,
-    raw.availabilityZones,
-    /^[a-z]{2}(-[a-z]+)+-[0-9][a-z]$/,
-    `["${region}a"]`,
-  );
-  if (subnetIds.length > MAX_SUBNETS) {
-    throw new ConfigurationError(`${key}.subnetIds`, subnetIds, `name ${MAX_SUBNETS} subnets at most`);
-  }
-  if (availabilityZones.length !== subnetIds.length) {
-    throw new ConfigurationError(
-      `${key}.availabilityZones`,
-      availabilityZones,
-      `name the zone of each of the ${subnetIds.length} subnets, in their order`,
-    );
-  }
-  const vpcId = matching(
-    `${key}.vpcId`,
-    raw.vpcId,
-    /^vpc-[0-9a-f]{8,17}$/,
-    'write the id of a VPC, e.g. "vpc-0123456789abcdef0"',
-  );
-  return { region, network: { kind: 'existing', vpcId, availabilityZones, subnetIds } };
 }
 
 function readInstanceTypes(value: unknown, architectures: readonly Architecture[]): string[] {
@@ -230,6 +148,27 @@ function readMail(key: string, value: unknown): string[] {
   return textList(key, value, MAIL, '["operations@example.com"], or [] for none');
 }
 
+function readMaxCost(value: unknown): number | undefined {
+  return value === null ? undefined : positive('cpt.maxCostUsd', value, 1_000_000);
+}
+
+function readTags(value: unknown): Settings['tags'] {
+  const entries = Object.entries(asObject('cpt.tags', value));
+  if (entries.length > MAX_TAGS) throw new ConfigurationError('cpt.tags', value, `write at most ${MAX_TAGS} tags`);
+  return Object.fromEntries(
+    entries.map(([key, text]) => [
+      matching('cpt.tags', key, TAG_KEY, 'a tag has up to 128 letters, digits, spaces and _.:/=+@-; not Name, aws:… or cpt:…'),
+      matching(`cpt.tags.${key}`, text, TAG_VALUE, 'write up to 256 letters, digits, spaces and _.:/=+@-, e.g. "research"'),
+    ]),
+  );
+}
+
+function readPermissionsBoundary(value: unknown): string | undefined {
+  if (value === null) return undefined;
+  const example = 'arn:aws:iam::123456789012:policy/boundary';
+  return matching('cpt.permissionsBoundary', value, POLICY_ARN, `write the ARN of a managed policy, e.g. "${example}"`);
+}
+
 function parseText(context: unknown): unknown {
   if (typeof context !== 'string') return context;
   try {
@@ -241,8 +180,4 @@ function parseText(context: unknown): unknown {
       'write JSON, e.g. -c cpt=\'{"homeRegion": "us-west-2", "regions": {"us-west-2": {}}}\'',
     );
   }
-}
-
-function regionName(key: string, value: unknown): string {
-  return matching(key, value, REGION, 'write the name of an AWS region, e.g. "us-west-2"');
 }

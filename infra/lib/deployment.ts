@@ -1,10 +1,11 @@
 /** All stacks of one deployment. */
 
-import { Tags } from 'aws-cdk-lib';
+import { Stack, Tags } from 'aws-cdk-lib';
+import * as iam from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { Settings } from './config';
 import { ControlStack } from './control-stack';
-import { DEPLOYMENT_TAG } from './names';
+import { allTags } from './names';
 import { RegionStack } from './region-stack';
 
 export interface Deployment {
@@ -19,6 +20,12 @@ export function addDeployment(scope: Construct, settings: Settings): Deployment 
   const control = new ControlStack(scope, settings, daemons);
   // The forwarding rules need the bus.
   for (const region of regions.values()) region.addStackDependency(control);
-  Tags.of(scope).add(DEPLOYMENT_TAG, settings.name);
+  for (const [key, value] of Object.entries(allTags(settings))) Tags.of(scope).add(key, value);
+  for (const stack of [control, ...regions.values()]) boundRoles(stack, settings);
   return { control, regions };
+}
+
+function boundRoles(stack: Stack, { permissionsBoundary }: Settings): void {
+  if (permissionsBoundary === undefined) return;
+  iam.PermissionsBoundary.of(stack).apply(iam.ManagedPolicy.fromManagedPolicyArn(stack, 'Boundary', permissionsBoundary));
 }

@@ -72,6 +72,11 @@ export type RegionDaemons = Readonly<Partial<Record<Architecture, DaemonAsset>>>
 /** Tag that all of a deployment's resources and instances carry; its value is the deployment's name. */
 export const DEPLOYMENT_TAG = 'cpt:deployment';
 
+/** Tags of what is not tagged by the stack: relays, images, and the machines that build these. */
+export function allTags(settings: Settings): Record<string, string> {
+  return { ...settings.tags, [DEPLOYMENT_TAG]: settings.name };
+}
+
 /** Tag by which an owner lends a machine to a deployment, whose name is its value, as a relay. */
 export const LENT_TAG = 'cpt:lent-to';
 

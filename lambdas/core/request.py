@@ -122,6 +122,7 @@ class Limits:
     regions: Collection[str]
     max_pairs: int
     instance_types: Collection[str]
+    max_cost_usd: float | None = None
 
 
 def parse_request(raw: object, limits: Limits) -> TransferRequest:
@@ -174,6 +175,9 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
         if limits.instance_types and instance_type not in limits.instance_types:
             allowed = ", ".join(limits.instance_types)
             problems.append(f"$.relays.instanceTypes[{i}]: '{instance_type}' is not allowed here; allowed: {allowed}")
+    budget, most = request.objective.max_cost_usd, limits.max_cost_usd
+    if budget is not None and most is not None and budget > most:
+        problems.append(f"$.objective.maxCostUsd: {budget} is more than this deployment's limit; give {most} at most")
     if request.measures and request.bandwidth_limit_mbps is not None:
         problems.append(
             f"$.bandwidthLimitMbps: {request.bandwidth_limit_mbps} would be all that is measured; leave it out where "

@@ -23,7 +23,7 @@ class Accepted:
 def accept(raw: object, world: World) -> Accepted:
     """What was asked for, if it can work; raises InvalidRequest."""
     env = world.env
-    request = parse_request(raw, Limits(env.regions, env.max_pairs, env.instance_types))
+    request = parse_request(raw, Limits(env.regions, env.max_pairs, env.instance_types, env.max_cost_usd))
     source, destination = _ends(request, world)
     existing, problems = look_at(request, {"source": source, "destination": destination}, world)
     if problems:
@@ -31,7 +31,11 @@ def accept(raw: object, world: World) -> Accepted:
     relays = request.relays.model_copy(
         update={"instance_types": request.relays.instance_types or list(env.instance_types)}
     )
-    return Accepted(request.model_copy(update={"relays": relays}), source, destination, existing)
+    objective = request.objective.model_copy(
+        update={"max_cost_usd": request.objective.max_cost_usd or env.max_cost_usd}
+    )
+    filled_in = request.model_copy(update={"relays": relays, "objective": objective})
+    return Accepted(filled_in, source, destination, existing)
 
 
 def _ends(request: TransferRequest, world: World) -> tuple[EndMachine, EndMachine]:

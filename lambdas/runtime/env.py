@@ -31,6 +31,8 @@ class Environment:
     regions: tuple[str, ...]
     instance_types: tuple[str, ...]
     max_pairs: int
+    max_cost_usd: float | None
+    """Dollars that one transfer may cost at most; None: what its own request says."""
     pre_test_seconds: float
     relay_time_to_live_seconds: int
     inter_region_path: Literal["internet", "peering"]
@@ -63,6 +65,7 @@ class Environment:
             regions=tuple(cast(list[str], read.json("REGIONS"))),
             instance_types=tuple(cast(list[str], read.json("INSTANCE_TYPES"))),
             max_pairs=int(read.number("MAX_PAIRS")),
+            max_cost_usd=None if read.text("MAX_COST_USD") == "none" else read.number("MAX_COST_USD"),
             pre_test_seconds=read.number("PRE_TEST_SECONDS"),
             relay_time_to_live_seconds=int(read.number("RELAY_TIME_TO_LIVE_SECONDS")),
             inter_region_path=cast(Literal["internet", "peering"], path),

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
+import * as path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ConfigurationError, readSettings } from '../../infra/lib/config';
-import { shippedContext, TWO_REGIONS } from './synthesis';
+import { ConfigurationError, DEFAULTS, readSettings } from '../../infra/lib/config';
+import { ROOT, shippedContext, TWO_REGIONS } from './synthesis';
 
 const EXISTING = {
   vpcId: 'vpc-0123456789abcdef0',
@@ -8,6 +10,8 @@ const EXISTING = {
   subnetIds: ['subnet-0123456789abcdef0'],
 };
 
+const tags = (count: number): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`tag-${index}`, 'x']));
 const ENDS = { source: {}, destination: {} };
 
 describe('settings', () => {
@@ -112,6 +116,16 @@ describe('a bad setting is refused by key, value and remedy', () => {
       '"x"',
     ],
     ['a bucket that is none', { starts: { objects: { a: { bucket: 'E', request: ENDS } } } }, 'cpt.starts.objects.a.bucket', '"E"'],
+    ['an image that nobody builds', { relayImage: 'ami-1' }, 'cpt.relayImage', '"ami-1"'],
+    ['objects kept for no day', { objectRetentionDays: 0 }, 'cpt.objectRetentionDays', '0'],
+    ['a letter to nobody', { notificationMail: 'me@example.com' }, 'cpt.notificationMail', '"me@example.com"'],
+    ['an alarm to nobody', { alarmMail: [7] }, 'cpt.alarmMail', '7'],
+    ['tags as a list', { tags: ['a'] }, 'cpt.tags', '["a"]'],
+    ['a tag that is ours', { tags: { 'cpt:deployment': 'x' } }, 'cpt.tags', '"cpt:deployment"'],
+    ['a tag without a text', { tags: { team: 7 } }, 'cpt.tags.team', '7'],
+    ['more tags than a resource takes', { tags: tags(41) }, 'cpt.tags', JSON.stringify(tags(41))],
+    ['a boundary by its name', { permissionsBoundary: 'boundary' }, 'cpt.permissionsBoundary', '"boundary"'],
+    ['a budget of nothing', { maxCostUsd: 0 }, 'cpt.maxCostUsd', '0'],
     ['a time-to-live of a minute', { relayTimeToLiveMinutes: 1 }, 'cpt.relayTimeToLiveMinutes', '1'],
   ];
   it.each(cases)('%s', (_, change, key, value) => {
@@ -140,5 +154,31 @@ describe('a bad setting is refused by key, value and remedy', () => {
     expect(readSettings({ ...TWO_REGIONS, instanceTypes: ['g4dn.xlarge', 'c6in.large'] }).instanceTypes).toContain(
       'g4dn.xlarge',
     );
+  });
+});
+
+describe('docs/deploy.md', () => {
+  const rows = readFileSync(path.join(ROOT, 'docs', 'deploy.md'), 'utf8')
+    .split('\n')
+    .filter((line) => /^\| `[a-zA-Z]+` \|/.test(line))
+    .map((line) => line.split('|').map((cell) => cell.trim().replaceAll('`', '')));
+
+  it('names every key and no other', () => {
+    const documented = rows.map(([, key]) => key);
+    expect(documented.sort()).toEqual([...Object.keys(DEFAULTS), 'homeRegion', 'regions'].sort());
+  });
+
+  it('names each default as it is written', () => {
+    for (const [, key = '', value = ''] of rows) {
+      if (key in DEFAULTS) expect(JSON.parse(value), key).toEqual(DEFAULTS[key as keyof typeof DEFAULTS]);
+      else expect(value).toBe('required');
+    }
+  });
+
+  it('has an example of every key, and it can be used', () => {
+    const blocks = readFileSync(path.join(ROOT, 'docs', 'deploy.md'), 'utf8').match(/```json\n[^`]*```/g) ?? [];
+    const example = JSON.parse((blocks[0] ?? '').replace(/```(json)?/g, '')) as Record<string, unknown>;
+    expect(Object.keys(example).sort()).toEqual([...Object.keys(DEFAULTS), 'homeRegion', 'regions'].sort());
+    expect(() => readSettings(example)).not.toThrow();
   });
 });

@@ -115,6 +115,7 @@ describe('functions', () => {
           'RELAY_TIME_TO_LIVE_SECONDS',
           'INTER_REGION_PATH',
           'MAX_PAIRS',
+          'MAX_COST_USD',
           'DEPLOYMENT_NAME',
           'DAEMON_ASSETS',
           'SUBNET_IDS',

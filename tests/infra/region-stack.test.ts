@@ -1,7 +1,7 @@
 import { Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { DOCUMENTS } from '../../infra/lib/names';
-import { resources, statements, synthesize, text } from './synthesis';
+import { resources, statements, statementsOf, synthesize, text } from './synthesis';
 
 const EXISTING = {
   vpcId: 'vpc-0123456789abcdef0',
@@ -153,4 +153,46 @@ it('another name renames everything', () => {
   control.hasResourceProperties('AWS::DynamoDB::Table', { TableName: 'blue-transfers' });
   region('eu-west-1').hasResourceProperties('AWS::SSM::Document', { Name: 'blue-scan' });
   expect(JSON.stringify([control.toJSON(), region('eu-west-1').toJSON()])).not.toMatch(/"cpt-[a-z]/);
+});
+
+describe('what an account asks for', () => {
+  const permissionsBoundary = 'arn:aws:iam::123456789012:policy/boundary';
+  const asked = synthesize({ tags: { 'cost-center': '4711' }, permissionsBoundary, relayImage: 'building' });
+  const templates = [asked.control, asked.region('us-west-2'), asked.region('eu-west-1')];
+
+  it('every role has the permissions boundary', () => {
+    for (const template of templates) {
+      const roles = Object.values(resources(template, 'AWS::IAM::Role'));
+      expect(roles.length).toBeGreaterThan(0);
+      for (const role of roles) expect(role.PermissionsBoundary).toBe(permissionsBoundary);
+    }
+  });
+
+  it('without one, none has', () => {
+    const roles = Object.values(resources(shipped.control, 'AWS::IAM::Role'));
+    expect(roles.filter(({ PermissionsBoundary }) => PermissionsBoundary !== undefined)).toEqual([]);
+  });
+
+  it('the tags are on whatever carries the deployment’s own', () => {
+    for (const template of templates) {
+      const all = Object.values(template.toJSON().Resources as Record<string, { Properties?: { Tags?: unknown } }>);
+      const ours = all.map(({ Properties }) => JSON.stringify(Properties?.Tags ?? '')).filter((tags) => tags.includes('cpt:deployment'));
+      expect(ours.length).toBeGreaterThan(5);
+      for (const tags of ours) expect(tags).toMatch(/"cost-center","Value":"4711"|"cost-center":"4711"/);
+    }
+  });
+
+  it('relays and their disks get the tags from their launch template', () => {
+    const [template] = Object.values(resources(asked.region('eu-west-1'), 'AWS::EC2::LaunchTemplate'));
+    const data = template?.LaunchTemplateData as { TagSpecifications: { ResourceType: string; Tags: object[] }[] };
+    expect(data.TagSpecifications.map(({ ResourceType }) => ResourceType)).toEqual(['instance', 'volume']);
+    for (const { Tags } of data.TagSpecifications) expect(Tags).toContainEqual({ Key: 'cost-center', Value: '4711' });
+  });
+});
+
+it('existing subnets are where relays may be launched, and nowhere else', () => {
+  const { control } = synthesize({ regions: { 'us-west-2': EXISTING } });
+  const launch = statementsOf(control, 'cpt-spawn-relays').filter(({ actions }) => actions.includes('ec2:RunInstances'));
+  const subnets = launch.flatMap(({ resources: arns }) => arns.filter((arn) => arn.includes(':subnet/')));
+  expect(subnets.map((arn) => arn.split('/')[1])).toEqual(EXISTING.subnetIds);
 });

@@ -396,6 +396,7 @@ ENVIRONMENT = Environment(
     regions=(WEST, IRELAND),
     instance_types=("t3.small", "t3.medium"),
     max_pairs=8,
+    max_cost_usd=None,
     pre_test_seconds=2.0,
     relay_time_to_live_seconds=900,
     inter_region_path="internet",

@@ -28,6 +28,8 @@ export interface FunctionEnvironment extends Record<string, string> {
   readonly INSTANCE_TYPES: string;
   /** Whole number of relay pairs that one transfer may have at most. */
   readonly MAX_PAIRS: string;
+  /** Dollars that one transfer may cost at most, or `none`. */
+  readonly MAX_COST_USD: string;
   /** Seconds that each pair is measured. */
   readonly PRE_TEST_SECONDS: string;
   /** Seconds after which a relay that is not kept alive ends itself. */
@@ -61,6 +63,7 @@ export function functionEnvironment(settings: Settings, daemons: Daemons): Funct
     STATE_MACHINE_ARN: stateMachineArn(settings),
     INSTANCE_TYPES: JSON.stringify(settings.instanceTypes),
     MAX_PAIRS: String(settings.maxPairs),
+    MAX_COST_USD: String(settings.maxCostUsd ?? 'none'),
     PRE_TEST_SECONDS: String(settings.preTestSeconds),
     RELAY_TIME_TO_LIVE_SECONDS: String(60 * settings.relayTimeToLiveMinutes),
     INTER_REGION_PATH: settings.interRegionPath,

@@ -7,14 +7,7 @@ import { Construct } from 'constructs';
 import { allow } from '../access/access';
 import { ssmAgent } from '../access/agent';
 import { Settings } from '../config';
-import {
-  Architecture,
-  DEPLOYMENT_TAG,
-  imageParameter,
-  launchTemplateName,
-  RegionDaemons,
-  relayRoleName,
-} from '../names';
+import { allTags, Architecture, imageParameter, launchTemplateName, RegionDaemons, relayRoleName } from '../names';
 import { daemonObjectArns } from './relay-daemon';
 
 // The full image: the minimal one has no SSM agent.
@@ -41,7 +34,7 @@ export class RelayFleet extends Construct {
     const suffix = architecture === 'x86_64' ? '' : 'Arm64';
     const launchTemplate = launchTemplateName(settings, architecture);
     const tags = [
-      { key: DEPLOYMENT_TAG, value: settings.name },
+      ...Object.entries(allTags(settings)).map(([key, value]) => ({ key, value })),
       { key: 'Name', value: launchTemplate },
     ];
     // No network in it: subnet and groups come from the end machine's VPC and zone.

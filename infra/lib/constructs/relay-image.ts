@@ -5,7 +5,7 @@ import * as imagebuilder from 'aws-cdk-lib/aws-imagebuilder';
 import * as assets from 'aws-cdk-lib/aws-s3-assets';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
-import { Architecture, DaemonAsset, DEPLOYMENT_TAG, imageName, imageParameter } from '../names';
+import { allTags, Architecture, DaemonAsset, imageName, imageParameter } from '../names';
 
 export interface RelayImageProps {
   readonly settings: Settings;
@@ -31,7 +31,7 @@ export class RelayImage extends Construct {
     super(scope, id);
     const { settings, architecture } = props;
     const name = imageName(settings, architecture);
-    const tags = { [DEPLOYMENT_TAG]: settings.name };
+    const tags = allTags(settings);
     const data = JSON.stringify(component(props));
     // Image Builder takes other contents only under another version; both parts stay below its 2^30.
     const version = `1.0.${parseInt(createHash('sha256').update(fingerprint(props)).digest('hex').slice(0, 7), 16)}`;

@@ -1,6 +1,7 @@
 """The models judge as the schema does, and say what would be right."""
 
 import copy
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -195,6 +196,15 @@ def test_refusal_names_field_value_and_remedy(case: str) -> None:
     text = "\n".join(refusal(document))
     for word in words:
         assert word in text
+
+
+def test_a_budget_is_within_the_deployments() -> None:
+    limits = dataclasses.replace(LIMITS, max_cost_usd=5.0)
+    assert parse_request(request(objective={"maxCostUsd": 5}), limits).objective.max_cost_usd == 5
+    with pytest.raises(InvalidRequest) as error:
+        parse_request(request(objective={"maxCostUsd": 5.01}), limits)
+    expected = "$.objective.maxCostUsd: 5.01 is more than this deployment's limit; give 5.0 at most"
+    assert error.value.problems == [expected]
 
 
 def test_every_problem_is_told_at_once() -> None:

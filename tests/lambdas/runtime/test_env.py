@@ -8,6 +8,7 @@ GOOD = {
     "REGIONS": '["us-west-2", "eu-west-1"]',
     "INSTANCE_TYPES": '["t3.small"]',
     "MAX_PAIRS": "8",
+    "MAX_COST_USD": "none",
     "PRE_TEST_SECONDS": "10",
     "RELAY_TIME_TO_LIVE_SECONDS": "900",
     "INTER_REGION_PATH": "internet",
@@ -32,6 +33,8 @@ def test_environment_is_typed() -> None:
     assert env.subnet_ids == {"eu-west-1": ("subnet-0123456789abcdef0",)}
     assert env.daemon_assets == {"us-west-2": {"x86_64": DaemonAsset("s3://a/b", "00")}}
     assert Environment.from_env({**GOOD, "POLL_SECONDS": "0.2"}).poll_seconds == 0.2
+    assert env.max_cost_usd is None
+    assert Environment.from_env({**GOOD, "MAX_COST_USD": "7.5"}).max_cost_usd == 7.5
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -41,7 +44,8 @@ def test_missing_variable_is_named(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("REGIONS", "us-west-2"), ("MAX_PAIRS", "many"), ("INTER_REGION_PATH", "pigeon")]
+    ("name", "value"),
+    [("REGIONS", "us-west-2"), ("MAX_PAIRS", "many"), ("MAX_COST_USD", "much"), ("INTER_REGION_PATH", "pigeon")],
 )
 def test_wrong_value_is_named_with_what_would_be_right(name: str, value: str) -> None:
     with pytest.raises(MissingVariableError, match=f"{name} is '{value}'; give"):
