@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from cli.aws import home
 from local.assets import AssetError
-from local.cloud import LocalCloud, LocalCloudError, down, namespaces_available, status
+from local.cloud import ASSEMBLY, LocalCloud, LocalCloudError, down, namespaces_available, status
 from local.config import ConfigError, LocalConfig, load_config
 from local.deploy import DeployError
 
@@ -27,6 +27,7 @@ def up(
         str | None, typer.Option(help="process or netns; default: netns as root, else process.")
     ] = None,
     port: Annotated[int | None, typer.Option(help="Port of the AWS endpoint; 0 picks a free one.")] = None,
+    deploy: Annotated[bool, typer.Option(help="Whether to deploy cdk.out, or leave that to `npx cdk deploy`.")] = True,
 ) -> None:
     """Start the local cloud and deploy cdk.out to it; it runs until `cpt local down`."""
     try:
@@ -45,7 +46,7 @@ def up(
         wrong = error.errors()[0]
         typer.echo(f"cpt: --{wrong['loc'][0]} {wrong['input']}: {wrong['msg'].lower()}", err=True)
         raise typer.Exit(2) from error
-    cloud = LocalCloud(settings, STATE)
+    cloud = LocalCloud(settings, STATE, ASSEMBLY if deploy else None)
     try:
         cloud.start()
     except (LocalCloudError, DeployError, AssetError) as error:
@@ -64,6 +65,26 @@ def vm(
     """Launch a VM that can be a source or a destination; prints its instance id."""
     home(local=True)
     typer.echo(LocalCloud.attach(STATE).launch_vm(region, name, instance_type))
+
+
+@app.command()
+def request(
+    source: Annotated[Path, typer.Argument(help="File or directory of this machine to move.", exists=True)],
+    destination: Annotated[Path, typer.Argument(help="Directory of this machine that it arrives in.")],
+) -> None:
+    """Launch a source and a destination VM, one region apart; prints the request that moves the data between them."""
+    near = home(local=True).region
+    cloud = LocalCloud.attach(STATE)
+    far = next(region for region in cloud.config.regions if region != near)
+    document = {
+        "source": {"instanceId": cloud.launch_vm(near, "source"), "region": near, "paths": [str(source.absolute())]},
+        "destination": {
+            "instanceId": cloud.launch_vm(far, "destination"),
+            "region": far,
+            "path": str(destination.absolute()),
+        },
+    }
+    typer.echo(json.dumps(document, indent=2))
 
 
 @app.command(name="down")

@@ -1,4 +1,4 @@
-"""Any AWS client works: the README's command, by the AWS command line itself."""
+"""Any AWS client works: the documented command, by the AWS command line itself."""
 
 import json
 import os

@@ -1,0 +1,95 @@
+"""docs/deploy.md by the CDK's own command line: bootstrap, deploy with settings, a transfer, diff, destroy."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from local.cloud import ASSEMBLY, LocalCloud
+from local.config import LocalConfig
+from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.files import make_files, tree
+
+SETTINGS = {
+    "homeRegion": HOME,
+    "regions": {HOME: {}, OTHER: {"cidr": "10.77.0.0/16"}},
+    "maxPairs": 3,
+    "tags": {"cost-center": "4711"},
+}
+SECONDS = 240  # for one command, which takes 15 on a machine with nothing else to do
+
+Cdk = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCloud]:
+    """An account in which nothing is deployed."""
+    with LocalCloud(LocalConfig(port=0), tmp_path_factory.mktemp("bare"), None) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def cdk(cloud: LocalCloud) -> Cdk:
+    """Runs `npx cdk …` as a user of that account; what it prints."""
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
+        "AWS_ENDPOINT_URL": cloud.endpoint,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": HOME,
+        "CDK_HOME": str(Path(".cache/cdk").absolute()),
+    }
+
+    def run(*arguments: str) -> str:
+        command = ["npx", "--no-install", "cdk", *arguments]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def assembly(cloud: LocalCloud, cdk: Cdk, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Bootstrapped and deployed; the templates that were made of the settings. `cdk.out` stays as it is."""
+    made = tmp_path_factory.mktemp("assembly")
+    account = cloud.config.account
+    cdk("bootstrap", "--app", str(ASSEMBLY), f"aws://{account}/{HOME}", f"aws://{account}/{OTHER}")
+    context = ["-c", f"cpt={json.dumps(SETTINGS)}", "--output", str(made)]
+    cdk("deploy", "--all", "--require-approval", "never", *context)
+    return made
+
+
+def test_what_was_deployed_is_what_the_settings_say(cloud: LocalCloud, assembly: Path, cdk: Cdk) -> None:
+    stacks = cloud.client("cloudformation").describe_stacks()["Stacks"]
+    outputs = {o["OutputKey"]: o["OutputValue"] for s in stacks for o in s.get("Outputs", [])}
+    assert outputs["EndpointPolicyArn"] == f"arn:aws:iam::{cloud.config.account}:policy/cpt-endpoint"
+    machine = cloud.client("stepfunctions").list_tags_for_resource(resourceArn=outputs["StateMachineArn"])
+    assert {"key": "cost-center", "value": "4711"} in machine["tags"]
+    vpcs = cloud.client("ec2", OTHER).describe_vpcs(Filters=[{"Name": "tag:cpt:deployment", "Values": ["cpt"]}])
+    assert [vpc["CidrBlock"] for vpc in vpcs["Vpcs"]] == ["10.77.0.0/16"]
+    assert "Number of stacks with differences: 0" in cdk("diff", "--app", str(assembly))
+
+
+def test_it_moves_data(cloud: LocalCloud, assembly: Path, tmp_path: Path) -> None:
+    assert assembly.is_dir()
+    account = Account(cloud, tmp_path)
+    source = make_files(tmp_path / "set", large_bytes=1000)
+    run = account.run(account.request(source, tmp_path / "out", relays={"pairs": 1}), "by-cdk")
+    assert run.status == "SUCCEEDED"
+    assert tree(tmp_path / "out" / "set") == tree(source)
+
+
+def test_destroy_leaves_what_holds_reports_and_measurements(cloud: LocalCloud, assembly: Path, cdk: Cdk) -> None:
+    cdk("destroy", "--all", "--force", "--app", str(assembly))
+    stacks = [
+        stack["StackName"]
+        for region in (HOME, OTHER)
+        for stack in cloud.client("cloudformation", region).describe_stacks()["Stacks"]
+    ]
+    assert set(stacks) == {"CDKToolkit"}
+    assert set(cloud.client("dynamodb").list_tables()["TableNames"]) == {"cpt-transfers", "cpt-profiles"}
+    assert cloud.client("lambda").list_functions()["Functions"] == []
