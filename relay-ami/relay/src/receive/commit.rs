@@ -166,11 +166,15 @@ fn place_all(shared: &Shared, landed: &mut Vec<Landed>) -> io::Result<u64> {
                 Some(whole) => shared.files.complete(part.file.entry(), whole),
                 None => complete -= 1,
             },
+            // It came on another stream before. Renamed again it would change its directory's time, which may be set by now.
+            Landed::Whole { entry, name, digest, .. } if shared.files.is_placed(*entry, digest.as_ref()) => shared.tree.discard(name),
             Landed::Whole { entry, name, path, digest } => {
                 shared.tree.place(name, path)?;
                 if let Some(digest) = digest {
                     shared.tree.journal.whole(*entry, *digest)?;
                     shared.files.complete(*entry, *digest);
+                } else {
+                    shared.files.complete_link(*entry);
                 }
             }
             Landed::Directory { path, mode, mtime_ns } => shared.tree.directory(path, *mode, *mtime_ns)?,

@@ -124,6 +124,7 @@ pub struct Files {
     /// Parts that earlier receivers left of files of which none has come yet.
     kept: Mutex<HashMap<u64, Parts>>,
     digests: Mutex<BTreeMap<u64, Digest>>,
+    links: Mutex<HashSet<u64>>,
     tokens: AtomicU64,
 }
 
@@ -213,6 +214,16 @@ impl Files {
     pub fn complete(&self, entry: u64, digest: Digest) {
         lock(&self.digests).insert(entry, digest);
         lock(&self.large).remove(&entry);
+    }
+
+    /// Notes a symbolic link that is in its place.
+    pub fn complete_link(&self, entry: u64) {
+        lock(&self.links).insert(entry);
+    }
+
+    /// Whether a file with this digest, or a link, which has none, is in its place.
+    pub fn is_placed(&self, entry: u64, digest: Option<&Digest>) -> bool {
+        digest.map_or_else(|| lock(&self.links).contains(&entry), |digest| lock(&self.digests).get(&entry) == Some(digest))
     }
 
     /// A file that is complete comes again: as another one, or because it is not what the sender has.

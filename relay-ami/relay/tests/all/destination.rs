@@ -166,6 +166,22 @@ fn a_file_with_another_name_elsewhere_is_replaced_and_not_written_through() {
 }
 
 #[test]
+fn a_chunk_that_comes_again_touches_nothing_that_is_in_its_place() {
+    let (siege, mut speaker) = Siege::begin(|_| {});
+    let chunk = [Entry::file(0, b"folder/file", b"bytes"), Entry::link(1, b"folder/link", b"file")];
+    let seen = |name| {
+        let found = fs::symlink_metadata(siege.inside(name)).unwrap();
+        (found.ino(), found.mtime(), found.mtime_nsec())
+    };
+    speaker.chunk(0, 1, &chunk).is_counted();
+    speaker.chunk(1, 1, &[Entry::directory(2, b"folder")]).is_counted();
+    let before = ["folder", "folder/file", "folder/link"].map(seen);
+    speaker.chunk(0, 1, &chunk).is_counted();
+    assert_eq!(["folder", "folder/file", "folder/link"].map(seen), before);
+    siege.end();
+}
+
+#[test]
 fn what_is_planted_among_the_partial_files_is_not_written_through() {
     let (siege, mut speaker) = Siege::begin(|siege| {
         let secret = siege.outside().join("secret");
