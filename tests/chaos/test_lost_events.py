@@ -8,7 +8,7 @@ import pytest
 
 from tests.chaos import account as chaos
 from tests.chaos.extent import only_full
-from tests.chaos.test_workflows import NARROW, TIMES, finish, lose_relays, start
+from tests.chaos.test_workflows import NARROW, TIMES, check_vanished, finish, lose_relays, start
 from tests.e2e.account import HOME, Account
 from tests.e2e.conftest import make_account  # noqa: F401 - a fixture
 
@@ -22,10 +22,10 @@ def account(make_account: Callable[..., Account]) -> Account:  # noqa: F811
     return make_account(scheduleMinuteSeconds=10.0, caps=NARROW)
 
 
-def lose(account: Account, *kinds: str) -> None:
-    """The next three events of each kind reach nobody."""
+def lose(account: Account, *kinds: str, times: int = TIMES) -> None:
+    """The next events of each kind reach nobody."""
     for kind in kinds:
-        chaos.spoil(account, "DeliverEvent", TIMES, detailType=kind, code="Lost")
+        chaos.spoil(account, "DeliverEvent", times, detailType=kind, code="Lost")
 
 
 def lost(account: Account, name: str) -> list[dict[str, Any]]:
@@ -79,3 +79,20 @@ def test_end_of_the_execution(account: Account, tmp_path: Path) -> None:
     report = account.wait(arn).report
     assert (run.status, report["status"], report["error"]) == ("ABORTED", "FAILED", "ExecutionGone")
     assert not any((tmp_path / "out").glob("[!.]*"))
+
+
+# An end that has ended is taken for dead after half a minute, and started again up to three times.
+
+
+@only_full
+def test_the_end_of_the_data(account: Account, tmp_path: Path) -> None:
+    lose(account, "Transfer Delivered", times=1)
+    arn = start(account, tmp_path, "untold")
+    finish(account, tmp_path, arn, "untold")
+    assert account.wait(arn).report["restarts"]["sender"] == 1
+
+
+@only_full
+def test_the_failure_of_an_end(account: Account, tmp_path: Path) -> None:
+    lose(account, "Transfer Failed", times=1)
+    check_vanished(account, tmp_path, "untold-failure")
