@@ -99,7 +99,7 @@ test-infra: synth
 test-daemon: | .tools/stamp
 	@cd $(CRATE) && cargo test --release --locked --quiet
 
-chaos: synth faults  ## Everything that tests/chaos can break (`make test` runs a part), 20 minutes; needs root for all of it
+chaos: synth faults  ## Everything that tests/chaos can break (`make test` runs a part), 40 minutes; needs root for all of it
 	@CPT_CHAOS=full $(RUN) pytest $(ARGS) tests/chaos
 
 faults: | .tools/stamp  ## Three times the faults that `make test` injects (CPT_FAULT_FACTOR, CPT_FAULT_SEED)
