@@ -11,7 +11,7 @@ from lambdas.core.estimate import Estimate
 from lambdas.core.fleet_report import Spawned
 from lambdas.core.liveness import Ends
 from lambdas.core.meter import BudgetDecision, Spent
-from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, Same, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer, Planned, ResolvedPaths, Same, TransferPlan
 from lambdas.core.watch import Watch
 
 ACTIVE_INDEX = "active"
@@ -38,8 +38,12 @@ class DynamoTransferStore:
 
     def resume(self, transfer: AcceptedTransfer) -> bool:
         """See TransferStore."""
-        known = self._table.get(**_key(transfer.transfer_id)) or {"attempt": 0}
+        known = self._table.get(**_key(transfer.transfer_id))
+        if known is None:
+            return False
         item = {**_new_item(transfer), "attempt": known["attempt"], "earlierEpochs": known["attempt"]}
+        if unfulfilled := to_record(known).unfulfilled:
+            item["earlier"] = unfulfilled.to_document()
         names = {"#status": "status", "#run": "run"}
         ended = {"succeeded": "SUCCEEDED", "failed": "FAILED"}
         return self._table.put(item, _ENDED, names, before=transfer.run - 1, **ended)
@@ -154,6 +158,8 @@ def to_record(item: dict[str, Any]) -> TransferRecord:
         budget=BudgetDecision.from_document(item["budget"]) if "budget" in item else None,
         watch=Watch.from_document(item.get("watch", {})),
         same=Same.from_document(item["same"]) if "same" in item else None,
+        planned=Planned.from_document(item["planned"]) if "planned" in item else None,
+        earlier=Planned.from_document(item["earlier"]) if "earlier" in item else None,
         earlier_epochs=item.get("earlierEpochs", 0),
         closed="active" not in item,
         bandwidth=BandwidthLimit.from_document(item["bandwidth"]) if "bandwidth" in item else None,

@@ -18,12 +18,13 @@ from lambdas.core.liveness import Ends
 from lambdas.core.meter import BudgetDecision, Spent
 from lambdas.core.profile import Metric, Profile
 from lambdas.core.progress import Progress, Side
-from lambdas.core.transfer import AcceptedTransfer, Membership, ResolvedPaths, Same, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer, Membership, Planned, ResolvedPaths, Same, TransferPlan
 from lambdas.core.watch import Watch
 
 _NOTED: dict[str, type[Document]] = {
     "paths": ResolvedPaths,
     "same": Same,
+    "planned": Planned,
     "estimate": Estimate,
     "plan": TransferPlan,
     "spawned": Spawned,
@@ -53,9 +54,10 @@ class MemoryTransferStore:
         """See TransferStore."""
         id_, known = transfer.transfer_id, self.get(transfer.transfer_id)
         ended = known is not None and known.ended and known.transfer.run == transfer.run - 1
-        if ended:
-            epochs = self._attempts.get(id_, 0)
-            self._records[id_] = TransferRecord(transfer, "ACTIVE", fenced=False, earlier_epochs=epochs)
+        if known is not None and ended:
+            epochs, earlier = self._attempts.get(id_, 0), known.unfulfilled
+            record = TransferRecord(transfer, "ACTIVE", fenced=False, earlier=earlier, earlier_epochs=epochs)
+            self._records[id_] = record
             self._active.add(id_)
         return ended
 

@@ -43,7 +43,7 @@ class TransferStore(Protocol):
         """Transfers that are not reported yet."""
 
     def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
-        """Set `paths`, `same`, `estimate`, `plan`, `spawned`, `watch`, `teardown`, `budget` or `bandwidth`."""
+        """Set `paths`, `same`, `estimate`, `plan`, `planned`, `spawned`, `watch`, `teardown`, `budget`, `bandwidth`."""
 
     def note_spent(self, transfer_id: str, spent: Spent) -> bool:
         """Set `spent`; False where a later look has set it."""

@@ -1,5 +1,10 @@
-"""Whether an execution may go on with a transfer that an earlier one has run."""
+"""Whether an execution may go on with a transfer that an earlier one has run, and with its plan."""
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from lambdas.core.chunk import Chunk
+from lambdas.core.policy import GiveUp, after_failure
 from lambdas.core.transfer import AcceptedTransfer
 
 # Of the numbers that nine digits have for chunks, each run takes 2.56 million.
@@ -21,3 +26,40 @@ def differences(before: AcceptedTransfer, now: AcceptedTransfer) -> list[str]:
         for where, known, found in pairs
         if known != found
     ]
+
+
+class Rest(NamedTuple):
+    """What a plan has not brought to its end: entries that are not whole, their bytes, and how many are undelivered."""
+
+    entries: int
+    bytes: int
+    undelivered: int
+
+
+def rest(chunks: Iterable[Chunk]) -> Rest | None:
+    """That of a plan's chunks, in order; None where one was given up, or will be.
+
+    A large file's parts follow each other, and only the last one counts as an entry (`files`).
+    """
+    entries = total = undelivered = held = 0
+    whole = True
+    for chunk in chunks:
+        if chunk.state == "FAILED" or (chunk.awaits_policy and _ends(chunk)):
+            return None
+        if chunk.phase == 1:
+            continue
+        held += chunk.bytes
+        if chunk.state != "DELIVERED":
+            whole = False
+            undelivered += chunk.bytes
+        if chunk.files == 0:
+            continue
+        if not whole:
+            entries += chunk.files
+            total += held
+        held, whole = 0, True
+    return Rest(entries, total, undelivered)
+
+
+def _ends(chunk: Chunk) -> bool:
+    return isinstance(after_failure(chunk.attempt, chunk.reason or ""), GiveUp)

@@ -68,6 +68,11 @@ def scan_digests(transfer: AcceptedTransfer, control: Control, parts: int) -> Co
     }
 
 
+def changed_folder(transfer: AcceptedTransfer) -> str:
+    """Where a comparison lists what is to be sent, below the transfer's prefix: a plan may outlive its run."""
+    return f"changed/{transfer.run}/"
+
+
 def scan_comparison(transfer: AcceptedTransfer, control: Control, parts: int) -> Command:
     """Compare the listing's `parts` objects with the destination."""
     return {
@@ -77,6 +82,7 @@ def scan_comparison(transfer: AcceptedTransfer, control: Control, parts: int) ->
         "path": transfer.request.destination.path,
         "parts": parts,
         "compare": transfer.request.compare,
+        "folder": changed_folder(transfer),
     }
 
 

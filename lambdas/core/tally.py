@@ -44,11 +44,12 @@ class Tally:
     bars: Bars = field(default_factory=Bars)
 
     @classmethod
-    def of(cls, chunks: Iterable[Chunk]) -> "Tally":
-        """Count all of them."""
+    def of(cls, chunks: Iterable[Chunk], since: float | None = None) -> "Tally":
+        """Count all of them, but for those delivered before `since` (Unix time, s)."""
         tally = cls()
         for chunk in chunks:
-            tally.add(chunk)
+            if since is None or chunk.delivered_at is None or chunk.delivered_at >= since:
+                tally.add(chunk)
         tally.arrivals.settle()
         return tally
 

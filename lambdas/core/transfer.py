@@ -111,6 +111,7 @@ class SourceSurvey(Listed):
 
     side: Literal["source"]
     skipped: Count
+    listing_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     read_mbps: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="readMBps")
     problems: list[SurveyProblemEntry]
     problem_count: Count
@@ -131,7 +132,7 @@ class DestinationSurvey(Document):
 
 
 class ComparisonSurvey(Listed):
-    """What of the listing is to be sent, listed in `changed/`, and what is at the destination already."""
+    """What of the listing is to be sent, listed in a folder of its own, and what is at the destination already."""
 
     side: Literal["comparison"]
     same_files: Count
@@ -146,21 +147,22 @@ class Same(Document):
 
 
 class Survey(Handover):
-    """Both sides; `comparison` where the destination was not empty."""
+    """Both sides; `comparison` where the destination was not empty.
+
+    `folder`: where it is listed what is to be sent, below the transfer's prefix. `goes_on`: the plan of an earlier run
+    still fits, and the comparison's bytes are those that it has not delivered.
+    """
 
     source: SourceSurvey
     destination: DestinationSurvey
     comparison: ComparisonSurvey | None = None
+    folder: str = "listing/"
+    goes_on: bool = False
 
     @property
     def to_send(self) -> Listed:
         """What the transfer has to move."""
         return self.comparison or self.source
-
-    @property
-    def folder(self) -> str:
-        """Where that is listed, below the transfer's prefix."""
-        return "changed/" if self.comparison else "listing/"
 
 
 class TransferPlan(Document):
@@ -182,6 +184,14 @@ class TransferPlan(Document):
     def ranges(self) -> range:
         """Numbers of the ranges that hold its chunks."""
         return range(self.first_range, self.first_range + -(-self.chunks // max(self.range_size, 1)))
+
+
+class Planned(Document):
+    """A plan, the digest of the source's whole listing, and the folder with what was planned of it."""
+
+    plan: TransferPlan
+    listing_digest: str
+    folder: str
 
 
 class Hop(Document):

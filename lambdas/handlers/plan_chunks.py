@@ -14,8 +14,8 @@ from lambdas.core.chunk import RANGE_SIZE, RANGES_PER_RUN
 from lambdas.core.documents import Handover
 from lambdas.core.errors import FailTransfer, TransferFenced
 from lambdas.core.estimate import Estimate
-from lambdas.core.transfer import AcceptedTransfer, Membership, Survey, TransferPath, TransferPlan
-from lambdas.operations.planning import write_chunks
+from lambdas.core.transfer import AcceptedTransfer, Membership, Planned, Survey, TransferPath, TransferPlan
+from lambdas.operations.planning import taken_up, write_chunks
 from lambdas.runtime.handler import task_state
 from lambdas.runtime.idempotency import once
 
@@ -29,7 +29,22 @@ class PlanInput(Handover):
 
 
 def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
-    """The plan, also in S3 and in the transfer's record."""
+    """The plan, also in S3 and in the transfer's record: a new one, or that of an earlier run where it still fits."""
+    transfer_id = event.transfer.transfer_id
+    planned = taken_up(world, transfer_id) if event.survey.goes_on else _planned(event, world)
+    result = planned.plan
+    record = world.transfers.get(transfer_id)
+    if record is None or not record.serves(event.transfer):
+        raise TransferFenced(f"{transfer_id} is being torn down, or goes on in another execution")
+    world.objects.put(world.key(transfer_id, "plan.json"), result.to_json().encode())
+    world.transfers.note(transfer_id, plan=result.to_document(), planned=planned.to_document())
+    paths = [] if event.transfer.request.measures else [_direct(record, result.lanes_per_path)]
+    limit = event.transfer.request.bandwidth_limit_mbps
+    world.agents.write_membership(transfer_id, Membership(version=1, paths=paths, bandwidth_limit_mbps=limit))
+    return result
+
+
+def _planned(event: PlanInput, world: World) -> Planned:
     transfer_id, to_send, measures = event.transfer.transfer_id, event.survey.to_send, event.transfer.request.measures
     figures = event.estimate.figures
     lanes = plan.lanes_per_path(max(figures.direct.value, figures.pair.value), to_send.bytes, to_send.files)
@@ -51,15 +66,7 @@ def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
         manifest_parts=written.parts,
         lanes_per_path=lanes,
     )
-    record = world.transfers.get(transfer_id)
-    if record is None or not record.serves(event.transfer):
-        raise TransferFenced(f"{transfer_id} is being torn down, or goes on in another execution")
-    world.objects.put(world.key(transfer_id, "plan.json"), result.to_json().encode())
-    world.transfers.note(transfer_id, plan=result.to_document())
-    paths_at_first = [] if measures else [_direct(record, lanes)]
-    limit = event.transfer.request.bandwidth_limit_mbps
-    world.agents.write_membership(transfer_id, Membership(version=1, paths=paths_at_first, bandwidth_limit_mbps=limit))
-    return result
+    return Planned(plan=result, listing_digest=event.survey.source.listing_digest, folder=event.survey.folder)
 
 
 def _direct(record: TransferRecord, lanes: int) -> TransferPath:

@@ -3,9 +3,11 @@
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core import commands
+from lambdas.core import again, commands
+from lambdas.core.again import Rest
 from lambdas.core.commands import Command
-from lambdas.core.transfer import AcceptedTransfer, ComparisonSurvey, EndMachine, Same, Survey
+from lambdas.core.plan import MIB
+from lambdas.core.transfer import AcceptedTransfer, ComparisonSurvey, EndMachine, Same, Survey, TransferPlan
 from lambdas.operations.commands import Order, answer, run_all
 
 # The document's own limit is 840 s. The scans before it have used some of the function's 900 s; where they leave too
@@ -14,15 +16,45 @@ COMMAND_SECONDS = 870.0
 
 
 def compared(transfer: AcceptedTransfer, survey: Survey, world: World) -> Survey:
-    """The survey with its comparison; raises CommandFailed."""
+    """The survey with its comparison, where there is anything to compare; raises CommandFailed."""
+    earlier = _earlier(transfer, survey, world)
+    if not survey.source.parts or not (survey.destination.occupied or earlier):
+        return survey
     control, parts = world.control(transfer.transfer_id), survey.source.parts
     if transfer.request.compare == "digest":
         _scan(transfer, transfer.source, commands.scan_digests(transfer, control, parts), world)
     printed = _scan(transfer, transfer.destination, commands.scan_comparison(transfer, control, parts), world)
     found = ComparisonSurvey.from_document(printed)
-    same = Same(files=found.same_files, bytes=found.same_bytes)
+    there, rest = found.same_bytes, _rest(earlier, found, world) if earlier else None
+    if rest is not None:
+        there += found.bytes - rest.undelivered
+        found = found.model_copy(update={"bytes": rest.undelivered})
+    same = Same(files=found.same_files, bytes=there)
     world.transfers.note(transfer.transfer_id, same=same.to_document())
-    return survey.model_copy(update={"comparison": found})
+    folder = commands.changed_folder(transfer)
+    return survey.model_copy(update={"comparison": found, "folder": folder, "goes_on": rest is not None})
+
+
+def _earlier(transfer: AcceptedTransfer, survey: Survey, world: World) -> TransferPlan | None:
+    """The plan of an earlier run, where the source is as it was and all of the plan is still there."""
+    record = world.transfers.get(transfer.transfer_id) if transfer.run > 1 else None
+    if record is None or record.earlier is None or record.earlier.listing_digest != survey.source.listing_digest:
+        return None
+    plan = record.earlier.plan
+    wanted = transfer.request.chunk_size_mib
+    kept = set(world.objects.keys(world.key(transfer.transfer_id, "")))
+    needed = {world.key(transfer.transfer_id, "plan.json"), *plan.manifest_parts}
+    return plan if needed <= kept and wanted in (None, plan.chunk_size_bytes // MIB) else None
+
+
+def _rest(plan: TransferPlan, found: ComparisonSurvey, world: World) -> Rest | None:
+    """What is left of the plan, where the destination has every file that the plan has brought to its end.
+
+    One that was removed or changed meanwhile would never be sent again.
+    """
+    rest = again.rest(world.chunks.read(plan))
+    missing = (found.files + found.symlinks, found.bytes)
+    return rest if rest is not None and (rest.entries, rest.bytes) == missing else None
 
 
 def _scan(transfer: AcceptedTransfer, end: EndMachine, command: Command, world: World) -> dict[str, Any]:

@@ -15,8 +15,8 @@ _LINE = TypeAdapter(FileEntry)
 
 def write(world: World, transfer_id: str, digests: Digests) -> None:
     """`files/part-NNNNN.ndjson` from the listing and the digests of its entries."""
-    # What was compared with the destination is listed anew, without what is the same there.
-    folder = "changed/" if world.objects.keys(world.key(transfer_id, "changed/")) else "listing/"
+    record = world.transfers.get(transfer_id)
+    folder = record.planned.folder if record and record.planned else "listing/"
     found = file_list.parts(file_list.lines(_lines(world, transfer_id, folder), digests))
     for number, body in enumerate(found):
         world.objects.put(world.key(transfer_id, f"files/part-{number:05d}.ndjson"), body)

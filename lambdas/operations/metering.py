@@ -53,7 +53,7 @@ def affordable(world: World, record: TransferRecord, wanted: int) -> int:
 def _sent(world: World, record: TransferRecord) -> Sent:
     sent = record.spent.sent if record.spent else Sent()
     if progress := world.agents.progress(record.transfer.transfer_id, "sender"):
-        sent = sent.after(progress.epoch, max(progress.moved_bytes, progress.bytes))
+        sent = sent.after(progress.epoch, progress.moved_bytes)
     if delivered := (record.outcome or {}).get("delivered"):
         sent = sent.after(int(delivered["epoch"]), int(delivered["sentBytes"]))
     return sent

@@ -6,7 +6,10 @@ from itertools import chain
 from lambdas.adapters.world import World
 from lambdas.core import plan
 from lambdas.core.chunk import RANGE_SIZE, Chunk, item_key, range_key
+from lambdas.core.errors import FailTransfer
 from lambdas.core.plan import ListedEntry, ManifestPart, PlacedChunk
+from lambdas.core.transfer import Planned
+from lambdas.operations import retry
 
 MANIFEST_PART_BYTES = 4 << 20
 
@@ -18,6 +21,17 @@ def write_chunks(world: World, transfer_id: str, listing: list[str], part_bytes:
     directories = plan.plan_directories(listed.backwards())
     world.chunks.put_all(written.chunks(plan.place(chain(data, directories), MANIFEST_PART_BYTES)))
     return written
+
+
+def taken_up(world: World, transfer_id: str) -> Planned:
+    """The plan of an earlier run as it was left; what the policy had not decided about is decided now."""
+    record = world.transfers.get(transfer_id)
+    if record is None or record.earlier is None:
+        raise FailTransfer(f"the record of {transfer_id} has no earlier plan")
+    for chunk in world.chunks.read(record.earlier.plan):
+        if chunk.awaits_policy:
+            retry.decide(world, transfer_id, chunk.chunk, chunk.attempt, chunk.reason or "stream-lost")
+    return record.earlier
 
 
 class _Listing:

@@ -28,7 +28,9 @@ def write(
     transfer = record.transfer
     transfer_id = transfer.transfer_id
     record = world.transfers.get(transfer_id) or record
-    tally = Tally.of(world.chunks.read(record.plan) if record.plan else iter(()))
+    # A plan that was taken up has chunks that an earlier run delivered.
+    since = transfer.execution_started_at if transfer.run > 1 else None
+    tally = Tally.of(world.chunks.read(record.plan) if record.plan else iter(()), since)
     nodes = world.nodes.of(transfer_id)
     measured = _measured(record.outcome)
     document = report.build(

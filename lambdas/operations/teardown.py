@@ -14,6 +14,8 @@ TERMINATE_SECONDS = 120.0
 # An instance launched a moment ago may not be listed yet: nothing must be found in two looks, one second apart.
 CLEAN_LOOKS = 2
 TEMPORARY = ("listing/", "compare/", "changed/", "manifest/", "digests/", "plan.json")
+# Another run may go on with a plan that is not fulfilled; the bucket's own rule removes what nobody comes back for.
+PLAN = ("manifest/", "plan.json")
 
 
 def tear_down(world: World, record: TransferRecord) -> dict[str, int]:
@@ -28,7 +30,9 @@ def tear_down(world: World, record: TransferRecord) -> dict[str, int]:
     world.locks.release(transfer.destination.instance_id, transfer.transfer_id)
     world.tokens.delete(transfer.transfer_id)
     prefix = world.key(transfer.transfer_id, "")
-    temporary = [key for key in world.objects.keys(prefix) if key.removeprefix(prefix).startswith(TEMPORARY)]
+    kept = (*PLAN, record.unfulfilled.folder) if record.unfulfilled else ()
+    names = [key.removeprefix(prefix) for key in world.objects.keys(prefix)]
+    temporary = [prefix + name for name in names if name.startswith(TEMPORARY) and not name.startswith(kept)]
     world.objects.delete(temporary)
     done = {"stopped": stopped, "terminated": terminated, "revokedRules": revoked, "deletedObjects": len(temporary)}
     world.transfers.note(transfer.transfer_id, teardown=done)

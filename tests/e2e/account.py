@@ -188,7 +188,9 @@ class Account:
         relays = [r for region in (HOME, OTHER) for r in self.launched(transfer_id, region)]
         prefix = f"transfers/{transfer_id}/"
         objects = self.aws.client("s3").list_objects_v2(Bucket=self.bucket, Prefix=prefix)
-        kept = (f"{prefix}report.", f"{prefix}files/")  # the report and its list of files
+        kept = [f"{prefix}report.", f"{prefix}files/"]  # the report and its list of files
+        if (self.record(transfer_id, "transfer") or {}).get("status") == "FAILED":
+            kept += [f"{prefix}{name}" for name in ("plan.json", "manifest/", "listing/", "changed/")]  # to go on with
         locks = (
             self.aws.resource("dynamodb")
             .Table("cpt-transfers")
@@ -204,7 +206,7 @@ class Account:
                 if unit.split(maxsplit=1)[0].removesuffix(".service").endswith(f"-{transfer_id}")
             ],
             "lock": transfer_id in locks.get("Item", {}).get("paths", {}),
-            "objects": [key for o in objects.get("Contents", []) if not (key := o["Key"]).startswith(kept)],
+            "objects": [key for o in objects.get("Contents", []) if not (key := o["Key"]).startswith(tuple(kept))],
             "active": "active" in (self.record(transfer_id, "transfer") or {}),
         }
         return {what: left for what, left in found.items() if left}

@@ -29,6 +29,15 @@ def succeeded(run: Run) -> dict[str, Any]:
     return run.report
 
 
+def begun_and_stopped(account: Account, request: dict[str, Any], delivered: int) -> None:
+    """Run it, slowly, until so many bytes are delivered; then stop it, and wait until nothing runs any more."""
+    name = request["name"]
+    arn = account.start({**request, "bandwidthLimitMbps": 40}, name)
+    account.cloud.wait_for(lambda: int(account.progress(name).get("bytes", 0)) >= delivered, 60)
+    account.aws.client("stepfunctions").stop_execution(executionArn=arn, error="User", cause="changed my mind")
+    account.cloud.wait_for(lambda: not account.left(name), 90)
+
+
 def test_run_again_only_what_differs_is_sent(account: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=3_000_000)
     request = account.request(source, tmp_path / "out", relays={"pairs": 0}, name="often")
@@ -64,10 +73,7 @@ def test_stopped_half_way_and_resumed_what_has_arrived_is_not_sent_again(account
     for number in range(40):
         (source / f"{number:02d}").write_bytes(randomness.randbytes(SIZE))
     request = account.request(source, tmp_path / "out", relays={"pairs": 0}, chunkSizeMiB=8, name="stopped")
-    arn = account.start({**request, "bandwidthLimitMbps": 40}, "stopped")  # 16 s
-    account.cloud.wait_for(lambda: int(account.progress("stopped").get("bytes", 0)) >= 6 * SIZE, 60)
-    account.aws.client("stepfunctions").stop_execution(executionArn=arn, error="User", cause="changed my mind")
-    account.cloud.wait_for(lambda: not account.left("stopped"), 90)
+    begun_and_stopped(account, request, 6 * SIZE)
     arrived = int(account.progress("stopped")["bytes"])
 
     report = succeeded(account.run({**request, "resume": True}, "stopped-attempt2"))
@@ -76,3 +82,19 @@ def test_stopped_half_way_and_resumed_what_has_arrived_is_not_sent_again(account
     assert sent_bytes(account, "stopped") == report["bytes"]
     assert tree(tmp_path / "out" / "set") == tree(source)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["set"]  # nor partial files
+
+
+def test_stopped_within_a_large_file_and_resumed_it_goes_on_inside(account: Account, tmp_path: Path) -> None:
+    source = make_files(tmp_path / "set", large_bytes=40 * SIZE)
+    request = account.request(source, tmp_path / "out", relays={"pairs": 0}, name="large")
+    begun_and_stopped(account, request, 6 * SIZE)
+    arrived = int(account.progress("large")["bytes"])
+    assert not (tmp_path / "out" / "set" / "large.bin").exists()
+
+    report = succeeded(account.run({**request, "resume": True}, "large-attempt2"))
+    assert report["same"]["bytes"] >= arrived
+    size = sum(len(found[3]) for found in tree(source).values() if found[0] == "file")
+    assert report["bytes"] == size - report["same"]["bytes"]
+    assert sent_bytes(account, "large") == report["bytes"]
+    assert tree(tmp_path / "out" / "set") == tree(source)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["set"]

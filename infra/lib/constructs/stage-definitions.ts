@@ -56,7 +56,13 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
     survey_ends: {
       description: 'Lists the source and checks the destination',
       timeout: LONG,
-      access: [noteTimes, ...ssm.commandEnds(settings, 'scan'), ssm.readResults()],
+      access: [
+        readAndNote,
+        on('chunks', 'Query'),
+        data.listTransferObjects(settings),
+        ...ssm.commandEnds(settings, 'scan'),
+        ssm.readResults(),
+      ],
     },
     estimate_transfer: {
       description: 'Time and cost for each number of relay pairs, and the choice',
@@ -81,7 +87,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       memorySize: 2048,
       access: [
         membership,
-        on('chunks', 'BatchWriteItem'),
+        on('chunks', 'Query', 'UpdateItem', 'BatchWriteItem'),
         data.idempotency(settings),
         data.transferObjects(settings, 'GetObject', 'PutObject'),
       ],
@@ -146,7 +152,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       memorySize: 2048,
       timeout: LONG,
       access: [
-        noteTimes,
+        readAndNote,
         on('chunks', 'Query'),
         data.transferObjects(settings, 'GetObject', 'PutObject'),
         data.listTransferObjects(settings),

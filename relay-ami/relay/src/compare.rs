@@ -17,7 +17,7 @@ use crate::defaults::PART_LINES;
 use crate::documents::command::Compare;
 use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
-use crate::documents::survey::{Survey, changed_key, compare_key, listing_key};
+use crate::documents::survey::{Survey, compare_key, listing_key};
 use crate::documents::text::SchemaVersion1;
 use crate::receive::tree::{BENEATH, KEPT_MODE, Tree};
 
@@ -60,17 +60,18 @@ impl Listing<'_> {
         Ok(Survey::Digests { schema_version: SchemaVersion1, daemon_version: VERSION, files, bytes })
     }
 
-    /// At the destination: writes those lines of the listing that are to be sent to `{prefix}changed/part-NNNNN.ndjson`,
+    /// At the destination: writes those lines of the listing that are to be sent to `{prefix}{folder}part-NNNNN.ndjson`,
     /// in their order.
     ///
     /// A file is the same with its size, its permission bits, and its modification time or its digest; a link with its
     /// target and modification time. Where any entry differs all directories are sent: what is put into one changes its
     /// modification time.
-    pub fn with_destination(&self, destination: &Path, by: Compare) -> Result<Survey, ControlError> {
+    pub fn with_destination(&self, destination: &Path, by: Compare, folder: &str) -> Result<Survey, ControlError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         // One that is not there, or cannot be looked into, has nothing that is the same.
         let root = fs::open(destination, flags, Mode::empty()).ok();
-        let mut changed = Changed { control: self.control, prefix: self.prefix, lines: Vec::new(), count: 0, parts: 0 };
+        let mut changed =
+            Changed { control: self.control, folder: format!("{}{folder}", self.prefix), lines: Vec::new(), count: 0, parts: 0 };
         let (mut found, mut number) = (Found::default(), 0);
         for part in 0..self.parts {
             let contents = if by == Compare::Digest { Some(self.contents(part)?) } else { None };
@@ -157,7 +158,7 @@ impl Found {
 /// The listing's lines that are to be sent, in objects of as many lines as the listing's.
 struct Changed<'a> {
     control: &'a dyn Control,
-    prefix: &'a str,
+    folder: String,
     lines: Vec<u8>,
     count: usize,
     parts: u64,
@@ -175,7 +176,7 @@ impl Changed<'_> {
         if self.count == 0 {
             return Ok(());
         }
-        let key = format!("{}{}", self.prefix, changed_key(self.parts));
+        let key = format!("{}part-{:05}.ndjson", self.folder, self.parts);
         self.parts += 1;
         self.count = 0;
         self.control.write_object(&key, std::mem::take(&mut self.lines))

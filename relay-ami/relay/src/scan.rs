@@ -22,7 +22,8 @@ use crate::receive::tree::PARTIAL;
 /// Lists `paths` into objects `{prefix}listing/part-NNNNN.ndjson`. Like rsync: a path lands under its base name, with a
 /// trailing slash its contents do. Names are sorted, links are not followed.
 pub fn source(paths: &[PathBuf], control: &dyn Control, prefix: &str) -> Result<Survey, ControlError> {
-    let mut listing = Listing { control, prefix, lines: Vec::new(), count: 0, parts: 0, totals: Totals::default() };
+    let mut listing =
+        Listing { control, prefix, lines: Vec::new(), count: 0, parts: 0, digest: blake3::Hasher::new(), totals: Totals::default() };
     for path in paths {
         listing.root(path)?;
     }
@@ -40,6 +41,7 @@ pub fn source(paths: &[PathBuf], control: &dyn Control, prefix: &str) -> Result<
         largest_file_bytes,
         read_mbps: disk::read_rate(&largest, largest_file_bytes),
         parts: listing.parts,
+        listing_digest: listing.digest.finalize().to_hex().to_string(),
         problems,
         problem_count,
     })
@@ -72,6 +74,7 @@ struct Listing<'a> {
     lines: Vec<u8>,
     count: usize,
     parts: u64,
+    digest: blake3::Hasher,
     totals: Totals,
 }
 
@@ -194,6 +197,7 @@ impl Listing<'_> {
         let key = format!("{}{}", self.prefix, listing_key(self.parts));
         self.parts += 1;
         self.count = 0;
+        self.digest.update(&self.lines);
         self.control.write_object(&key, std::mem::take(&mut self.lines))
     }
 }

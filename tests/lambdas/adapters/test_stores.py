@@ -19,7 +19,7 @@ from lambdas.adapters.records import ControlToken
 from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.liveness import Ends
 from lambdas.core.meter import BudgetDecision, Dollars, Sent, Spent
-from lambdas.core.transfer import ExistingRelay, Membership, TransferPath
+from lambdas.core.transfer import ExistingRelay, Membership, Planned, TransferPath
 from lambdas.core.watch import Look, PathLook, Watch
 from tests.lambdas import builders
 
@@ -72,7 +72,9 @@ def test_an_ended_transfer_is_resumed_once_and_only_by_the_next_run(transfers: T
     second = builders.transfer(arn="arn:second").model_copy(update={"run": 2})
     assert not transfers.resume(second)
     transfers.create(builders.transfer())
-    transfers.note("first", plan=builders.plan().to_document(), teardown={"terminated": 2})
+    planned = Planned(plan=builders.plan(), listing_digest="ab" * 32, folder="listing/")
+    transfers.note("first", plan=builders.plan().to_document(), planned=planned.to_document())
+    transfers.note("first", teardown={"terminated": 2})
     assert transfers.next_attempt("first") == 1
     transfers.fence("first")
     assert not transfers.resume(second)
@@ -83,9 +85,21 @@ def test_an_ended_transfer_is_resumed_once_and_only_by_the_next_run(transfers: T
     record = transfers.get("first")
     assert record is not None
     assert (record.transfer, record.status, record.fenced) == (second, "ACTIVE", False)
-    assert (record.plan, record.teardown, record.earlier_epochs) == (None, None, 1)
+    assert (record.plan, record.teardown, record.earlier, record.earlier_epochs) == (None, None, planned, 1)
     assert [active.transfer for active in transfers.active()] == [second]
     assert transfers.next_attempt("first") == 2
+
+
+def test_a_plan_that_was_fulfilled_is_not_handed_on(transfers: TransferStore) -> None:
+    planned = Planned(plan=builders.plan(), listing_digest="ab" * 32, folder="listing/")
+    transfers.create(builders.transfer())
+    transfers.note("first", plan=builders.plan().to_document(), planned=planned.to_document())
+    transfers.finish("first", {"delivered": {}})
+    transfers.close("first", "SUCCEEDED")
+    assert transfers.resume(builders.transfer(arn="arn:second").model_copy(update={"run": 2}))
+    record = transfers.get("first")
+    assert record is not None
+    assert record.earlier is None
 
 
 def test_a_resumed_transfer_keeps_its_name_even_where_it_had_no_plan(transfers: TransferStore) -> None:

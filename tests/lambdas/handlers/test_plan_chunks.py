@@ -3,6 +3,7 @@ import json
 import pytest
 
 from lambdas.core.chunk import RANGE_SIZE, RANGES_PER_RUN
+from lambdas.core.chunk_life import Change
 from lambdas.core.errors import FailTransfer, TransferFenced
 from lambdas.core.plan import MIB
 from lambdas.core.transfer import ComparisonSurvey, TransferPlan
@@ -10,6 +11,7 @@ from lambdas.handlers.plan_chunks import PlanInput, plan_chunks
 from tests.lambdas.builders import estimate, paths, survey, transfer
 from tests.lambdas.cloud import Cloud
 
+DELIVERED = {"digest": "0" * 64, "pathId": "direct", "lane": 0, "startedAt": 1.0, "deliveredAt": 2.0}
 ENTRIES = [
     {"path": "set", "kind": "directory", "size": 0},
     {"path": "set/large", "kind": "file", "size": 2 * MIB + 5},
@@ -78,9 +80,9 @@ def test_a_later_run_plans_what_has_changed_in_numbers_of_its_own() -> None:
     cloud, event = prepared()
     first = plan_chunks(event, cloud.world)
     lines = cloud.objects.objects["transfers/first/listing/part-00001.ndjson"].splitlines()
-    cloud.objects.put("transfers/first/changed/part-00000.ndjson", lines[0])
+    cloud.objects.put("transfers/first/changed/3/part-00000.ndjson", lines[0])
     changed = {**event.survey.source.to_document(), "side": "comparison", "files": 1, "bytes": 10, "parts": 1}
-    for key in ("skipped", "problems", "problemCount"):
+    for key in ("skipped", "problems", "problemCount", "listingDigest"):
         del changed[key]
     comparison = ComparisonSurvey.from_document({**changed, "sameFiles": 2, "sameBytes": 2 * MIB + 5})
     for number in (2, 3):
@@ -92,7 +94,7 @@ def test_a_later_run_plans_what_has_changed_in_numbers_of_its_own() -> None:
     later = event.model_copy(
         update={
             "transfer": again,
-            "survey": event.survey.model_copy(update={"comparison": comparison}),
+            "survey": event.survey.model_copy(update={"comparison": comparison, "folder": "changed/3/"}),
         }
     )
     found = plan_chunks(later, cloud.world)
@@ -111,6 +113,30 @@ def test_a_planner_whose_execution_was_stopped_changes_nothing_of_the_next_one()
     assert record is not None
     assert (record.plan, cloud.agents.membership("first")) == (None, None)
     assert "transfers/first/plan.json" not in cloud.objects.objects
+
+
+def test_a_plan_that_still_fits_is_taken_up_as_it_was_left() -> None:
+    cloud, event = prepared()
+    first = plan_chunks(event, cloud.world)
+    numbers = [item.chunk for item in cloud.chunks.read(first)]
+    delivered = Change("deliver", 1, DELIVERED)
+    noted = Change("note-failure", 1, {"failedAttempt": 1, "reason": "stream-lost"})
+    assert cloud.chunks.change("first", numbers[0], delivered)
+    assert cloud.chunks.change("first", numbers[1], noted)
+    cloud.transfers.close("first", "FAILED")
+    cloud.agents.forget("first")
+    again = event.transfer.model_copy(update={"run": 2, "execution_arn": "arn:second"})
+    assert cloud.transfers.resume(again)
+    cloud.transfers.note("first", paths=paths().to_document())
+    survey = event.survey.model_copy(update={"goes_on": True})
+    objects = dict(cloud.objects.objects)
+    assert plan_chunks(event.model_copy(update={"transfer": again, "survey": survey}), cloud.world) == first
+    assert cloud.objects.objects == objects
+    items = list(cloud.chunks.read(first))
+    assert [(item.state, item.attempt) for item in items[:3]] == [("DELIVERED", 1), ("PENDING", 2), ("PENDING", 1)]
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert (record.plan, record.unfulfilled) == (first, record.planned)
 
 
 def test_empty_listing_is_a_plan_without_chunks() -> None:

@@ -1,13 +1,15 @@
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from lambdas.adapters.records import CommandResult
+from lambdas.core.chunk import Chunk
 from lambdas.core.commands import Command
 from lambdas.core.errors import CommandFailed, CptError, DaemonVersionSkew, DestinationTooSmall, SurveyProblem
-from lambdas.core.transfer import ComparisonSurvey, Same, Survey
+from lambdas.core.transfer import ComparisonSurvey, Planned, Same, Survey
 from lambdas.handlers.survey_ends import SurveyInput, survey_ends
-from tests.lambdas.builders import IRELAND, WEST, survey, transfer
+from tests.lambdas.builders import IRELAND, WEST, chunk, plan, survey, transfer
 from tests.lambdas.cloud import Cloud, failed, printed
 
 
@@ -102,12 +104,59 @@ def compared(**request: Any) -> tuple[Cloud, Survey]:
 def test_a_destination_that_is_not_empty_is_compared_with_the_listing() -> None:
     cloud, found = compared()
     assert found.to_send == COMPARISON
-    assert found.folder == "changed/"
+    assert (found.folder, found.goes_on) == ("changed/1/", False)
     asked = [command for _, _, command in cloud.commands[IRELAND].sent if command and command["side"] == "comparison"]
     assert [(command["path"], command["parts"]) for command in asked] == [("/restore", 3)]
     record = cloud.transfers.get("first")
     assert record is not None
     assert record.same == Same(files=2, bytes=10**9 - 7)
+
+
+def gone_on(*chunks: Chunk, digest: str = "ab" * 32, **request: Any) -> Survey:
+    """The second run of a transfer; these are the chunks of its plan, one large file of 400 bytes in four parts."""
+    cloud = Cloud()
+    cloud.transfers.create(transfer())
+    planned = Planned(plan=plan(chunks=4), listing_digest=digest, folder="listing/")
+    cloud.transfers.note("first", plan=planned.plan.to_document(), planned=planned.to_document())
+    cloud.transfers.close("first", "FAILED")
+    cloud.objects.put("transfers/first/plan.json", b"{}")
+    cloud.chunks.put_all(chunks)
+    again = transfer(arn="arn:second", **request).model_copy(update={"run": 2})
+    cloud.transfers.resume(again)
+    good = survey(1)
+    changed = {"files": 1, "bytes": 400, "directories": 0, "symlinks": 0, "same_files": 0, "same_bytes": 0}
+    comparison = COMPARISON.model_copy(update=changed)
+
+    def scan(command: Command | None) -> CommandResult:
+        compares = command is not None and command["side"] == "comparison"
+        return printed((comparison if compares else good.destination).to_document())
+
+    cloud.commands[WEST].scripts["scan"] = lambda _: printed(good.source.to_document())
+    cloud.commands[IRELAND].scripts["scan"] = scan
+    return survey_ends(SurveyInput(transfer=again), cloud.world)
+
+
+PARTS = [chunk(n, files=int(n == 3), state="DELIVERED" if n < 3 else "PENDING") for n in range(4)]
+
+
+def test_an_unfulfilled_plan_goes_on_where_source_and_destination_are_as_it_left_them() -> None:
+    found = gone_on(*PARTS)
+    assert found.goes_on
+    assert found.to_send.bytes == 100
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        lambda: gone_on(*PARTS, digest="cd" * 32),  # the source has changed
+        lambda: gone_on(*PARTS[:3], PARTS[3].model_copy(update={"state": "DELIVERED"})),  # the file was removed
+        lambda: gone_on(*PARTS[:3], PARTS[3].model_copy(update={"state": "FAILED"})),
+        lambda: gone_on(*PARTS, chunkSizeMiB=8),  # the plan has 1 MiB
+    ],
+)
+def test_a_plan_that_does_not_fit_any_more_is_made_anew(found: Callable[[], Survey]) -> None:
+    assert not found().goes_on
+    assert found().to_send.bytes in (400, 10**9)
 
 
 def test_by_digest_the_source_digests_first() -> None:

@@ -6,9 +6,10 @@ from lambdas.adapters.records import CommandResult, TransferRecord
 from lambdas.core.commands import Command
 from lambdas.core.errors import TeardownIncomplete
 from lambdas.core.rules import Rule
+from lambdas.core.transfer import Planned
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.handlers.tear_down import TearDownInput, tear_down
-from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, SOURCE_ID, WEST, paths, transfer
+from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, SOURCE_ID, WEST, paths, plan, transfer
 from tests.lambdas.cloud import Cloud, printed
 from tests.lambdas.fleet import spawned, states
 
@@ -45,6 +46,20 @@ def test_nothing_is_left(known: bool) -> None:
     assert list(cloud.objects.objects) == ["transfers/first/report.json"]
     for region, instance in ((WEST, SOURCE_ID), (IRELAND, DESTINATION_ID)):
         assert ("stop", instance, None) in cloud.commands[region].sent
+
+
+def test_the_plan_stays_where_another_run_may_go_on_with_it() -> None:
+    cloud = joined()
+    cloud.objects.put("transfers/first/changed/1/part-00000.ndjson", b"")
+    cloud.objects.put("transfers/first/changed/2/part-00000.ndjson", b"")
+    planned = Planned(plan=plan(), listing_digest="ab" * 32, folder="changed/1/")
+    cloud.transfers.note("first", plan=plan().to_document(), planned=planned.to_document())
+    tear_down(event(), cloud.world)
+    kept = ("changed/1/part-00000.ndjson", "manifest/part-00000.ndjson", "plan.json", "report.json")
+    assert sorted(cloud.objects.objects) == [f"transfers/first/{name}" for name in kept]
+    cloud.transfers.finish("first", {"delivered": {}})
+    tear_down(event(), cloud.world)
+    assert list(cloud.objects.objects) == ["transfers/first/report.json"]
 
 
 def test_what_another_execution_has_taken_up_is_left_to_it() -> None:

@@ -68,7 +68,7 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
         Command::ScanComparison(scan) => {
             let control = Aws::new(&scan.control, &scan.transfer_id).map_err(control_error)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
-            print_json(&listing.with_destination(scan.path.as_str().as_ref(), scan.compare).map_err(control_error)?)
+            print_json(&listing.with_destination(scan.path.as_str().as_ref(), scan.compare, &scan.folder).map_err(control_error)?)
         }
         Command::Receive(command) => receive(options, command, &stop),
         Command::Send(command) => send(options, command, &stop),

@@ -67,7 +67,15 @@ command!(
 );
 command!(
     /// Compare the listing with what is at the destination.
-    ScanComparison { side: String, control: ControlPlace, path: AbsolutePath, parts: u64, compare: Compare, }
+    ScanComparison {
+        side: String,
+        control: ControlPlace,
+        path: AbsolutePath,
+        parts: u64,
+        compare: Compare,
+        /// Below the prefix, ends with a slash.
+        folder: String,
+    }
 );
 command!(
     /// Receive into a directory.

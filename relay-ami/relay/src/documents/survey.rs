@@ -10,12 +10,6 @@ pub fn listing_key(part: u64) -> String {
     format!("listing/part-{part:05}.ndjson")
 }
 
-/// Key of an object with those lines of the listing that are to be sent, below the transfer's prefix.
-#[must_use]
-pub fn changed_key(part: u64) -> String {
-    format!("changed/part-{part:05}.ndjson")
-}
-
 /// Key of an object with the digests of the source's files, for a comparison by them.
 #[must_use]
 pub fn compare_key(part: u64) -> String {
@@ -47,6 +41,8 @@ pub enum Survey {
         read_mbps: Option<f64>,
         /// Objects of the listing: only their number is printed, since SSM keeps 24 000 characters.
         parts: u64,
+        /// Of those objects, one after the other.
+        listing_digest: String,
         problems: Vec<Problem>,
         problem_count: u64,
     },

@@ -37,10 +37,10 @@ fn compared(by: Compare, change: impl FnOnce(&Path)) -> (Value, Vec<String>) {
     if by == Compare::Digest {
         listing.digests().unwrap();
     }
-    let found = serde_json::to_value(listing.with_destination(&copy, by).unwrap()).unwrap();
+    let found = serde_json::to_value(listing.with_destination(&copy, by, "changed/1/").unwrap()).unwrap();
     let parts = found["parts"].as_u64().unwrap();
     let left = (0..parts).flat_map(|part| {
-        let text = control.read_object(&format!("changed/part-{part:05}.ndjson"), None).unwrap();
+        let text = control.read_object(&format!("changed/1/part-{part:05}.ndjson"), None).unwrap();
         let lines: Vec<String> =
             text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(|line| ListingEntry::parse(line).unwrap().path).collect();
         lines
