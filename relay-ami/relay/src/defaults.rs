@@ -144,3 +144,6 @@ pub const RATE_LOOK: Duration = Duration::from_millis(250);
 pub const DIRECTORY_MAX_ATTEMPTS: u32 = 5;
 /// Port of all daemons.
 pub const PORT: u16 = 4600;
+/// Wait for the port: a probe lets go of it once it has answered. Start Transfer waits 20 s for the receiver.
+pub const PORT_WAIT: Duration = Duration::from_secs(15);
+pub const PORT_LOOK: Duration = Duration::from_millis(50);

@@ -9,6 +9,7 @@ use rustix::net::sockopt;
 
 use crate::defaults;
 use crate::rate::{Bucket, RateRules};
+use crate::stop::Stop;
 
 /// No address of the list is this machine's.
 #[derive(Debug, thiserror::Error)]
@@ -19,17 +20,32 @@ pub enum ListenError {
     NoneIsOurs(Vec<SocketAddrV4>),
 }
 
-/// Listens on all addresses that are this machine's. A public IPv4 behind EC2's NAT is none of them and is skipped.
-pub fn listen(addresses: &[SocketAddrV4]) -> Result<Vec<TcpListener>, ListenError> {
+/// Listens on all addresses that are this machine's. A public IPv4 behind EC2's NAT is none of them and is skipped; a port that is in
+/// use is waited for: another transfer may just prove its path.
+pub fn listen(addresses: &[SocketAddrV4], stop: &Stop) -> Result<Vec<TcpListener>, ListenError> {
+    let deadline = Instant::now() + defaults::PORT_WAIT;
     let mut listeners = Vec::new();
     for &address in addresses {
-        match TcpListener::bind(address) {
+        match bind(address, deadline, stop) {
             Ok(listener) => listeners.push(listener),
             Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => tracing::info!(%address, "not ours; skipped"),
             Err(source) => return Err(ListenError::Refused { address, source }),
         }
     }
     if listeners.is_empty() { Err(ListenError::NoneIsOurs(addresses.to_vec())) } else { Ok(listeners) }
+}
+
+fn bind(address: SocketAddrV4, deadline: Instant, stop: &Stop) -> io::Result<TcpListener> {
+    loop {
+        match TcpListener::bind(address) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < deadline => {
+                if stop.sleep(defaults::PORT_LOOK) {
+                    return Err(error);
+                }
+            }
+            other => return other,
+        }
+    }
 }
 
 /// Connects within the deadline.

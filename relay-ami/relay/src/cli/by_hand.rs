@@ -163,7 +163,7 @@ fn relay(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let control = open(options)?;
     let addresses = listen_addresses(options);
     // Before the key is there: whoever dials early waits instead of being refused.
-    let listeners = roles::listen(&addresses)?;
+    let listeners = roles::listen(&addresses, stop)?;
     let key = wait_for_key(&control, Side::Sender, stop)?;
     let route_key = key.route_public_key.as_deref().and_then(peer::route_key_from_text);
     let route_key = route_key.ok_or_else(|| CliError::failed("NoKey", "the sender's record holds no route key"))?;
@@ -187,7 +187,7 @@ fn probe(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let time = Duration::from_secs_f64(options.seconds.unwrap_or(10.0));
     let report = match options.connect {
         Some(address) => probe::connect(address, time, stop),
-        None => match net::listen(&listen_addresses(options)) {
+        None => match net::listen(&listen_addresses(options), stop) {
             Ok(listeners) => probe::listen(&listeners, time, stop),
             Err(error) => probe::Report::refused(&error),
         },

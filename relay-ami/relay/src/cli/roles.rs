@@ -75,7 +75,7 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
         Command::Relay(command) => relay(options, &command, &stop),
         Command::ProbeListen(probe) => {
             let addresses: Vec<_> = probe.listen.iter().map(|address| address.0).collect();
-            print_probe(&match net::listen(&addresses) {
+            print_probe(&match net::listen(&addresses, &stop) {
                 Ok(listeners) => probe::listen(&listeners, Duration::from_secs_f64(probe.seconds), &stop),
                 Err(error) => probe::Report::refused(&error),
             })
@@ -145,7 +145,7 @@ pub fn run_receiver(
     let (transfer, epoch) = (config.transfer.clone(), config.epoch);
     let begin = || -> Result<_, CliError> {
         memory::check(memory::Role::Receiver).map_err(|error| CliError::failed("NotEnoughMemory", error))?;
-        let listeners = listen(addresses)?;
+        let listeners = listen(addresses, stop)?;
         let identity = Identity::generate().map_err(|error| CliError::failed("NoKey", error))?;
         let address = listeners.first().and_then(|listener| listener.local_addr().ok()).map(|address| address.to_string());
         let key = KeyRecord { epoch, tls_public_key: peer::to_text(identity.public()), route_public_key: None, address };
@@ -288,11 +288,11 @@ fn relay(options: &Options, command: &command::Relay, stop: &Stop) -> Result<Exi
     let lifetime = command.time_to_live_seconds.map(|seconds| relay::Lifetime::new(Duration::from_secs(seconds)));
     let bandwidth = command.bandwidth_limit_mbps.map(Bucket::of_megabits);
     let config = relay::Config { transfer, route_key, known_as, idle, lifetime, rules: rules()?, bandwidth, limits: Limits::RELAY };
-    run_relay(config, &listen(&addresses)?, Some(&command.node_id), options, stop)
+    run_relay(config, &listen(&addresses, stop)?, Some(&command.node_id), options, stop)
 }
 
-pub fn listen(addresses: &[SocketAddrV4]) -> Result<Vec<TcpListener>, CliError> {
-    net::listen(addresses).map_err(|error| CliError::failed("ListenFailed", error))
+pub fn listen(addresses: &[SocketAddrV4], stop: &Stop) -> Result<Vec<TcpListener>, CliError> {
+    net::listen(addresses, stop).map_err(|error| CliError::failed("ListenFailed", error))
 }
 
 pub fn run_relay(

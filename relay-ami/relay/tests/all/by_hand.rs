@@ -133,6 +133,19 @@ fn probes_meet_or_say_why_not() {
 }
 
 #[test]
+fn probes_of_one_port_take_turns() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let begin = |mode: &str| program(here, &["probe", mode, &port, "--seconds", "20"]).stdout(Stdio::piped()).spawn().unwrap();
+    let listeners = [begin("--listen"), begin("--listen")];
+    for probe in [begin("--connect"), begin("--connect")].into_iter().chain(listeners) {
+        let ended = probe.wait_with_output().unwrap();
+        assert_eq!((ended.status.code(), &last_line(&ended)["reachable"]), (Some(0), &Value::Bool(true)), "{}", last_line(&ended));
+    }
+}
+
+#[test]
 fn a_wrong_call_names_what_is_wrong() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();

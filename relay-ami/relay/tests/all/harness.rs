@@ -217,7 +217,7 @@ fn kept_router(directory: &Path, id: &TransferId) -> Router {
 }
 
 fn listen() -> (Vec<TcpListener>, SocketAddrV4) {
-    let listeners = net::listen(&[SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)]).unwrap();
+    let listeners = net::listen(&[SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)], &Stop::new().unwrap()).unwrap();
     let SocketAddr::V4(address) = listeners[0].local_addr().unwrap() else { panic!("not IPv4") };
     (listeners, address)
 }
