@@ -7,14 +7,14 @@ Where nothing is to be moved but measured, there are no chunks, and no path eith
 
 from typing import Any
 
-from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import plan
 from lambdas.core.chunk import RANGE_SIZE, RANGES_PER_RUN
 from lambdas.core.documents import Handover
-from lambdas.core.errors import FailTransfer, TransferFenced
 from lambdas.core.estimate import Estimate
-from lambdas.core.transfer import AcceptedTransfer, Membership, Survey, TransferPath, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer, Survey, TransferPlan
+from lambdas.operations.extending import publish
+from lambdas.operations.membership import begin
 from lambdas.operations.planning import write_chunks
 from lambdas.runtime.handler import task_state
 from lambdas.runtime.idempotency import once
@@ -51,21 +51,9 @@ def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
         manifest_parts=written.parts,
         lanes_per_path=lanes,
     )
-    record = world.transfers.get(transfer_id)
-    if record is None or not record.serves(event.transfer):
-        raise TransferFenced(f"{transfer_id} is being torn down, or goes on in another execution")
-    world.objects.put(world.key(transfer_id, "plan.json"), result.to_json().encode())
-    world.transfers.note(transfer_id, plan=result.to_document())
-    paths_at_first = [] if measures else [_direct(record, lanes)]
-    limit = event.transfer.request.bandwidth_limit_mbps
-    world.agents.write_membership(transfer_id, Membership(version=1, paths=paths_at_first, bandwidth_limit_mbps=limit))
+    publish(world, event.transfer, result)
+    begin(world, event.transfer, lanes)
     return result
-
-
-def _direct(record: TransferRecord, lanes: int) -> TransferPath:
-    if record.paths is None:
-        raise FailTransfer(f"the record of {record.transfer.transfer_id} has no resolved paths")
-    return TransferPath(path_id="direct", generation=0, hops=[], receiver=record.paths.receiver_address, lanes=lanes)
 
 
 def _once(event: PlanInput, world: World) -> dict[str, Any]:
