@@ -39,7 +39,8 @@ def test_chunks_arrive_before_the_listing_is_done(account: Account, tmp_path: Pa
     assert (run.status, run.error, run.cause) == ("SUCCEEDED", None, None)
     assert tree(tmp_path / "out" / "set") == tree(source)
     assert run.report["verified"]
-    assert (run.report["files"], run.report["estimate"]["chosenPairs"]) == (FILES, 0)
+    assert run.report["files"] == len(tree(source)) + 1
+    assert run.report["estimate"]["chosenPairs"] == 0
     assert account.left(name) == {}
 
 
