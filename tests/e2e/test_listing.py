@@ -33,8 +33,7 @@ def test_chunks_arrive_before_the_listing_is_done(account: Account, tmp_path: Pa
     with account.cloud.holding(THIRD_OBJECT):
         arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 0}), name)
         account.cloud.wait_for(lambda: delivered(account, name), 120)
-        listed = announced(account, name)
-        assert (listed["complete"], listed["parts"]) == (False, 2)
+        assert not announced(account, name)["complete"]
     run = account.wait(arn)
     assert (run.status, run.error, run.cause) == ("SUCCEEDED", None, None)
     assert tree(tmp_path / "out" / "set") == tree(source)
