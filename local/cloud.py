@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -136,6 +137,15 @@ class LocalCloud:
     def spoil(self, fault: Fault) -> None:
         """Add a counted fault; it counts from now on."""
         endpoints.control(self.endpoint, "fault", fault.model_dump_json(by_alias=True).encode())
+
+    @contextmanager
+    def holding(self, request: str) -> Iterator[None]:
+        """Requests whose `METHOD /path` matches the pattern `request` are not served until the end."""
+        endpoints.control(self.endpoint, "hold", json.dumps({"request": request}).encode())
+        try:
+            yield
+        finally:
+            endpoints.control(self.endpoint, "release", b"")
 
     def wait_for(self, find: Callable[[], T | None], seconds: float) -> T:
         """The first true value of `find()`. Raises TimeoutError after `seconds`."""

@@ -1,4 +1,6 @@
-"""What the emulator does on request that AWS has no API for: `POST /_local/interrupt`, `power-off`, `fault`."""
+"""What the emulator does on request that AWS has no API for: `POST /_local/interrupt`, `power-off`, `fault`, `hold`,
+`release`.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from local.config import Fault
+from local.holds import Holds
 from local.instances.fleet import Fleet
 
 Asgi = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
 
-def with_control(app: Asgi, fleet: Fleet) -> Asgi:
+def with_control(app: Asgi, fleet: Fleet, holds: Holds) -> Asgi:
     """`app` with the control paths in front."""
 
     async def controlled(scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -33,6 +36,12 @@ def with_control(app: Asgi, fleet: Fleet) -> Asgi:
     def answer(action: str, request: dict[str, Any]) -> bool:
         if action == "fault":
             fleet.faults.add(Fault.model_validate(request))
+            return True
+        if action == "hold":
+            holds.hold(str(request["request"]))
+            return True
+        if action == "release":
+            holds.release()
             return True
         instance_id = str(request.get("instanceId", ""))
         if action == "interrupt":

@@ -89,6 +89,7 @@ async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, f
     from ministack import app
 
     from local.control import with_control
+    from local.holds import Holds, with_holds
     from local.patches.latency import with_latency
 
     stop = asyncio.Event()
@@ -100,7 +101,9 @@ async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, f
     settings.keep_alive_timeout = 75
     settings.loglevel = "WARNING"
     settings.graceful_timeout = 0.2
-    door: Any = counted(with_control(with_latency(app.app, config, fleet.faults), fleet), calls)
+    holds = Holds()
+    served = with_holds(with_latency(app.app, config, fleet.faults), holds)
+    door: Any = counted(with_control(served, fleet, holds), calls)
     server = asyncio.create_task(hypercorn_serve(door, settings, shutdown_trigger=stop.wait))
     port = listener.getsockname()[1]
     endpoint = f"http://127.0.0.1:{port}"

@@ -65,7 +65,7 @@ def seconds_of(function: str) -> int:
     return next(int(found["Timeout"]) for found in functions if found["FunctionName"] == function)
 
 
-@pytest.mark.parametrize("state", ["Plan Chunks", "Spawn Relays"])
+@pytest.mark.parametrize("state", ["Plan Chunks", "Open Plan", "Extend Plan", "Spawn Relays"])
 def test_what_is_done_once_in_an_execution_is_waited_for_as_long_as_a_killed_function_holds_it(state: str) -> None:
     waits = next(retry for retry in TASKS[state]["Retry"] if "WriteConflict" in retry["ErrorEquals"])
     held = seconds_of(f"cpt-{state.replace(' ', '-').lower()}")

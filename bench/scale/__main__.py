@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.results import Result, publish, say
+from bench.scale import listing
 from bench.scale.history import most_events
 from bench.scale.synthetic import Source
 
@@ -82,6 +83,8 @@ def main() -> int:
     share: float = parser.parse_args().share
     machine = json.loads(Path("statemachine/transfer.asl.json").read_text())
     results = [Result("history, every retry used", most_events(machine), "events", bar=HISTORY_EVENTS)]
+    say("a listing that takes long")
+    results += listing.rows()
     for source in sources(share):
         for step, function in STEPS.items():
             say(f"{step}, {source.name}")

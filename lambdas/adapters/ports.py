@@ -237,6 +237,9 @@ class Objects(Protocol):
     def put(self, key: str, body: bytes) -> None:
         """Write an object."""
 
+    def read(self, key: str) -> bytes | None:
+        """A small object; None where it is absent."""
+
     def lines(self, key: str) -> Iterator[bytes]:
         """Lines of an object, streamed."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from botocore.exceptions import ClientError
 from pydantic import ValidationError
 
-from lambdas.adapters.throttling import is_denied
+from lambdas.adapters.throttling import is_absent
 from lambdas.core.documents import Document
 from lambdas.core.prices import Price, PriceItem, What
 
@@ -48,8 +48,7 @@ class S3PriceCache:
         except ValidationError:
             return {}
         except ClientError as error:
-            # S3 tells only those who may list the bucket that a key is absent; to others it is forbidden.
-            if error.response["Error"]["Code"] == "NoSuchKey" or is_denied(error):
+            if is_absent(error):
                 return {}
             raise
         return {PriceItem(one.what, one.region, one.detail): Price(one.usd, "price list", one.as_of) for one in prices}

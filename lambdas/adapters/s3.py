@@ -4,6 +4,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from botocore.exceptions import ClientError
+
+from lambdas.adapters.throttling import is_absent
+
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
@@ -25,6 +29,15 @@ class S3Objects:
         """See Objects."""
         kind = _CONTENT_TYPES.get(PurePosixPath(key).suffix, "application/octet-stream")
         self._client.put_object(Bucket=self._bucket, Key=key, Body=body, ContentType=kind)
+
+    def read(self, key: str) -> bytes | None:
+        """See Objects."""
+        try:
+            return self._client.get_object(Bucket=self._bucket, Key=key)["Body"].read()
+        except ClientError as error:
+            if is_absent(error):
+                return None
+            raise
 
     def lines(self, key: str) -> Iterator[bytes]:
         """See Objects."""

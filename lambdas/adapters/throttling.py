@@ -28,6 +28,11 @@ def is_denied(error: Exception) -> bool:
     return isinstance(error, ClientError) and error.response["Error"]["Code"] in _DENIED
 
 
+def is_absent(error: ClientError) -> bool:
+    """Whether an object is not there: S3 tells only those who may list the bucket; to others it is forbidden."""
+    return error.response["Error"]["Code"] == "NoSuchKey" or is_denied(error)
+
+
 def will_be_retried(error: Exception) -> bool:
     """Whether the state machine runs the state again."""
     return isinstance(error, RetryLater) or is_throttle(error)

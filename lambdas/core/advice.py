@@ -48,6 +48,7 @@ _BY_NAME = {
     "PlanInvalid": "Deploy again, so that functions and daemons are of one version, and start again.",
     "NoKey": "The machine gave the daemon no randomness, or no way to keep a key: look at its log in the cause.",
     "ControlUnavailable": "Check that both machines reach the AWS endpoints and carry the policy cpt-endpoint.",
+    "PlanGoesOn": "Split the transfer: planning it takes longer than the state machine waits.",
     "TransferFenced": "It was taken down while it ran; start again.",
     "TeardownIncomplete": "Instances were still alive at the last look; the reconciler goes on ending them. Check with "
     "the tag cpt:transfer, and end them by hand if any is left after some minutes.",

@@ -43,14 +43,15 @@ def listen_addresses(private: str, public: str | None) -> list[str]:
     return [f"{address}:{PORT}" for address in dict.fromkeys([private, public]) if address]
 
 
-def scan_source(transfer: AcceptedTransfer, control: Control) -> Command:
-    """List the source."""
-    return {
+def scan_source(transfer: AcceptedTransfer, control: Control, announce: str | None = None) -> Command:
+    """List the source; `announce`: name of the object, below the prefix, that says how far it is."""
+    command = {
         **_head("scan", transfer.transfer_id),
         "side": "source",
         "control": control.to_document(),
         "paths": transfer.request.source.paths,
     }
+    return command | ({} if announce is None else {"announce": announce})
 
 
 def scan_destination(transfer: AcceptedTransfer) -> Command:

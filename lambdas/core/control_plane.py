@@ -6,7 +6,7 @@ from math import ceil
 from lambdas.core.prices import PriceBook, What
 
 # As `make bench-estimate` counts them on the local cloud.
-STATES, STATES_WITH_RELAYS = 17, 21
+STATES, STATES_WITH_RELAYS = 22, 26
 TASKS, TASKS_WITH_RELAYS = 11, 14
 LAMBDA_GB = 0.5
 # Of all tasks but Await Relays, which lasts until the relays are there.

@@ -142,6 +142,10 @@ class DestinationTaken(RetryLater):
     """As DestinationBusy, for a request that waits: the state machine looks again, for 12 hours."""
 
 
+class PlanGoesOn(RetryLater):
+    """The function's time is up before the listing's end: another invocation goes on with the plan."""
+
+
 class WriteConflict(RetryLater):
     """Another writer changed a record first, several times in a row."""
 

@@ -150,11 +150,15 @@ class PlacedChunk:
     phase: int
 
 
-def place(chunks: Iterable[PlannedChunk], part_bytes: int) -> Iterator[PlacedChunk | ManifestPart]:
-    """Number the chunks and cut the manifest into parts of about `part_bytes`; a part follows its chunks."""
+def place(
+    chunks: Iterable[PlannedChunk], part_bytes: int, first: int = 0, part: int = 0
+) -> Iterator[PlacedChunk | ManifestPart]:
+    """Number the chunks from `first` on and cut the manifest into parts of about `part_bytes`, numbered from `part` on.
+
+    A part follows its chunks.
+    """
     buffer = bytearray()
-    part = 0
-    for number, chunk in enumerate(chunks):
+    for number, chunk in enumerate(chunks, first):
         if buffer and len(buffer) + len(chunk.lines) > part_bytes:
             yield ManifestPart(part, bytes(buffer))
             buffer.clear()

@@ -3,7 +3,14 @@
 from urllib.parse import unquote
 
 from lambdas.core.errors import CptError, DaemonVersionSkew, DestinationTooSmall, SurveyProblem
-from lambdas.core.transfer import AcceptedTransfer, DestinationSurvey, SourceSurvey, Survey, SurveyProblemEntry
+from lambdas.core.transfer import (
+    AcceptedTransfer,
+    DestinationSurvey,
+    Listed,
+    SourceSurvey,
+    Survey,
+    SurveyProblemEntry,
+)
 
 _REMEDIES = (
     ("no such file", "correct the path or make it"),
@@ -23,9 +30,8 @@ def check(transfer: AcceptedTransfer, survey: Survey) -> None:
         raise error
 
 
-def check_room(transfer: AcceptedTransfer, survey: Survey) -> None:
+def check_room(transfer: AcceptedTransfer, wanted: Listed, destination: DestinationSurvey) -> None:
     """Raise DestinationTooSmall where what is to be sent has no room."""
-    wanted, destination = survey.to_send, survey.destination
     where = f"$.destination.path: '{transfer.request.destination.path}' on {transfer.destination.instance_id}"
     if wanted.bytes > destination.free_bytes:
         raise DestinationTooSmall(
@@ -37,6 +43,11 @@ def check_room(transfer: AcceptedTransfer, survey: Survey) -> None:
             f"{where} has {destination.free_inodes} inodes free and needs {wanted.entries}; "
             "choose a file system with more inodes"
         )
+
+
+def has_room(wanted: Listed, destination: DestinationSurvey) -> bool:
+    """Whether what is to be sent has room."""
+    return wanted.bytes <= destination.free_bytes and wanted.entries <= destination.free_inodes
 
 
 def _problems(transfer: AcceptedTransfer, source: SourceSurvey, destination: DestinationSurvey) -> CptError | None:

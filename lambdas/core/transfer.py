@@ -1,9 +1,9 @@
 """The accepted transfer and the small documents that the states hand on."""
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from lambdas.core.bandwidth import Mbps
 from lambdas.core.documents import Count, Document, Handover, InstanceId, Region, SocketAddress, TransferId
@@ -166,7 +166,7 @@ class Survey(Handover):
 
 
 class TransferPlan(Document):
-    """Contract `transfer-plan`."""
+    """Contract `transfer-plan`; more is added while it is `open`."""
 
     schema_version: Literal[1] = 1
     transfer_id: TransferId
@@ -179,6 +179,13 @@ class TransferPlan(Document):
     files: Count
     manifest_parts: list[str]
     lanes_per_path: Annotated[int, Field(ge=1)]
+    open: bool = False
+
+    @model_validator(mode="after")
+    def _directories_come_with_the_end(self) -> Self:
+        if self.open and self.last_phase_chunks:
+            raise ValueError(f"lastPhaseChunks is {self.last_phase_chunks}; while the plan is open it is 0")
+        return self
 
     @property
     def ranges(self) -> range:

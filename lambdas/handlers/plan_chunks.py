@@ -7,14 +7,14 @@ Where nothing is to be moved but measured, there are no chunks, and no path eith
 
 from typing import Any
 
-from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import plan
 from lambdas.core.chunk import RANGE_SIZE, RANGES_PER_RUN
 from lambdas.core.documents import Handover
-from lambdas.core.errors import FailTransfer, TransferFenced
 from lambdas.core.estimate import Estimate
-from lambdas.core.transfer import AcceptedTransfer, Membership, Planned, Survey, TransferPath, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer, Planned, Survey, TransferPlan
+from lambdas.operations.extending import publish
+from lambdas.operations.membership import begin
 from lambdas.operations.planning import taken_up, write_chunks
 from lambdas.runtime.handler import task_state
 from lambdas.runtime.idempotency import once
@@ -32,16 +32,9 @@ def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
     """The plan, also in S3 and in the transfer's record: a new one, or that of an earlier run where it still fits."""
     transfer_id = event.transfer.transfer_id
     planned = taken_up(world, transfer_id) if event.survey.goes_on else _planned(event, world)
-    result = planned.plan
-    record = world.transfers.get(transfer_id)
-    if record is None or not record.serves(event.transfer):
-        raise TransferFenced(f"{transfer_id} is being torn down, or goes on in another execution")
-    world.objects.put(world.key(transfer_id, "plan.json"), result.to_json().encode())
-    world.transfers.note(transfer_id, plan=result.to_document(), planned=planned.to_document())
-    paths = [] if event.transfer.request.measures else [_direct(record, result.lanes_per_path)]
-    limit = event.transfer.request.bandwidth_limit_mbps
-    world.agents.write_membership(transfer_id, Membership(version=1, paths=paths, bandwidth_limit_mbps=limit))
-    return result
+    publish(world, event.transfer, planned.plan, planned)
+    begin(world, event.transfer, planned.plan.lanes_per_path)
+    return planned.plan
 
 
 def _planned(event: PlanInput, world: World) -> Planned:
@@ -67,12 +60,6 @@ def _planned(event: PlanInput, world: World) -> Planned:
         lanes_per_path=lanes,
     )
     return Planned(plan=result, listing_digest=event.survey.source.listing_digest, folder=event.survey.folder)
-
-
-def _direct(record: TransferRecord, lanes: int) -> TransferPath:
-    if record.paths is None:
-        raise FailTransfer(f"the record of {record.transfer.transfer_id} has no resolved paths")
-    return TransferPath(path_id="direct", generation=0, hops=[], receiver=record.paths.receiver_address, lanes=lanes)
 
 
 def _once(event: PlanInput, world: World) -> dict[str, Any]:

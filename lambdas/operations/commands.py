@@ -1,8 +1,8 @@
 """SSM commands sent together and awaited together."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from lambdas.adapters.records import CommandResult, DocumentName, NotManagedError
@@ -30,32 +30,62 @@ class Order:
         return cls(document, end.region, end.instance_id, command)
 
 
-def run_all(world: World, transfer_id: str, orders: Sequence[Order], seconds: float) -> list[CommandResult]:
-    """Send all, then wait for all up to `seconds`; results in the order of `orders`."""
-    results: dict[int, CommandResult] = {}
-    waiting: dict[int, str] = {}
-    for i, order in enumerate(orders):
+@dataclass
+class Running:
+    """Orders that were sent: the ids of their commands, and the results that are there, by the order's place."""
+
+    orders: Sequence[Order]
+    sent: dict[int, str] = field(default_factory=dict)
+    results: dict[int, CommandResult] = field(default_factory=dict)
+
+    @property
+    def waiting(self) -> dict[int, str]:
+        """Ids of the commands without a result."""
+        return {at: command_id for at, command_id in self.sent.items() if at not in self.results}
+
+
+def begin(world: World, transfer_id: str, orders: Sequence[Order]) -> Running:
+    """Send all."""
+    running = Running(orders)
+    for at, order in enumerate(orders):
         try:
-            waiting[i] = world.commands(order.region).send(
+            running.sent[at] = world.commands(order.region).send(
                 order.document, order.instance_id, transfer_id, order.command
             )
         except NotManagedError:
-            results[i] = CommandResult(False, "NotManaged", "", f"the SSM agent of {order.instance_id} does not answer")
+            why = f"the SSM agent of {order.instance_id} does not answer"
+            running.results[at] = CommandResult(False, "NotManaged", "", why)
+    return running
+
+
+def await_all(
+    world: World,
+    running: Running,
+    seconds: float,
+    enough: Callable[[], bool] = lambda: False,
+    longest_poll: float = LONGEST_POLL,
+) -> list[CommandResult]:
+    """Wait for all up to `seconds`, or until `enough` says so; the results that are there, in the order of `orders`."""
     deadline = world.clock.monotonic() + seconds
     pause = FIRST_POLL
-    while waiting:
-        for i, command_id in list(waiting.items()):
-            found = world.commands(orders[i].region).result(command_id, orders[i].instance_id)
-            if found:
-                results[i] = found
-                del waiting[i]
-        if waiting and world.clock.monotonic() >= deadline:
-            results |= {i: CommandResult(False, "TimedOut", "", f"no result within {seconds:.0f} s") for i in waiting}
+    while running.waiting:
+        for at, command_id in running.waiting.items():
+            order = running.orders[at]
+            if found := world.commands(order.region).result(command_id, order.instance_id):
+                running.results[at] = found
+        if running.waiting and world.clock.monotonic() >= deadline:
+            late = CommandResult(False, "TimedOut", "", f"no result within {seconds:.0f} s")
+            running.results |= dict.fromkeys(running.waiting, late)
+        if not running.waiting or enough():
             break
-        if waiting:
-            world.clock.sleep(pause)
-            pause = min(pause * POLL_GROWTH, LONGEST_POLL)
-    return [results[i] for i in range(len(orders))]
+        world.clock.sleep(pause)
+        pause = min(pause * POLL_GROWTH, longest_poll)
+    return [running.results[at] for at in sorted(running.results)]
+
+
+def run_all(world: World, transfer_id: str, orders: Sequence[Order], seconds: float) -> list[CommandResult]:
+    """Send all, then wait for all up to `seconds`; results in the order of `orders`."""
+    return await_all(world, begin(world, transfer_id, orders), seconds)
 
 
 def answer(order: Order, result: CommandResult) -> dict[str, Any]:

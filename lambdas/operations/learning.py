@@ -11,6 +11,9 @@ from lambdas.core.errors import CptError
 from lambdas.core.fleet import Node
 from lambdas.core.samples import samples_of, subjects
 
+# The stage of a transfer whose listing was followed.
+FOLLOWED = "Extend Plan"
+
 logger = Logger()
 
 
@@ -19,6 +22,8 @@ def learn(
 ) -> None:
     """Integrate what the transfer measured; where the store fails it is logged, and what is left is not learnt.
 
+    Where data waited for the listing, paths were held back in seconds that look like any other: no rate is learnt.
+
     `measured_direct`, MB/s: the direct path where nothing was moved but measured.
     """
     transfer, limit = record.transfer, record.limit.lowest_mbps
@@ -26,7 +31,8 @@ def learn(
     try:
         found = {subject: world.profiles.get(subject, pair) for subject in subjects(transfer, nodes)}
         profiles = {subject: profile for subject, profile in found.items() if profile}
-        for sample in samples_of(transfer, arrivals, nodes, profiles, measured_direct, limit):
+        rates = Arrivals() if FOLLOWED in record.stages else arrivals
+        for sample in samples_of(transfer, rates, nodes, profiles, measured_direct, limit):
             world.profiles.integrate(sample.subject, pair, sample.metric, sample.value, now)
     except (CptError, ClientError, BotoCoreError, ValidationError):
         # A finished transfer is not to fail for it, and trying on would keep its execution waiting.

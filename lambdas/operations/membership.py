@@ -5,10 +5,25 @@ from collections.abc import Callable
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import pairing
-from lambdas.core.errors import WriteConflict
-from lambdas.core.transfer import Membership
+from lambdas.core.errors import FailTransfer, WriteConflict
+from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPath
 
 _ATTEMPTS = 8
+
+
+def begin(world: World, transfer: AcceptedTransfer, lanes: int) -> None:
+    """The first record: the direct path with `lanes` streams; no path where nothing is moved but measured."""
+    limit = transfer.request.bandwidth_limit_mbps
+    paths = [] if transfer.request.measures else [_direct(world, transfer, lanes)]
+    first = Membership(version=1, paths=paths, bandwidth_limit_mbps=limit)
+    world.agents.write_membership(transfer.transfer_id, first)
+
+
+def _direct(world: World, transfer: AcceptedTransfer, lanes: int) -> TransferPath:
+    record = world.transfers.get(transfer.transfer_id)
+    if record is None or record.paths is None:
+        raise FailTransfer(f"the record of {transfer.transfer_id} has no resolved paths")
+    return TransferPath(path_id="direct", generation=0, hops=[], receiver=record.paths.receiver_address, lanes=lanes)
 
 
 def change(world: World, transfer_id: str, edit: Callable[[Membership], Membership | None]) -> Membership | None:

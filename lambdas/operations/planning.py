@@ -16,8 +16,8 @@ MANIFEST_PART_BYTES = 4 << 20
 
 def write_chunks(world: World, transfer_id: str, listing: list[str], part_bytes: int, first_range: int) -> "Written":
     """Cut and pack what the objects of `listing` hold; large files into parts of `part_bytes`."""
-    written, listed = Written(world, transfer_id, first_range), _Listing(world, listing)
-    data = plan.plan_chunks(listed.forwards(), part_bytes)
+    written, listed = Written(world, transfer_id, first_range), Listing(world)
+    data = plan.plan_chunks(chain.from_iterable(listed.part(key) for key in listing), part_bytes)
     directories = plan.plan_directories(listed.backwards())
     world.chunks.put_all(written.chunks(plan.place(chain(data, directories), MANIFEST_PART_BYTES)))
     return written
@@ -34,23 +34,24 @@ def taken_up(world: World, transfer_id: str) -> Planned:
     return record.earlier
 
 
-class _Listing:
-    """The listing's entries; backwards only after it was read forwards, part by part, each held whole."""
+class Listing:
+    """The listing's entries, object by object; then backwards those of the objects that were read, each held whole."""
 
-    def __init__(self, world: World, keys: list[str]) -> None:
-        self._world, self._keys = world, keys
-        self._firsts: list[int] = []
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._next = 0
+        self._read: list[tuple[str, int]] = []
 
-    def forwards(self) -> Iterator[ListedEntry]:
-        number = 0
-        for key in self._keys:
-            self._firsts.append(number)
-            for line in self._lines(key):
-                yield ListedEntry(number, line)
-                number += 1
+    def part(self, key: str) -> Iterator[ListedEntry]:
+        """The entries of the next object."""
+        self._read.append((key, self._next))
+        for line in self._lines(key):
+            yield ListedEntry(self._next, line)
+            self._next += 1
 
     def backwards(self) -> Iterator[ListedEntry]:
-        for key, first in zip(reversed(self._keys), reversed(self._firsts), strict=True):
+        """All entries that were read, the last one first."""
+        for key, first in reversed(self._read):
             lines = list(self._lines(key))
             yield from (ListedEntry(first + at, lines[at]) for at in reversed(range(len(lines))))
 
@@ -59,10 +60,14 @@ class _Listing:
 
 
 class Written:
-    """Turns placed chunks into items, counts them, and writes manifest parts as they fill."""
+    """Turns placed chunks into items, counts them, and writes manifest parts as they fill.
 
-    def __init__(self, world: World, transfer_id: str, first_range: int) -> None:
+    The first `planned` chunks are there: somebody may have changed their items since.
+    """
+
+    def __init__(self, world: World, transfer_id: str, first_range: int, planned: int = 0) -> None:
         self._world, self._transfer_id, self._first = world, transfer_id, first_range * RANGE_SIZE
+        self._planned = planned
         self.count = self.bytes = self.last_phase = 0
         self.parts: list[str] = []
 
@@ -71,12 +76,14 @@ class Written:
         for item in placed:
             if isinstance(item, ManifestPart):
                 self.parts.append(self._key(item.number))
-                self._world.objects.put(self.parts[-1], item.body)
+                if self.count > self._planned:
+                    self._world.objects.put(self.parts[-1], item.body)
             else:
                 self.count += 1
                 self.bytes += item.bytes
                 self.last_phase += item.phase
-                yield self._chunk(item)
+                if self.count > self._planned:
+                    yield self._chunk(item)
 
     def _key(self, part: int) -> str:
         folder = f"manifest/{self._first // RANGE_SIZE}"  # a planner of a stopped run may still be writing

@@ -13,7 +13,7 @@ STOP_SECONDS = 60.0
 TERMINATE_SECONDS = 120.0
 # An instance launched a moment ago may not be listed yet: nothing must be found in two looks, one second apart.
 CLEAN_LOOKS = 2
-TEMPORARY = ("listing/", "compare/", "changed/", "manifest/", "digests/", "plan.json")
+TEMPORARY = ("listing/", "announced/", "compare/", "changed/", "manifest/", "digests/", "plan.json")
 # Another run may go on with a plan that is not fulfilled; the bucket's own rule removes what nobody comes back for.
 PLAN = ("manifest/", "plan.json")
 

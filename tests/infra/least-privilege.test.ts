@@ -62,7 +62,7 @@ describe('least privilege', () => {
     expect(who('states:StartExecution')).toEqual(['cpt-start-from-object', 'cpt-start-from-schedule']);
     expect(who('states:SendTaskHeartbeat')).toEqual(['cpt-reconcile']);
     for (const action of ['pricing:GetProducts', 'servicequotas:GetServiceQuota', 'ec2:DescribeSpotPriceHistory'])
-      expect(who(action)).toEqual(['cpt-estimate-request', 'cpt-estimate-transfer']);
+      expect(who(action)).toEqual(['cpt-estimate-request', 'cpt-estimate-transfer', 'cpt-finish-survey']);
   });
 
   it('terminating needs the deployment’s tag everywhere', () => {

@@ -66,6 +66,7 @@ PORTS: dict[str, list[str]] = {
     "groups.rules": ["ec2:DescribeSecurityGroupRules"],
     "groups.revoke": ["ec2:RevokeSecurityGroupIngress"],
     "objects.put": ["s3:PutObject"],
+    "objects.read": ["s3:GetObject"],
     "objects.lines": ["s3:GetObject"],
     "objects.keys": ["s3:ListBucket"],
     "objects.delete": ["s3:DeleteObject"],

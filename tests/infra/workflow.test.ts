@@ -130,7 +130,9 @@ describe('the fleet branch', () => {
   const [, fleet] = States['Move Data']?.Branches as { States: Record<string, Record<string, unknown>> }[];
 
   it('never fails a transfer, and always fails an execution that was to measure its relays', () => {
-    const relays = Object.values(fleet?.States ?? {}).filter(({ Type }) => Type === 'Task');
+    const { 'Finish Survey': survey, ...states } = fleet?.States ?? {};
+    expect(survey?.Catch).toMatchObject([{ Next: 'Is the Survey Still Wanted?' }]);
+    const relays = Object.values(states).filter(({ Type }) => Type === 'Task');
     for (const { Catch } of relays) expect(Catch).toMatchObject([{ Next: 'Can It Go On Without Relays?' }]);
     expect(relays).toHaveLength(4);
     const { Choices, Default } = fleet?.States['Can It Go On Without Relays?'] ?? {};

@@ -6,6 +6,7 @@ from lambdas.core.chunk import RANGE_SIZE, Chunk, item_key, range_key
 from lambdas.core.estimate import Estimate
 from lambdas.core.figures import Figure, Figures, Origin
 from lambdas.core.fleet import Node, NodeState, Role, node_id
+from lambdas.core.listing import Announcement, OpenSurvey
 from lambdas.core.profile import Profile
 from lambdas.core.progress import LaneProgress, Progress
 from lambdas.core.request import TransferRequest
@@ -142,6 +143,17 @@ def survey(parts: int = 0, *, size: int = 10**9, files: int = 3) -> Survey:
             problem_count=0,
         ),
     )
+
+
+def announcement(parts: int = 1, *, size: int = 10**9, files: int = 3, **changes: Any) -> Announcement:
+    listed = survey(parts, size=size, files=files).source
+    fields = {name: getattr(listed, name) for name in Announcement.model_fields if name != "complete"}
+    return Announcement.model_validate({**fields, "complete": False, **changes}, by_name=True)
+
+
+def open_survey(listed: Announcement | None = None) -> OpenSurvey:
+    """Of a listing that goes on."""
+    return OpenSurvey(command_id="command-1", destination=survey().destination, listed=listed or announcement())
 
 
 def plan(transfer_id: str = "first", chunks: int = 4, size: int = 10**9, files: int = 3) -> TransferPlan:

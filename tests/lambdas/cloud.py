@@ -169,7 +169,8 @@ class MemoryCompute:
         return machine.instance
 
 
-Script = Callable[[Command | None], CommandResult]
+# Without a result, the command runs until `end`.
+Script = Callable[[Command | None], CommandResult | None]
 
 
 def printed(value: object) -> CommandResult:
@@ -188,7 +189,7 @@ class MemoryCommands:
         self.scripts: dict[tuple[str, str] | str, Script] = {}
         self.sent: list[tuple[DocumentName, str, Command | None]] = []
         self.quotas: dict[str, int | None] = {}
-        self._results: dict[str, CommandResult] = {}
+        self._results: dict[str, CommandResult | None] = {}
 
     def online(self, instance_ids: Iterable[str]) -> set[str]:
         ready = BOOT_SECONDS + AGENT_SECONDS
@@ -222,6 +223,9 @@ class MemoryCommands:
 
     def result(self, command_id: str, _instance_id: str) -> CommandResult | None:
         return self._results[command_id]
+
+    def end(self, command_id: str, result: CommandResult) -> None:
+        self._results[command_id] = result
 
 
 @dataclass
@@ -268,6 +272,9 @@ class MemoryObjects:
 
     def put(self, key: str, body: bytes) -> None:
         self.objects[key] = body
+
+    def read(self, key: str) -> bytes | None:
+        return self.objects.get(key)
 
     def lines(self, key: str) -> Iterator[bytes]:
         yield from self.objects[key].splitlines()

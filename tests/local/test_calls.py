@@ -1,6 +1,7 @@
 """What AWS would charge for is counted at the emulator's door."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 from local.cloud import LocalCloud
 from tests.local.conftest import invoke
@@ -44,3 +45,16 @@ def test_functions_count_with_the_memory_that_they_hold(cloud: LocalCloud) -> No
     invoke(cloud, action="identity")
     assert grown(cloud, before, "lambdaRequests") >= 1
     assert grown(cloud, before, "lambdaGBSeconds") > 0
+
+
+def test_requests_that_are_held_are_served_after_their_release_and_others_at_once(cloud: LocalCloud) -> None:
+    s3 = cloud.client("s3")
+    s3.create_bucket(Bucket="holds", CreateBucketConfiguration={"LocationConstraint": "us-west-2"})
+    with ThreadPoolExecutor(1) as pool:
+        with cloud.holding(r"^PUT /holds/held"):
+            held = pool.submit(s3.put_object, Bucket="holds", Key="held", Body=b"x")
+            s3.put_object(Bucket="holds", Key="other", Body=b"x")
+            names = [item["Key"] for item in s3.list_objects_v2(Bucket="holds")["Contents"]]
+            assert (names, held.done()) == (["other"], False)
+        held.result(60)
+    assert s3.get_object(Bucket="holds", Key="held")["Body"].read() == b"x"

@@ -62,6 +62,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         data.listTransferObjects(settings),
         ...ssm.commandEnds(settings, 'scan'),
         ssm.readResults(),
+        data.transferObjects(settings, 'GetObject'),
       ],
     },
     estimate_transfer: {
@@ -91,6 +92,26 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         data.idempotency(settings),
         data.transferObjects(settings, 'GetObject', 'PutObject'),
       ],
+    },
+    open_plan: {
+      description: 'Makes a plan to which chunks are added while the listing goes on',
+      access: [membership, data.idempotency(settings), data.transferObjects(settings, 'PutObject')],
+    },
+    extend_plan: {
+      description: 'Plans the objects of a listing as they come',
+      timeout: LONG,
+      memorySize: 2048,
+      access: [
+        readAndNote,
+        on('chunks', 'BatchWriteItem'),
+        data.idempotency(settings),
+        data.transferObjects(settings, 'GetObject', 'PutObject'),
+      ],
+    },
+    finish_survey: {
+      description: 'Waits for the end of a listing that data does not wait for, checks it, makes the estimate',
+      timeout: LONG,
+      access: [readAndNote, on('profiles', 'GetItem'), ssm.readResults(), ...askMarkets(settings)],
     },
     start_transfer: {
       description: 'Keeps the task token, starts receiver and sender',

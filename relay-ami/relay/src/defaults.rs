@@ -130,6 +130,9 @@ pub const MAX_NOT_BEFORE: Duration = Duration::from_secs(300);
 
 /// Lines of one listing or digest object: at about 250 bytes a line 12 MB.
 pub const PART_LINES: usize = 50_000;
+/// Lines of a listing's first object; each other one has twice as many, up to `PART_LINES`. The first chunk can be planned after
+/// a second where a disk shows 100 entries in it. By lines and not by time, so that whoever lists again writes the same objects.
+pub const FIRST_PART_LINES: usize = 100;
 /// Problems that a survey names.
 pub const PROBLEMS_NAMED: usize = 20;
 /// Streams of a probe: eight windows of 4 MiB carry 270 MB/s over 125 ms (Oregon to Ireland) and pass the 5 Gbit/s of one flow inside.

@@ -48,6 +48,7 @@ pub fn make(
         files: *files,
         manifest_parts: vec![MANIFEST_KEY.to_owned()],
         lanes_per_path: lanes,
+        open: false,
     };
     control.write_object(MANIFEST_KEY, planner.manifest)?;
     control.write_object(PLAN_KEY, serde_json::to_vec_pretty(&plan).map_err(|error| malformed(PLAN_KEY, error.to_string()))?)?;

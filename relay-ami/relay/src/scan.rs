@@ -11,23 +11,34 @@ use rustix::fs::{Access, AtFlags, CWD, accessat, statvfs};
 
 use crate::VERSION;
 use crate::control::{Control, ControlError};
-use crate::defaults::{PART_LINES, PROBLEMS_NAMED};
+use crate::defaults::{FIRST_PART_LINES, PART_LINES, PROBLEMS_NAMED};
 use crate::disk;
 use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
-use crate::documents::survey::{Problem, Survey, listing_key};
+use crate::documents::survey::{Announcement, Problem, Survey, listing_key};
 use crate::documents::text::SchemaVersion1;
 use crate::receive::tree::PARTIAL;
 
 /// Lists `paths` into objects `{prefix}listing/part-NNNNN.ndjson`. Like rsync: a path lands under its base name, with a
-/// trailing slash its contents do. Names are sorted, links are not followed.
-pub fn source(paths: &[PathBuf], control: &dyn Control, prefix: &str) -> Result<Survey, ControlError> {
-    let mut listing =
-        Listing { control, prefix, lines: Vec::new(), count: 0, parts: 0, digest: blake3::Hasher::new(), totals: Totals::default() };
+/// trailing slash its contents do. Names are sorted, links are not followed. `announce` is the key, below the prefix, of the
+/// object that says what is listed so far.
+pub fn source(paths: &[PathBuf], control: &dyn Control, prefix: &str, announce: Option<&str>) -> Result<Survey, ControlError> {
+    let mut listing = Listing {
+        control,
+        prefix,
+        announce,
+        lines: Vec::new(),
+        count: 0,
+        full: FIRST_PART_LINES,
+        parts: 0,
+        digest: blake3::Hasher::new(),
+        totals: Totals::default(),
+    };
     for path in paths {
         listing.root(path)?;
     }
-    listing.flush()?;
+    listing.write()?;
+    listing.tell(true)?;
     let Totals { files, directories, symlinks, skipped, bytes, largest, problems, problem_count } = listing.totals;
     let (largest_file_bytes, largest) = largest;
     Ok(Survey::Source {
@@ -71,8 +82,11 @@ impl Totals {
 struct Listing<'a> {
     control: &'a dyn Control,
     prefix: &'a str,
+    announce: Option<&'a str>,
     lines: Vec<u8>,
     count: usize,
+    /// Lines of the object that is begun.
+    full: usize,
     parts: u64,
     digest: blake3::Hasher,
     totals: Totals,
@@ -187,10 +201,15 @@ impl Listing<'_> {
         self.lines.extend_from_slice(&text);
         self.lines.push(b'\n');
         self.count += 1;
-        if self.count >= PART_LINES { self.flush() } else { Ok(()) }
+        if self.count < self.full {
+            return Ok(());
+        }
+        self.full = PART_LINES.min(2 * self.full);
+        self.write()?;
+        self.tell(false)
     }
 
-    fn flush(&mut self) -> Result<(), ControlError> {
+    fn write(&mut self) -> Result<(), ControlError> {
         if self.count == 0 {
             return Ok(());
         }
@@ -199,6 +218,27 @@ impl Listing<'_> {
         self.count = 0;
         self.digest.update(&self.lines);
         self.control.write_object(&key, std::mem::take(&mut self.lines))
+    }
+
+    fn tell(&self, complete: bool) -> Result<(), ControlError> {
+        let Some(key) = self.announce else { return Ok(()) };
+        let Totals { files, directories, symlinks, bytes, largest: (largest_file_bytes, _), problem_count, .. } = self.totals;
+        let announcement = Announcement {
+            schema_version: SchemaVersion1,
+            daemon_version: VERSION,
+            files,
+            directories,
+            symlinks,
+            bytes,
+            largest_file_bytes,
+            parts: self.parts,
+            listing_digest: self.digest.finalize().to_hex().to_string(),
+            problem_count,
+            complete,
+        };
+        let text = serde_json::to_vec(&announcement)
+            .map_err(|error| ControlError::Malformed { what: "announcement".to_owned(), why: error.to_string() })?;
+        self.control.write_object(&format!("{}{key}", self.prefix), text)
     }
 }
 

@@ -37,6 +37,7 @@ def test_objects_are_written_listed_read_by_line_and_deleted(objects: S3Objects)
     assert objects.keys("a/") == ["a/1", "a/2"]
     assert list(objects.lines("a/2")) == [b"one", b"two", long]
     assert list(objects.lines("a/1")) == []
+    assert (objects.read("a/1"), objects.read("a/3")) == (b"", None)
     objects.delete(["a/1", "a/2", "a/3"])
     objects.delete([])
     assert objects.keys("a/") == []
@@ -47,6 +48,16 @@ def stub(service: str) -> tuple[Any, Stubber]:
     stubber = Stubber(client)
     stubber.activate()
     return client, stubber
+
+
+@pytest.mark.parametrize("code", ["NoSuchKey", "AccessDenied"])
+def test_an_object_that_is_not_there_is_none_whatever_s3_calls_it(code: str) -> None:
+    client, stubber = stub("s3")
+    stubber.add_client_error("get_object", code)
+    stubber.add_client_error("get_object", "InternalError")
+    assert S3Objects(client, "control").read("a") is None
+    with pytest.raises(ClientError, match="InternalError"):
+        S3Objects(client, "control").read("a")
 
 
 def test_event_that_the_bus_refuses_is_throttled() -> None:

@@ -21,6 +21,7 @@ CONTROL = Control(
 LISTEN = commands.listen_addresses("10.0.0.1", "54.0.0.1")
 COMMANDS: dict[str, dict[str, Any]] = {
     "scan source": commands.scan_source(transfer(), CONTROL),
+    "scan source, announced": commands.scan_source(transfer(), CONTROL, "announced/first.json"),
     "scan destination": commands.scan_destination(transfer()),
     "receive": commands.receive(transfer(), CONTROL, 1, "transfers/first/plan.json"),
     "receive with readback": commands.receive(transfer(verify="readback"), CONTROL, 1, "transfers/first/plan.json"),

@@ -15,6 +15,7 @@ from lambdas.core.documents import Document
 from lambdas.core.estimate import Estimate
 from lambdas.core.events import ChunkFailed, RelayLost, RelaySlow, TransferDelivered, TransferFailed
 from lambdas.core.fleet import Node
+from lambdas.core.listing import Announcement
 from lambdas.core.progress import Progress
 from lambdas.core.report import Report
 from lambdas.core.starts import RequestRefused, RequestStarted
@@ -35,6 +36,7 @@ MODELS: dict[str, list[type[Document]]] = {
     "request-answer": [RequestStarted, RequestRefused],
     "survey": [SourceSurvey, DestinationSurvey, ComparisonSurvey],
     "transfer-plan": [TransferPlan],
+    "announcement": [Announcement],
     "event": [ChunkFailed, RelayLost, RelaySlow, TransferDelivered, TransferFailed],
 }
 # Nothing of it is needed but that it came.
@@ -85,6 +87,7 @@ def test_bad_example_is_refused(path: Path) -> None:
         ("estimate", builders.estimate(2)),
         ("node", builders.node(measured_inter_region=19.5)),
         ("transfer-plan", builders.plan()),
+        ("announcement", builders.announcement()),
         ("progress", builders.progress()),
         ("survey", builders.survey().source),
         ("survey", builders.survey().destination),

@@ -7,9 +7,10 @@ from lambdas.adapters.records import CommandResult
 from lambdas.core.chunk import Chunk
 from lambdas.core.commands import Command
 from lambdas.core.errors import CommandFailed, CptError, DaemonVersionSkew, DestinationTooSmall, SurveyProblem
+from lambdas.core.listing import Announcement, OpenSurvey
 from lambdas.core.transfer import ComparisonSurvey, Planned, Same, Survey
 from lambdas.handlers.survey_ends import SurveyInput, survey_ends
-from tests.lambdas.builders import IRELAND, WEST, chunk, plan, survey, transfer
+from tests.lambdas.builders import IRELAND, WEST, announcement, chunk, plan, survey, transfer
 from tests.lambdas.cloud import Cloud, failed, printed
 
 
@@ -20,7 +21,9 @@ def run(source: dict[str, Any] | None = None, destination: dict[str, Any] | None
     cloud.commands[IRELAND].scripts["scan"] = lambda _: printed(
         {**good.destination.to_document(), **(destination or {})}
     )
-    return survey_ends(SurveyInput(transfer=transfer()), cloud.world)
+    found = survey_ends(SurveyInput(transfer=transfer()), cloud.world)
+    assert isinstance(found, Survey)
+    return found
 
 
 def test_both_surveys_come_back() -> None:
@@ -98,7 +101,9 @@ def compared(**request: Any) -> tuple[Cloud, Survey]:
 
     cloud.commands[WEST].scripts["scan"] = lambda _: printed(good.source.to_document())
     cloud.commands[IRELAND].scripts["scan"] = scan
-    return cloud, survey_ends(SurveyInput(transfer=transfer(**request)), cloud.world)
+    found = survey_ends(SurveyInput(transfer=transfer(**request)), cloud.world)
+    assert isinstance(found, Survey)
+    return cloud, found
 
 
 def test_a_destination_that_is_not_empty_is_compared_with_the_listing() -> None:
@@ -133,7 +138,9 @@ def gone_on(*chunks: Chunk, digest: str = "ab" * 32, **request: Any) -> Survey:
 
     cloud.commands[WEST].scripts["scan"] = lambda _: printed(good.source.to_document())
     cloud.commands[IRELAND].scripts["scan"] = scan
-    return survey_ends(SurveyInput(transfer=again), cloud.world)
+    found = survey_ends(SurveyInput(transfer=again), cloud.world)
+    assert isinstance(found, Survey)
+    return found
 
 
 PARTS = [chunk(n, files=int(n == 3), state="DELIVERED" if n < 3 else "PENDING") for n in range(4)]
@@ -170,3 +177,48 @@ def test_by_digest_the_source_digests_first() -> None:
 def test_where_nothing_is_moved_but_measured_nothing_is_compared() -> None:
     with pytest.raises(DestinationTooSmall):  # all of the source counts
         compared(profile="measure")
+
+
+def listing_goes_on(
+    listed: Announcement, destination: dict[str, Any] | None = None, **request: Any
+) -> tuple[Cloud, Survey | OpenSurvey]:
+    """The source's scan ends after ten seconds; until then it has announced `listed`."""
+    cloud, accepted, good = Cloud(), transfer(**request), survey(3)
+    cloud.transfers.create(accepted)
+
+    def scan(command: Command | None) -> None:
+        assert command is not None
+        if "announce" in command:
+            cloud.objects.put(f"transfers/first/{command['announce']}", listed.to_json().encode())
+
+    cloud.commands[WEST].scripts["scan"] = scan
+    cloud.clock.at(10.0, lambda: cloud.commands[WEST].end("command-1", printed(good.source.to_document())))
+    there = {**good.destination.to_document(), **(destination or {})}
+    compares = {"comparison": COMPARISON.to_document()}
+    cloud.commands[IRELAND].scripts["scan"] = lambda command: printed(compares.get((command or {})["side"], there))
+    return cloud, survey_ends(SurveyInput(transfer=accepted), cloud.world)
+
+
+def test_a_listing_that_takes_long_is_left_to_go_on() -> None:
+    cloud, found = listing_goes_on(announcement(2))
+    assert isinstance(found, OpenSurvey)
+    assert (found.command_id, found.listed, found.destination) == ("command-1", announcement(2), survey().destination)
+    assert cloud.clock.time < 1003
+
+
+@pytest.mark.parametrize(
+    ("listed", "destination", "request_"),
+    [
+        (announcement(2, complete=True), None, {}),
+        (announcement(2, problem_count=1), None, {}),
+        (announcement(2, daemon_version="0.2.0"), None, {}),
+        (announcement(2), {"occupied": True}, {}),
+        (announcement(2), None, {"objective": {"maxCostUsd": 1.0}}),
+    ],
+)
+def test_it_is_waited_for_where_the_whole_of_it_is_needed(
+    listed: Announcement, destination: dict[str, Any] | None, request_: dict[str, Any]
+) -> None:
+    cloud, found = listing_goes_on(listed, destination, **request_)
+    assert isinstance(found, Survey)
+    assert cloud.clock.time >= 1010

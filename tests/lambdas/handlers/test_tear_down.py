@@ -21,6 +21,7 @@ def joined() -> Cloud:
     cloud.tokens.put("first", "token", 1)
     for name in (
         "listing/part-00000.ndjson",
+        "announced/nightly.json",
         "manifest/part-00000.ndjson",
         "digests/sender/p",
         "plan.json",

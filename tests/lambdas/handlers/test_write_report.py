@@ -200,6 +200,17 @@ def test_profiles_learn_what_the_transfer_measured() -> None:
     assert hosts.value == pytest.approx(20.0, rel=0.05)
 
 
+def test_where_data_waited_for_the_listing_no_rate_is_learnt() -> None:
+    cloud = finished()
+    chunks = Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=800).chunks()
+    cloud.transfers.note("first", plan=plan(chunks=len(chunks)).to_document())
+    cloud.transfers.note_stage("first", "Extend Plan", {"enteredAt": 1000.0, "leftAt": 1020.0})
+    cloud.chunks.put_all(chunks)
+    run(cloud)
+    assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
+    assert ("i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1") not in cloud.profiles.profiles
+
+
 def test_what_was_only_measured_is_told_paid_for_and_learnt() -> None:
     cloud = Cloud()
     cloud.transfers.create(transfer(profile="measure"))

@@ -54,7 +54,7 @@ fn scan(options: &Options) -> Result<ExitCode, CliError> {
     // Without a directory only the totals are wanted.
     let scratch = options.control_dir.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("cpt-scan-{}", std::process::id())));
     let control = Directory::open(&scratch, RANGE_SIZE, None).map_err(failed)?;
-    let survey = scan::source(&absolute(&options.paths)?, &control, "").map_err(failed);
+    let survey = scan::source(&absolute(&options.paths)?, &control, "", None).map_err(failed);
     if options.control_dir.is_none() {
         let _ = std::fs::remove_dir_all(&scratch);
     }
@@ -70,7 +70,7 @@ fn absolute(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
 fn plan(options: &Options) -> Result<ExitCode, CliError> {
     let control = open(options)?;
     control.clear().map_err(failed)?;
-    let survey = scan::source(&absolute(&options.paths)?, &control, "").map_err(failed)?;
+    let survey = scan::source(&absolute(&options.paths)?, &control, "", None).map_err(failed)?;
     if let crate::documents::survey::Survey::Source { problems, problem_count, .. } = &survey
         && *problem_count > 0
     {
@@ -128,7 +128,7 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         control.put_membership(&membership(options, receiver, options.lanes.unwrap_or(plan.lanes_per_path))?).map_err(failed)?;
     }
     crate::ready::write(options.ready.as_deref(), "send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
-    sender.run(plan, String::new(), KEEPALIVE_INTERVAL, control, stop)
+    sender.run((plan, PLAN_KEY.to_owned()), String::new(), KEEPALIVE_INTERVAL, control, stop)
 }
 
 fn membership(options: &Options, receiver: SocketAddrV4, lanes: u32) -> Result<Membership, CliError> {

@@ -13,7 +13,7 @@ use crate::control::{Control, KeyRecord, Side};
 use crate::documents::command::{self, Command};
 use crate::documents::event::Event;
 use crate::documents::plan::TransferPlan;
-use crate::documents::text::{SchemaVersion1, TransferId};
+use crate::documents::text::{AnnouncementKey, SchemaVersion1, TransferId};
 use crate::door::Limits;
 use crate::rate::{Bucket, RateRules};
 use crate::receive::{self, ReceiveError};
@@ -57,7 +57,10 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
         Command::ScanSource(scan) => {
             let control = Aws::new(&scan.control, &scan.transfer_id).map_err(control_error)?;
             let paths: Vec<PathBuf> = scan.paths.iter().map(|path| path.as_str().into()).collect();
-            print_json(&scan::source(&paths, &control, &scan.control.prefix).map_err(control_error)?)
+            print_json(
+                &scan::source(&paths, &control, &scan.control.prefix, scan.announce.as_ref().map(AnnouncementKey::as_str))
+                    .map_err(control_error)?,
+            )
         }
         Command::ScanDestination(scan) => print_json(&scan::destination(scan.path.as_str().as_ref())),
         Command::ScanDigests(scan) => {
@@ -181,7 +184,7 @@ fn send(options: &Options, command: command::Send, stop: &Stop) -> Result<ExitCo
     sender.publish(&*control)?;
     ready::write(options.ready.as_deref(), "send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
     let keepalive = Duration::from_secs(command.keepalive_seconds);
-    sender.run(plan, command.control.prefix, keepalive, control, stop)
+    sender.run((plan, command.plan), command.control.prefix, keepalive, control, stop)
 }
 
 /// A sender with its keys.
@@ -211,10 +214,10 @@ impl Sender {
         control.publish_key(Side::Sender, &key).map_err(control_error)
     }
 
-    /// Sends, tells how it ended.
+    /// Sends what the plan of this key has, tells how it ended.
     pub fn run(
         self,
-        plan: TransferPlan,
+        (plan, plan_key): (TransferPlan, String),
         prefix: String,
         keepalive: Duration,
         control: Arc<dyn Control>,
@@ -222,7 +225,7 @@ impl Sender {
     ) -> Result<ExitCode, CliError> {
         let (transfer, epoch) = (self.router.transfer.clone(), self.epoch);
         let Self { identity, router, .. } = self;
-        let config = send::Config { epoch, plan, prefix, router, identity, rules: rules()?, keepalive };
+        let config = send::Config { epoch, plan, plan_key, prefix, router, identity, rules: rules()?, keepalive };
         let result = match send::run(config, Arc::clone(&control), stop) {
             Ok(send::Outcome::Delivered(totals)) => {
                 tracing::info!(?totals, "delivered");

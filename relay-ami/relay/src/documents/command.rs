@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::text::{AbsolutePath, Address, Region, RouteKeyText, SchemaVersion1, TransferId};
+use super::text::{AbsolutePath, Address, AnnouncementKey, Region, RouteKeyText, SchemaVersion1, TransferId};
 
 /// The control plane in the home region.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,7 +55,14 @@ macro_rules! command {
 
 command!(
     /// List the source.
-    ScanSource { side: String, control: ControlPlace, paths: Vec<AbsolutePath>, }
+    ScanSource {
+        side: String,
+        control: ControlPlace,
+        paths: Vec<AbsolutePath>,
+        /// Below the prefix: where what is listed so far is announced.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        announce: Option<AnnouncementKey>,
+    }
 );
 command!(
     /// Check the destination.

@@ -26,6 +26,8 @@ pub struct TransferPlan {
     pub files: u64,
     pub manifest_parts: Vec<String>,
     pub lanes_per_path: u32,
+    /// More chunks follow, since the listing goes on: the counts are those of what is planned so far, and none is of directories.
+    pub open: bool,
 }
 
 impl TransferPlan {
@@ -41,6 +43,9 @@ impl TransferPlan {
         if plan.last_phase_chunks > plan.chunks {
             return Err(format!("lastPhaseChunks is {}, more than chunks ({})", plan.last_phase_chunks, plan.chunks));
         }
+        if plan.open && plan.last_phase_chunks > 0 {
+            return Err(format!("lastPhaseChunks is {}; while the plan is open it is 0", plan.last_phase_chunks));
+        }
         if plan.ranges().end > RANGES {
             return Err(format!("firstRange is {}; with {} chunks it must end before {RANGES}", plan.first_range, plan.chunks));
         }
@@ -51,9 +56,16 @@ impl TransferPlan {
         Ok(plan)
     }
 
-    /// Tells this plan from another one of the same transfer.
+    /// Tells this plan from another one of the same transfer: no two have a range in common. The same while it is open.
     pub fn digest(&self) -> std::io::Result<Digest> {
-        Ok(*blake3::hash(&serde_json::to_vec(self)?).as_bytes())
+        let Self { transfer_id, chunk_size_bytes, range_size, first_range, .. } = self;
+        Ok(*blake3::hash(&serde_json::to_vec(&(transfer_id, chunk_size_bytes, range_size, first_range))?).as_bytes())
+    }
+
+    /// Bytes of all files together, none of which is larger; not known while it is open.
+    #[must_use]
+    pub const fn total_bytes(&self) -> u64 {
+        if self.open { u64::MAX } else { self.bytes }
     }
 
     /// Its ranges in the chunk table.
@@ -61,11 +73,5 @@ impl TransferPlan {
     pub fn ranges(&self) -> Range<u64> {
         let count = if self.chunks == 0 { 0 } else { self.chunks.div_ceil(self.range_size) };
         self.first_range..self.first_range.saturating_add(count)
-    }
-
-    /// How many chunks one of them holds.
-    #[must_use]
-    pub fn chunks_of(&self, range: u64) -> u64 {
-        self.range_size.min(self.chunks.saturating_sub((range - self.first_range).saturating_mul(self.range_size)))
     }
 }

@@ -16,6 +16,25 @@ pub fn compare_key(part: u64) -> String {
     format!("compare/part-{part:05}.ndjson")
 }
 
+/// What is listed so far: announced after each object, and at the end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Announcement {
+    pub schema_version: SchemaVersion1,
+    pub daemon_version: &'static str,
+    pub files: u64,
+    pub directories: u64,
+    pub symlinks: u64,
+    pub bytes: u64,
+    pub largest_file_bytes: u64,
+    pub parts: u64,
+    /// BLAKE3 of the lines in these objects.
+    pub listing_digest: String,
+    pub problem_count: u64,
+    /// Nothing follows.
+    pub complete: bool,
+}
+
 /// Something that makes the transfer impossible; `path` is percent-encoded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {

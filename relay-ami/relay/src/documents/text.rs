@@ -66,6 +66,15 @@ checked_text!(
     "an absolute path of at most 4096 characters without NUL"
 );
 checked_text!(
+    /// Key of the object that says how far a listing is, below the transfer's prefix.
+    AnnouncementKey,
+    |text| {
+        let name = text.strip_prefix("announced/").and_then(|text| text.strip_suffix(".json")).unwrap_or_default();
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+    },
+    "a key such as announced/nightly.json"
+);
+checked_text!(
     /// 32 bytes, base64url without padding.
     RouteKeyText,
     |text| text.len() == 43 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'),

@@ -56,6 +56,7 @@ pub struct Verdict {
 
 #[derive(Default)]
 struct State {
+    whole: Option<Whole>,
     ready: VecDeque<Work>,
     delayed: Vec<(Instant, Work)>,
     /// Failed attempts whose chunk only the table brings back.
@@ -74,9 +75,21 @@ struct State {
     closed: bool,
 }
 
-pub struct Board {
+/// How many chunks there are.
+#[derive(Clone, Copy)]
+struct Whole {
     chunks: u64,
     data_chunks: u64,
+}
+
+impl Whole {
+    /// None of a plan to which chunks are still added.
+    fn of(plan: &TransferPlan) -> Option<Self> {
+        (!plan.open).then(|| Self { chunks: plan.chunks, data_chunks: plan.chunks - plan.last_phase_chunks })
+    }
+}
+
+pub struct Board {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -84,7 +97,14 @@ pub struct Board {
 impl Board {
     #[must_use]
     pub fn new(plan: &TransferPlan) -> Self {
-        Self { chunks: plan.chunks, data_chunks: plan.chunks - plan.last_phase_chunks, state: Mutex::default(), changed: Condvar::new() }
+        let state = State { whole: Whole::of(plan), ..State::default() };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// The plan is whole: directories may go once the data is settled, and the transfer may end.
+    pub fn planned(&self, plan: &TransferPlan) {
+        lock(&self.state).whole = Whole::of(plan);
+        self.changed.notify_all();
     }
 
     /// Adds work that was read ahead; waits while enough is there. `false` once the board is closed.
@@ -149,15 +169,15 @@ impl Board {
             return Some(Next::Leave);
         }
         state.wake_delayed();
-        if !full(state.rest(self.chunks))
-            && let Some(work) = state.pop(self.data_chunks)
+        if !full(state.rest())
+            && let Some(work) = state.pop()
         {
             state.under_way += 1;
             self.changed.notify_all();
             return Some(Next::Send(work));
         }
-        let settled = state.delivered + state.given_up.len() as u64 == self.chunks;
-        if settled && state.recalling == 0 && !state.finishing {
+        let settled = state.delivered + state.given_up.len() as u64;
+        if state.whole.is_some_and(|whole| whole.chunks == settled) && state.recalling == 0 && !state.finishing {
             state.finishing = true;
             return Some(Next::Finish);
         }
@@ -263,12 +283,18 @@ impl Board {
         lock(&self.state).given_up.clone()
     }
 
-    /// Whether nothing can be sent before somebody else decides or answers, or a time comes.
+    /// Whether nothing can be sent before somebody else plans, decides or answers, or a time comes.
     #[must_use]
     pub fn waits_for_others(&self) -> bool {
         let state = lock(&self.state);
-        let undecided = !(state.undecided.is_empty() && state.delayed.is_empty());
-        state.finishing || (state.ready.is_empty() && state.under_way == 0 && undecided)
+        let others = state.whole.is_none() || !(state.undecided.is_empty() && state.delayed.is_empty());
+        state.finishing || (state.ready.is_empty() && state.under_way == 0 && others)
+    }
+
+    /// Whether nothing is sent any more.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        lock(&self.state).closed
     }
 
     /// Ends all waits; lanes leave.
@@ -293,10 +319,10 @@ impl Board {
 impl State {
     /// Directories go last, in their order and one chunk at a time, since they come deepest first: what is made in a
     /// directory changes its time. One that failed holds up those that come after it until it is decided.
-    fn pop(&mut self, data_chunks: u64) -> Option<Work> {
+    fn pop(&mut self) -> Option<Work> {
         let at = match self.ready.iter().position(|work| work.phase == 0) {
             Some(at) => at,
-            None if self.settled_data < data_chunks || self.directories_under_way => return None,
+            None if self.whole.is_none_or(|whole| self.settled_data < whole.data_chunks) || self.directories_under_way => return None,
             None => {
                 let (at, next) = self.ready.iter().enumerate().min_by_key(|(_, work)| work.chunk)?;
                 let waiting = self.undecided.values().chain(self.delayed.iter().map(|(_, work)| work));
@@ -313,10 +339,11 @@ impl State {
     }
 
     /// What nobody has taken yet; none while more is to be read, or comes back later.
-    fn rest(&self, chunks: u64) -> Option<Rest> {
+    fn rest(&self) -> Option<Rest> {
+        let whole = self.whole?;
         let next = self.ready.iter().find(|work| work.phase == 0)?;
         let known = self.delivered + self.given_up.len() as u64 + self.under_way + self.ready.len() as u64;
-        (known == chunks).then(|| Rest { next: next.bytes, all: self.ready.iter().map(|work| work.bytes).sum() })
+        (known == whole.chunks).then(|| Rest { next: next.bytes, all: self.ready.iter().map(|work| work.bytes).sum() })
     }
 
     fn landed(&mut self, work: &Work) {

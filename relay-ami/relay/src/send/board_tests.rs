@@ -2,8 +2,8 @@ use super::*;
 use crate::documents::text::{SchemaVersion1, TransferId};
 
 /// One chunk of data, then directories in three chunks.
-fn board() -> Board {
-    let plan = TransferPlan {
+fn plan() -> TransferPlan {
+    TransferPlan {
         schema_version: SchemaVersion1,
         transfer_id: TransferId::new("t").unwrap(),
         chunk_size_bytes: 1024,
@@ -15,8 +15,12 @@ fn board() -> Board {
         files: 0,
         manifest_parts: Vec::new(),
         lanes_per_path: 1,
-    };
-    Board::new(&plan)
+        open: false,
+    }
+}
+
+fn board() -> Board {
+    Board::new(&plan())
 }
 
 fn work(chunk: u64) -> Work {
@@ -38,7 +42,7 @@ fn item(chunk: u64, state: ChunkState, attempt: u32, not_before: Option<f64>) ->
 fn popped(board: &Board) -> Option<u64> {
     let mut state = lock(&board.state);
     state.wake_delayed();
-    let work = state.pop(board.data_chunks)?;
+    let work = state.pop()?;
     state.under_way += 1;
     Some(work.chunk)
 }
@@ -79,4 +83,23 @@ fn directories_that_failed_in_an_earlier_process_keep_their_place() {
     assert_eq!(popped(&board), None);
     board.decide(&[item(2, ChunkState::Pending, 2, None)]);
     assert_eq!(popped(&board), Some(2));
+}
+
+#[test]
+fn while_the_plan_is_open_data_goes_directories_wait_and_nothing_ends() {
+    let open = TransferPlan { chunks: 1, last_phase_chunks: 0, open: true, ..plan() };
+    let board = Board::new(&open);
+    let leave = AtomicBool::new(false);
+    assert!(board.waits_for_others());
+    board.feed(work(0));
+    assert!(!board.waits_for_others());
+    assert!(matches!(board.try_next(&leave, |_| false), Some(Next::Send(_))));
+    board.delivered(&work(0));
+    assert!(board.try_next(&leave, |_| false).is_none());
+    board.feed(work(1));
+    assert_eq!(popped(&board), None);
+    board.planned(&TransferPlan { chunks: 2, last_phase_chunks: 1, ..plan() });
+    assert_eq!(popped(&board), Some(1));
+    board.delivered(&work(1));
+    assert!(matches!(board.try_next(&leave, |_| false), Some(Next::Finish)));
 }

@@ -4,23 +4,66 @@ use std::sync::Arc;
 
 use super::board::Work;
 use super::{SendError, Shared};
-use crate::defaults::MANIFEST_READ_BYTES;
+use crate::defaults::{MANIFEST_READ_BYTES, WATCH_INTERVAL};
 use crate::documents::chunk::{Chunk, ChunkState};
+use crate::documents::plan::TransferPlan;
 
-/// Feeds the board with all ranges in order.
+/// Feeds the board with all chunks in order, as far as they are planned; follows the plan until it is whole.
 pub fn run(shared: &Shared) -> Result<(), SendError> {
-    for range in shared.plan.ranges() {
-        shared.control.lease(range, &shared.owner, shared.epoch)?;
-        let chunks = shared.control.range_chunks(range)?;
-        let expected = shared.plan.chunks_of(range);
-        if chunks.len() as u64 != expected {
-            return Err(SendError::Plan(format!("range {range} holds {} chunks; the plan says {expected}", chunks.len())));
-        }
-        if !feed_range(shared, &chunks)? {
+    let mut plan = shared.plan.clone();
+    let mut fed = 0;
+    loop {
+        if !feed(shared, &plan, fed)? {
             return Ok(());
         }
+        fed = plan.chunks;
+        if !plan.open {
+            return Ok(());
+        }
+        plan = match next(shared, fed) {
+            Some(plan) => plan,
+            None => return Ok(()),
+        };
+        if !plan.open {
+            shared.planned(plan.clone());
+        }
     }
-    Ok(())
+}
+
+/// The plan once it has more than `fed` chunks or is whole; none when the process ends.
+fn next(shared: &Shared, fed: u64) -> Option<TransferPlan> {
+    while !shared.stop.sleep(WATCH_INTERVAL) && !shared.board.is_over() {
+        let read = shared.control.read_object(&shared.plan_key, None).map_err(|error| error.to_string());
+        match read.and_then(|text| TransferPlan::parse(&text)) {
+            Ok(plan) if plan.digest().ok() != shared.plan.digest().ok() => tracing::warn!(key = shared.plan_key, "another plan"),
+            Ok(plan) if plan.chunks > fed || !plan.open => return Some(plan),
+            Ok(_) => {}
+            // Whoever takes the transfer down removes the plan first and fences this process next.
+            Err(why) => tracing::warn!(key = shared.plan_key, why, "plan"),
+        }
+    }
+    None
+}
+
+/// Feeds what `plan` has beyond its first `fed` chunks; `false` once the board is closed.
+fn feed(shared: &Shared, plan: &TransferPlan, fed: u64) -> Result<bool, SendError> {
+    let begin = plan.first_range * plan.range_size;
+    let (first, end) = (begin + fed, begin + plan.chunks);
+    let partly_fed = |range: &u64| fed < plan.chunks && (range + 1) * plan.range_size > first;
+    for range in plan.ranges().filter(partly_fed) {
+        shared.control.lease(range, &shared.owner, shared.epoch)?;
+        // What the planner has written beyond the plan may be written once more.
+        let chunks: Vec<Chunk> =
+            shared.control.range_chunks(range)?.into_iter().filter(|chunk| (first..end).contains(&chunk.chunk)).collect();
+        let expected = end.min((range + 1) * plan.range_size) - first.max(range * plan.range_size);
+        if chunks.len() as u64 != expected {
+            return Err(SendError::Plan(format!("range {range} holds {} of the plan's chunks; the plan says {expected}", chunks.len())));
+        }
+        if !feed_range(shared, &chunks)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn feed_range(shared: &Shared, chunks: &[Chunk]) -> Result<bool, SendError> {

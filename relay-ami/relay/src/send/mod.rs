@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 pub use board::GivenUp;
@@ -52,7 +52,9 @@ use crate::thread::lock;
 /// What a sender needs to know.
 pub struct Config {
     pub epoch: u64,
+    /// As it is now; where it is open the sender follows it.
     pub plan: TransferPlan,
+    pub plan_key: String,
     /// Of the keys of objects, ends with a slash or is empty.
     pub prefix: String,
     pub router: Router,
@@ -100,7 +102,10 @@ pub struct Totals {
 /// What all threads share.
 struct Shared {
     epoch: u64,
+    /// As it was at the beginning.
     plan: TransferPlan,
+    plan_key: String,
+    whole_plan: OnceLock<TransferPlan>,
     /// Names this process in leases.
     owner: String,
     control: Arc<dyn Control>,
@@ -128,6 +133,17 @@ struct Shared {
 }
 
 impl Shared {
+    /// The plan, once it is known how many chunks there are.
+    fn planned(&self, plan: TransferPlan) {
+        self.board.planned(&plan);
+        // It becomes whole once.
+        let _ = self.whole_plan.set(plan);
+    }
+
+    fn whole_plan(&self) -> &TransferPlan {
+        self.whole_plan.get().unwrap_or(&self.plan)
+    }
+
     fn delivered(&self, work: &Work, sent: Option<Sent>) {
         if let Some(sent) = sent {
             lock(&self.ledger).note(sent, self.plan.chunk_size_bytes);
@@ -231,13 +247,15 @@ pub fn describe(chunks: &[GivenUp]) -> String {
 pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Outcome, SendError> {
     let (failures, reported) = channel();
     let (recalls, asked) = channel();
-    let Config { epoch, plan, prefix, router, identity, rules, keepalive } = config;
+    let Config { epoch, plan, plan_key, prefix, router, identity, rules, keepalive } = config;
     let serial = u64::from_be_bytes(crate::secure::keys::random().map_err(io::Error::other)?);
     let shared = Arc::new(Shared {
         owner: format!("sender-{epoch}-{serial:016x}"),
         peer_key: crate::peer::pinned(Arc::clone(&control), Side::Receiver),
         limit: Bucket::unlimited(),
         board: Board::new(&plan),
+        whole_plan: OnceLock::new(),
+        plan_key,
         ledger: Mutex::default(),
         witness: Arc::default(),
         counters: Counters::default(),

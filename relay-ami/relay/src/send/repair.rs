@@ -53,7 +53,7 @@ pub fn plan(shared: &Shared) -> Result<Option<Repair>, SendError> {
 fn works_of(shared: &Shared, entries: &BTreeSet<u64>) -> Result<Vec<Work>, SendError> {
     let mut works: Vec<Work> = Vec::new();
     let mut bytes = 0;
-    for range in shared.plan.ranges() {
+    for range in shared.whole_plan().ranges() {
         let chunks = shared.control.range_chunks(range)?;
         for run in feeder::adjacent(chunks.iter()) {
             for (_, work) in feeder::read(shared, &run)? {

@@ -32,7 +32,7 @@ fn compared(by: Compare, change: impl FnOnce(&Path)) -> (Value, Vec<String>) {
     assert!(std::process::Command::new("cp").arg("-a").args([&source, &copy]).status().unwrap().success());
     change(&copy);
     let control = Directory::open(folder.path().join("control"), plan::RANGE_SIZE, None).unwrap();
-    scan::source(&[source.join("")], &control, "").unwrap();
+    scan::source(&[source.join("")], &control, "", None).unwrap();
     let listing = Listing { control: &control, prefix: "", parts: 1 };
     if by == Compare::Digest {
         listing.digests().unwrap();

@@ -68,7 +68,7 @@ impl Transfer {
         let id = TransferId::new("t-1").unwrap();
         let control = Arc::new(Directory::open(directory.path().join("control"), plan::RANGE_SIZE, attempts).unwrap());
         let contents = source.join("");
-        let survey = scan::source(&[contents], &*control, "").unwrap();
+        let survey = scan::source(&[contents], &*control, "", None).unwrap();
         let plan = plan::make(&control, &id, &survey, chunk_size, 2).unwrap();
         let router = kept_router(directory.path(), &id);
         Self {
@@ -149,6 +149,7 @@ impl Transfer {
         let config = send::Config {
             epoch: self.epoch,
             plan: self.plan.clone(),
+            plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),
             router: self.router.take().unwrap_or_else(|| kept_router(self.directory.path(), &self.id)),
             identity,

@@ -8,6 +8,7 @@ mod ends;
 mod faults;
 mod harness;
 mod keepalives;
+mod listing;
 mod mesh;
 mod paths;
 mod relays;
