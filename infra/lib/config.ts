@@ -107,7 +107,7 @@ export function readSettings(context: unknown, architectures: readonly Architect
     maxCostUsd: readMaxCost(value('maxCostUsd')),
     // Relays have five minutes to join; one that boots slowly must not end meanwhile.
     relayTimeToLiveMinutes: wholeNumber('cpt.relayTimeToLiveMinutes', value('relayTimeToLiveMinutes'), 10, 1_440),
-    objectRetentionDays: wholeNumber('cpt.objectRetentionDays', value('objectRetentionDays'), 1, 3_650),
+    objectRetentionDays: wholeNumber('cpt.objectRetentionDays', value('objectRetentionDays'), 16, 3_650),
     starts: readStarts(value('starts')),
     approvalMail: readMail('cpt.approvalMail', value('approvalMail')),
     notificationMail: readMail('cpt.notificationMail', value('notificationMail')),

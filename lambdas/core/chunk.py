@@ -39,6 +39,7 @@ class Chunk(Document):
     manifest_end: Count
     bytes: Count
     files: Count
+    expires_at: Count | None = None
     not_before: float | None = None
     reason: str | None = None
     digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None

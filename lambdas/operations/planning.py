@@ -68,6 +68,7 @@ class Written:
     def __init__(self, world: World, transfer_id: str, first_range: int, planned: int = 0) -> None:
         self._world, self._transfer_id, self._first = world, transfer_id, first_range * RANGE_SIZE
         self._planned = planned
+        self._expires_at = int(world.clock.now()) + world.env.chunk_retention_seconds
         self.count = self.bytes = self.last_phase = 0
         self.parts: list[str] = []
 
@@ -103,4 +104,5 @@ class Written:
             manifest_end=item.end,
             bytes=item.bytes,
             files=item.files,
+            expires_at=self._expires_at,
         )

@@ -35,6 +35,7 @@ class Environment:
     """Dollars that one transfer may cost at most; None: what its own request says."""
     pre_test_seconds: float
     relay_time_to_live_seconds: int
+    chunk_retention_seconds: int
     inter_region_path: Literal["internet", "peering"]
     transfers_table: str
     chunks_table: str
@@ -68,6 +69,7 @@ class Environment:
             max_cost_usd=None if read.text("MAX_COST_USD") == "none" else read.number("MAX_COST_USD"),
             pre_test_seconds=read.number("PRE_TEST_SECONDS"),
             relay_time_to_live_seconds=int(read.number("RELAY_TIME_TO_LIVE_SECONDS")),
+            chunk_retention_seconds=int(read.number("CHUNK_RETENTION_SECONDS")),
             inter_region_path=cast(Literal["internet", "peering"], path),
             transfers_table=read.text("TRANSFERS_TABLE"),
             chunks_table=read.text("CHUNKS_TABLE"),

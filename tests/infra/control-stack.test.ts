@@ -10,7 +10,7 @@ const rules = Object.values(resources(control, 'AWS::Events::Rule'));
 describe('tables', () => {
   const keys: [string, string[], string | undefined][] = [
     ['cpt-transfers', ['transferId', 'record'], undefined],
-    ['cpt-chunks', ['rangeKey', 'itemKey'], undefined],
+    ['cpt-chunks', ['rangeKey', 'itemKey'], 'expiresAt'],
     ['cpt-nodes', ['transferId', 'nodeId'], undefined],
     ['cpt-profiles', ['subject', 'regionPair'], undefined],
     ['cpt-control-tokens', ['transferId', 'task'], undefined],
@@ -113,6 +113,7 @@ describe('functions', () => {
           'INSTANCE_TYPES',
           'PRE_TEST_SECONDS',
           'RELAY_TIME_TO_LIVE_SECONDS',
+          'CHUNK_RETENTION_SECONDS',
           'INTER_REGION_PATH',
           'MAX_PAIRS',
           'MAX_COST_USD',

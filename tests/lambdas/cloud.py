@@ -406,6 +406,7 @@ ENVIRONMENT = Environment(
     max_cost_usd=None,
     pre_test_seconds=2.0,
     relay_time_to_live_seconds=900,
+    chunk_retention_seconds=32 * 86_400,
     inter_region_path="internet",
     transfers_table="cpt-transfers",
     chunks_table="cpt-chunks",

@@ -34,6 +34,8 @@ export interface FunctionEnvironment extends Record<string, string> {
   readonly PRE_TEST_SECONDS: string;
   /** Seconds after which a relay that is not kept alive ends itself. */
   readonly RELAY_TIME_TO_LIVE_SECONDS: string;
+  /** Seconds that items of chunks are kept: longer than the manifests that they point into. */
+  readonly CHUNK_RETENTION_SECONDS: string;
   /** `internet` or `peering`. */
   readonly INTER_REGION_PATH: string;
   /** JSON `{region: [id]}`: subnets that were enrolled by id; the others carry the deployment’s tag. */
@@ -66,6 +68,7 @@ export function functionEnvironment(settings: Settings, daemons: Daemons): Funct
     MAX_COST_USD: String(settings.maxCostUsd ?? 'none'),
     PRE_TEST_SECONDS: String(settings.preTestSeconds),
     RELAY_TIME_TO_LIVE_SECONDS: String(60 * settings.relayTimeToLiveMinutes),
+    CHUNK_RETENTION_SECONDS: String(86_400 * (settings.objectRetentionDays + 2)),
     INTER_REGION_PATH: settings.interRegionPath,
     SUBNET_IDS: JSON.stringify(enrolledSubnets(settings)),
     DAEMON_ASSETS: JSON.stringify(compact(daemons)),

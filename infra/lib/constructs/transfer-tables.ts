@@ -23,7 +23,7 @@ const DEFINITIONS: Readonly<Record<TableName, TableDefinition>> = {
     keep: true,
     index: { name: 'active', partition: 'active', sort: 'transferId' },
   },
-  chunks: { partition: 'rangeKey', sort: 'itemKey' },
+  chunks: { partition: 'rangeKey', sort: 'itemKey', expiry: 'expiresAt' },
   nodes: {
     partition: 'transferId',
     sort: 'nodeId',

@@ -150,3 +150,5 @@ pub const PORT: u16 = 4600;
 /// Wait for the port: a probe lets go of it once it has answered. Start Transfer waits 20 s for the receiver.
 pub const PORT_WAIT: Duration = Duration::from_secs(15);
 pub const PORT_LOOK: Duration = Duration::from_millis(50);
+/// DynamoDB removes the item of a lease so long after it was taken: twice the 15 days that an execution may run.
+pub const LEASE_KEPT: Duration = Duration::from_secs(30 * 86_400);

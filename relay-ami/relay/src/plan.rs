@@ -144,6 +144,7 @@ impl Planner<'_> {
             manifest_end: self.manifest.len() as u64,
             bytes,
             files,
+            expires_at: None,
             not_before: None,
             reason: None,
             digest: None,

@@ -91,7 +91,7 @@ def test_the_expressions_are_those_that_the_contract_prescribes_for_the_daemon_t
 def test_a_lease_goes_to_the_later_epoch_only_and_again_to_its_holder(tables: dict[str, Table]) -> None:
     def lease(owner: str, epoch: int) -> bool:
         rule, key = GOLDEN["lease"], {"rangeKey": "first#0000000", "itemKey": "lease"}
-        names, values = rule["names"], {"owner": owner, "epoch": epoch}
+        names, values = rule["names"], {"owner": owner, "epoch": epoch, "expiresAt": 1_802_793_600}
         return tables["chunks"].update(key, rule["update"], rule["guard"], names, **values) is not None
 
     assert lease("a", 1)

@@ -40,6 +40,7 @@ def test_plan_items_and_manifest_agree() -> None:
     items = list(cloud.chunks.read(found))
     assert [item.phase for item in items] == [0, 0, 0, 0, 1]
     assert sum(item.files for item in items) == len(ENTRIES)
+    assert {item.expires_at for item in items} == {int(cloud.clock.now()) + cloud.world.env.chunk_retention_seconds}
     for item in items:
         lines = cloud.objects.objects[item.manifest_key][item.manifest_start : item.manifest_end].splitlines()
         assert item.bytes == sum(json.loads(line)["length"] for line in lines)

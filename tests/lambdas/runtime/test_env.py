@@ -11,6 +11,7 @@ GOOD = {
     "MAX_COST_USD": "none",
     "PRE_TEST_SECONDS": "10",
     "RELAY_TIME_TO_LIVE_SECONDS": "900",
+    "CHUNK_RETENTION_SECONDS": "2764800",
     "INTER_REGION_PATH": "internet",
     "TRANSFERS_TABLE": "cpt-transfers",
     "CHUNKS_TABLE": "cpt-chunks",

@@ -18,8 +18,8 @@ use tokio::task::JoinSet;
 
 use super::aws_items::{self, Item, number, text};
 use super::chunk_changes;
-use super::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Side};
-use crate::defaults::TABLE_CONCURRENCY;
+use super::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Side, unix_now};
+use crate::defaults::{LEASE_KEPT, TABLE_CONCURRENCY};
 use crate::documents::chunk::{Chunk, item_key, range_key};
 use crate::documents::command::ControlPlace;
 use crate::documents::event::{Event, FailureReason, Progress};
@@ -176,7 +176,8 @@ impl Control for Aws {
             .expression_attribute_names("#owner", "owner")
             .expression_attribute_names("#epoch", "epoch")
             .expression_attribute_values(":owner", text(owner))
-            .expression_attribute_values(":epoch", number(epoch));
+            .expression_attribute_values(":epoch", number(epoch))
+            .expression_attribute_values(":expiresAt", number(format!("{:.0}", unix_now() + LEASE_KEPT.as_secs_f64())));
         match conditional(&what, self.runtime.block_on(update.send()))? {
             true => Ok(()),
             false => Err(ControlError::LeaseLost { range, owner: "another sender of the same or a later epoch".to_owned() }),

@@ -8,7 +8,7 @@ pub const DELIVER: &str =
     "SET #state = :state, digest = :digest, pathId = :pathId, lane = :lane, startedAt = :startedAt, deliveredAt = :deliveredAt";
 /// The sender saw the attempt fail.
 pub const NOTE_FAILURE: &str = "SET failedAttempt = :failedAttempt, reason = :reason";
-pub const LEASE: &str = "SET #owner = :owner, #epoch = :epoch";
+pub const LEASE: &str = "SET #owner = :owner, #epoch = :epoch, expiresAt = :expiresAt";
 /// The same owner again: the answer to the first write was lost.
 pub const LEASE_GUARD: &str = "attribute_not_exists(#epoch) OR #epoch < :epoch OR (#epoch = :epoch AND #owner = :owner)";
 

@@ -30,6 +30,9 @@ pub struct Chunk {
     pub manifest_end: u64,
     pub bytes: u64,
     pub files: u64,
+    /// Unix time, seconds: DynamoDB removes the item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<u64>,
     /// Unix time, seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<f64>,
