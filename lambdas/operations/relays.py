@@ -142,7 +142,7 @@ class RelayStarter:
 def await_ready(
     world: World, record: TransferRecord, paths: ResolvedPaths, *, join_at_once: bool, seconds: float
 ) -> list[Node]:
-    """Look until no node is SPAWNED, the time is up or the transfer is over; the nodes as they are then."""
+    """Look until no node is SPAWNED or may join, the time is up or the transfer is over; the nodes as they are then."""
     transfer_id = record.transfer.transfer_id
     starter = RelayStarter(world, record, paths)
     started = world.clock.monotonic()
@@ -153,7 +153,9 @@ def await_ready(
             join_ready(world, transfer_id)
             nodes = world.nodes.of(transfer_id)
         now = world.transfers.get(transfer_id)
-        if now is None or not now.running or not any(node.state == "SPAWNED" for node in nodes):
+        # Another invocation may have made a partner ready since.
+        coming = any(node.state == "SPAWNED" for node in nodes) or (join_at_once and pairing.entrants(nodes))
+        if now is None or not now.running or not coming:
             return nodes
         waited = world.clock.monotonic() - started
         if waited >= seconds:

@@ -17,7 +17,7 @@ KILL = "systemctl kill --signal=KILL 'cpt-relay-*'"
 # The daemon runs a tenth of the time, as on a machine whose processor others take.
 STARVE = """
 setsid sh -c "while systemctl is-active --quiet 'cpt-relay-*'; do
-  systemctl kill --signal=STOP 'cpt-relay-*'; sleep 0.5; systemctl kill --signal=CONT 'cpt-relay-*'; sleep 0.05
+  systemctl kill --signal=STOP 'cpt-relay-*'; sleep 2; systemctl kill --signal=CONT 'cpt-relay-*'; sleep 0.05
 done" >/dev/null 2>&1 </dev/null &
 """
 FREEZE = "systemctl kill --signal=STOP 'cpt-relay-*'"

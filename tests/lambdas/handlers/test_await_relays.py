@@ -3,8 +3,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from lambdas.adapters.world import World
 from lambdas.core.errors import FailTransfer, Throttled, WriteConflict
 from lambdas.handlers.await_relays import AwaitInput, await_relays
+from lambdas.operations import membership
 from tests.lambdas.builders import IRELAND, WEST, paths, transfer
 from tests.lambdas.cloud import Cloud, failed
 from tests.lambdas.fleet import ROUTE_KEY, path_ids, spawned, states
@@ -30,6 +32,21 @@ def test_pairs_join_as_soon_as_both_their_relays_are_ready() -> None:
     assert run(cloud) == {"ready": 2}
     first, second = (f"pair-{slot}" for slot in ((1, 2) if slow.slot == 2 else (2, 1)))
     assert joined_at[second] - joined_at[first] >= 15
+    assert set(states(cloud).values()) == {"JOINED"}
+
+
+def test_partner_that_another_invocation_makes_ready_between_two_looks_joins(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloud = spawned(1)
+    cloud.commands[IRELAND].scripts["relay"] = lambda _: None  # the other invocation's command is answered
+    settle = membership.settle
+
+    def settle_while_another_is_at_it(world: World, transfer_id: str) -> None:
+        settle(world, transfer_id)
+        partner = next(node for node in cloud.nodes.of("first") if node.role == "destination")
+        cloud.nodes.move(partner, "READY", ["SPAWNED"], ready_at=cloud.clock.now(), port=4600)
+
+    monkeypatch.setattr(membership, "settle", settle_while_another_is_at_it)
+    assert run(cloud) == {"ready": 1}
     assert set(states(cloud).values()) == {"JOINED"}
 
 
