@@ -7,7 +7,7 @@ from lambdas.adapters.records import CommandResult, Instance, NotManagedError, T
 from lambdas.adapters.throttling import will_be_retried
 from lambdas.adapters.world import World
 from lambdas.core import commands, fleet, pairing
-from lambdas.core.fleet import LIVE_STATES, Node, Role
+from lambdas.core.fleet import LIVE_STATES, Node, NodeState, Role
 from lambdas.core.transfer import PORT, ResolvedPaths
 from lambdas.operations import membership
 from lambdas.operations.existing import give_back
@@ -17,6 +17,8 @@ from lambdas.operations.launch import discard, endpoint_group, relay_group
 UNSEEN_SECONDS = 60.0
 # Also while a daemon is being started, which takes a moment.
 SHORTEST_PAUSE = 0.2
+# Two invocations may start one relay: where the other has made it READY, what this one failed at does not matter.
+BOOTING: frozenset[NodeState] = frozenset({"SPAWNED"})
 
 
 class RelayStarter:
@@ -136,7 +138,8 @@ class RelayStarter:
         if result.succeeded:
             self._world.nodes.move(node, "READY", ["SPAWNED"], ready_at=self._world.clock.now(), port=PORT)
         else:
-            lose(self._world, node, f"cpt-relay did not start ({result.status}): {result.tail()}")
+            reason = f"cpt-relay did not start ({result.status}): {result.tail()}"
+            lose(self._world, node, reason, states=BOOTING)
 
 
 def await_ready(
@@ -161,7 +164,7 @@ def await_ready(
         if waited >= seconds:
             for node in nodes:
                 if node.state == "SPAWNED":
-                    lose(world, node, f"not ready within {seconds:.0f} s: {_where_it_hangs(node)}")
+                    lose(world, node, f"not ready within {seconds:.0f} s: {_where_it_hangs(node)}", states=BOOTING)
             return world.nodes.of(transfer_id)
         world.clock.sleep(starter.pause(waited))
 
@@ -215,12 +218,14 @@ def drain(world: World, node: Node, reason: str) -> bool:
     return moved is not None
 
 
-def lose(world: World, node: Node, reason: str, *, released: bool = False) -> bool:
+def lose(
+    world: World, node: Node, reason: str, *, released: bool = False, states: frozenset[NodeState] = LIVE_STATES
+) -> bool:
     """Mark a relay LOST, take its paths out and terminate what remains; False when somebody else was first.
 
-    `released`: it could have gone on, and is not counted as lost.
+    `released`: it could have gone on, and is not counted as lost. `states`: those in which the reason holds.
     """
-    moved = world.nodes.move(node, "LOST", sorted(LIVE_STATES), reason=reason[:1000], ended_at=world.clock.now())
+    moved = world.nodes.move(node, "LOST", sorted(states), reason=reason[:1000], ended_at=world.clock.now())
     if moved is None:
         return False
     if not released:

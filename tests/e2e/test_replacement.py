@@ -1,5 +1,6 @@
 """Relays that die, are warned, grow slow or fall silent: each is replaced, the data arrives whole, nothing is left."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ setsid sh -c "while systemctl is-active --quiet 'cpt-relay-*'; do
   systemctl kill --signal=STOP 'cpt-relay-*'; sleep 2; systemctl kill --signal=CONT 'cpt-relay-*'; sleep 0.05
 done" >/dev/null 2>&1 </dev/null &
 """
+# What was on its way through a relay when it froze has long come by then.
+SETTLED_SECONDS = 1.0
 FREEZE = "systemctl kill --signal=STOP 'cpt-relay-*'"
 
 

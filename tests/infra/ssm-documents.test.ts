@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import * as path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { documentContent, documentScript } from '../../infra/lib/constructs/relay-commands';
 import { Document, DOCUMENTS } from '../../infra/lib/names';
 import { ROOT } from './synthesis';
@@ -121,6 +121,17 @@ echo "called $1"; cat "$3"
     chmodSync(file, 0o755);
   }
 
+  const environment = (command: string, variables: Record<string, string> = {}): Record<string, string> => ({
+    PATH: `${path.join(home, 'bin')}:${process.env.PATH ?? ''}`,
+    CPT_HOME: home,
+    SSM_TransferId: 'demo',
+    SSM_DaemonUri: 's3://assets/key',
+    SSM_DaemonSha256: SHA,
+    SSM_DaemonRegion: 'eu-west-1',
+    SSM_Command: Buffer.from(command).toString('base64url'),
+    ...variables,
+  });
+
   function run(
     document: Document,
     command: string,
@@ -128,17 +139,21 @@ echo "called $1"; cat "$3"
   ): { status: number | null; stdout: string; stderr: string } {
     return spawnSync('sh', ['-c', documentScript(document)], {
       encoding: 'utf8',
-      env: {
-        PATH: `${path.join(home, 'bin')}:${process.env.PATH ?? ''}`,
-        CPT_HOME: home,
-        SSM_TransferId: 'demo',
-        SSM_DaemonUri: 's3://assets/key',
-        SSM_DaemonSha256: SHA,
-        SSM_DaemonRegion: 'eu-west-1',
-        SSM_Command: Buffer.from(command).toString('base64url'),
-        ...variables,
-      },
+      env: environment(command, variables),
     });
+  }
+
+  /** Begins and does not wait; `answer` is its exit status and its output. */
+  function begin(document: Document, command: string): { answer: Promise<unknown[]>; hasEnded: () => boolean } {
+    const child = spawn('sh', ['-c', documentScript(document)], { env: environment(command) });
+    let stdout = '';
+    child.stdout.on('data', (text: Buffer) => (stdout += text.toString()));
+    const answer = new Promise<unknown[]>((resolve) => {
+      child.on('close', (status) => {
+        resolve([status, stdout]);
+      });
+    });
+    return { answer, hasEnded: () => child.exitCode !== null };
   }
   const lines = (file: string): string[] =>
     existsSync(path.join(home, file)) ? readFileSync(path.join(home, file), 'utf8').trim().split('\n') : [];
@@ -205,6 +220,24 @@ echo "called $1"; cat "$3"
   it('the same command sent twice starts one daemon and answers twice', () => {
     const answers = [run('send', '{"be":"ready"}'), run('send', '{"be":"ready"}')];
     expect(answers.map(({ stdout }) => stdout)).toEqual(['{"role":"send"}\n', '{"role":"send"}\n']);
+    expect(lines('started')).toHaveLength(1);
+  });
+
+  it('the same command sent twice at one moment starts one daemon and answers twice', async () => {
+    // The first is held before it puts its command in place, until the second has ended or waits for it.
+    tool(
+      'mv',
+      `case "$*" in *relay.json*) if mkdir "$CPT_HOME/held" 2>/dev/null; then
+         while [ ! -e "$CPT_HOME/go" ]; do sleep 0.01; done; fi;; esac; exec /bin/mv "$@"`,
+    );
+    tool('flock', `echo asked >>"$CPT_HOME/locking"; exec $(PATH=/usr/bin:/bin; command -v flock) "$@"`);
+    const first = begin('relay', '{"be":"ready"}');
+    await vi.waitUntil(() => existsSync(path.join(home, 'held')), 30_000);
+    const second = begin('relay', '{"be":"ready"}');
+    await vi.waitUntil(() => second.hasEnded() || lines('locking').length === 2, 30_000);
+    writeFileSync(path.join(home, 'go'), '');
+    const answer = [0, '{"role":"relay"}\n'];
+    expect(await Promise.all([first.answer, second.answer])).toEqual([answer, answer]);
     expect(lines('started')).toHaveLength(1);
   });
 

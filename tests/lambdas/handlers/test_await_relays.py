@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
 from lambdas.core.errors import FailTransfer, Throttled, WriteConflict
 from lambdas.handlers.await_relays import AwaitInput, await_relays
@@ -46,6 +47,19 @@ def test_partner_that_another_invocation_makes_ready_between_two_looks_joins(mon
         cloud.nodes.move(partner, "READY", ["SPAWNED"], ready_at=cloud.clock.now(), port=4600)
 
     monkeypatch.setattr(membership, "settle", settle_while_another_is_at_it)
+    assert run(cloud) == {"ready": 1}
+    assert set(states(cloud).values()) == {"JOINED"}
+
+
+def test_relay_that_another_invocation_has_started_outlives_this_ones_failure() -> None:
+    cloud = spawned(1)
+
+    def fail_after_another_has_started_it(_: Any) -> CommandResult:
+        partner = next(node for node in cloud.nodes.of("first") if node.role == "destination")
+        cloud.nodes.move(partner, "READY", ["SPAWNED"], ready_at=cloud.clock.now(), port=4600)
+        return failed("Throttled")
+
+    cloud.commands[IRELAND].scripts["relay"] = fail_after_another_has_started_it
     assert run(cloud) == {"ready": 1}
     assert set(states(cloud).values()) == {"JOINED"}
 
