@@ -53,7 +53,7 @@ export const TABLES = ['transfers', 'chunks', 'nodes', 'profiles', 'control-toke
 export type TableName = (typeof TABLES)[number];
 
 /** Port that every daemon listens on. */
-export const DAEMON_PORT = 4600;
+export const DAEMON_PORTS = { first: 4600, last: 4615 };
 
 /** Processors that the daemon is built for, as EC2 names them: `x86_64` always, `arm64` where somebody built it. */
 export const ARCHITECTURES = ['x86_64', 'arm64'] as const;

@@ -1,5 +1,6 @@
 """Records `transfer` and the locks on destination paths, in the transfers table."""
 
+from dataclasses import asdict
 from typing import Any
 
 from lambdas.adapters.dynamodb import Table
@@ -10,6 +11,7 @@ from lambdas.core.errors import WriteConflict
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet_report import Spawned
 from lambdas.core.liveness import Ends
+from lambdas.core.lock import Busy, Holding
 from lambdas.core.meter import BudgetDecision, Spent
 from lambdas.core.transfer import AcceptedTransfer, Planned, ResolvedPaths, Same, TransferPlan
 from lambdas.core.watch import Watch
@@ -58,6 +60,10 @@ class DynamoTransferStore:
         found = self._table.query("active = :yes", index=ACTIVE_INDEX, yes="yes")
         items = [self._table.get(transferId=item["transferId"], record=_RECORD) for item in found]
         return [to_record(item) for item in items if item and "active" in item]
+
+    def note_port(self, transfer_id: str, port: int) -> None:
+        """See TransferStore."""
+        self._update(transfer_id, "SET receiverPort = :port", port=port)
 
     def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
         """See TransferStore."""
@@ -173,32 +179,34 @@ class DynamoPathLocks:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def acquire(self, instance_id: str, path: str, transfer_id: str) -> str | None:
+    def acquire(self, instance_id: str, path: str, transfer_id: str) -> Holding | Busy:
         """See PathLocks."""
         for _ in range(_LOCK_ATTEMPTS):
             version, held = self._read(instance_id)
-            other = lock.holder(held, path, transfer_id)
-            if other:
-                return other
-            if held.get(transfer_id) == path or self._write(instance_id, version, {**held, transfer_id: path}):
-                return None
+            found = lock.take(held, path, transfer_id)
+            if isinstance(found, Busy) or held.get(transfer_id) == found:
+                return found
+            if self._write(instance_id, version, {**held, transfer_id: found}):
+                return found
         raise WriteConflict(f"the lock of {instance_id} changed {_LOCK_ATTEMPTS} times while it was taken")
 
     def release(self, instance_id: str, transfer_id: str) -> None:
         """See PathLocks."""
         for _ in range(_LOCK_ATTEMPTS):
             version, held = self._read(instance_id)
-            rest = {other: path for other, path in held.items() if other != transfer_id}
+            rest = {other: holding for other, holding in held.items() if other != transfer_id}
             if rest == held or self._write(instance_id, version, rest):
                 return
         raise WriteConflict(f"the lock of {instance_id} changed {_LOCK_ATTEMPTS} times while it was given back")
 
-    def _read(self, instance_id: str) -> tuple[int, dict[str, str]]:
+    def _read(self, instance_id: str) -> tuple[int, dict[str, Holding]]:
         item = self._table.get(transferId=f"lock#{instance_id}", record="paths") or {}
-        return item.get("version", 0), item.get("paths", {})
+        held = {other: Holding(**holding) for other, holding in item.get("held", {}).items()}
+        return item.get("version", 0), held
 
-    def _write(self, instance_id: str, version: int, held: dict[str, str]) -> bool:
-        item = {"transferId": f"lock#{instance_id}", "record": "paths", "version": version + 1, "paths": held}
+    def _write(self, instance_id: str, version: int, held: dict[str, Holding]) -> bool:
+        key = {"transferId": f"lock#{instance_id}", "record": "paths"}
+        item = {**key, "version": version + 1, "held": {other: asdict(holding) for other, holding in held.items()}}
         if version == 0:
             return self._table.put(item, "attribute_not_exists(transferId)")
         return self._table.put(item, "version = :version", version=version)

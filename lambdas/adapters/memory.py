@@ -15,6 +15,7 @@ from lambdas.core.estimate import Estimate
 from lambdas.core.fleet import Node, NodeState
 from lambdas.core.fleet_report import Spawned
 from lambdas.core.liveness import Ends
+from lambdas.core.lock import Busy, Holding
 from lambdas.core.meter import BudgetDecision, Spent
 from lambdas.core.profile import Metric, Profile
 from lambdas.core.progress import Progress, Side
@@ -69,6 +70,11 @@ class MemoryTransferStore:
     def active(self) -> list[TransferRecord]:
         """See TransferStore."""
         return [deepcopy(record) for id_, record in self._records.items() if id_ in self._active]
+
+    def note_port(self, transfer_id: str, port: int) -> None:
+        """See TransferStore."""
+        if record := self._records.get(transfer_id):
+            self._change(transfer_id, transfer=record.transfer.model_copy(update={"receiver_port": port}))
 
     def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
         """See TransferStore."""
@@ -132,15 +138,15 @@ class MemoryPathLocks:
     """PathLocks."""
 
     def __init__(self) -> None:
-        self._held: dict[str, dict[str, str]] = {}
+        self._held: dict[str, dict[str, Holding]] = {}
 
-    def acquire(self, instance_id: str, path: str, transfer_id: str) -> str | None:
+    def acquire(self, instance_id: str, path: str, transfer_id: str) -> Holding | Busy:
         """See PathLocks."""
         held = self._held.setdefault(instance_id, {})
-        other = lock.holder(held, path, transfer_id)
-        if other is None:
-            held[transfer_id] = path
-        return other
+        found = lock.take(held, path, transfer_id)
+        if isinstance(found, Holding):
+            held[transfer_id] = found
+        return found
 
     def release(self, instance_id: str, transfer_id: str) -> None:
         """See PathLocks."""

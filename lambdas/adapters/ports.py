@@ -19,6 +19,7 @@ from lambdas.core.commands import Command
 from lambdas.core.fleet import Node, NodeState
 from lambdas.core.launch_plan import Subnet
 from lambdas.core.liveness import Ends
+from lambdas.core.lock import Busy, Holding
 from lambdas.core.measures import MeasureName
 from lambdas.core.meter import Spent
 from lambdas.core.profile import Metric, Profile
@@ -41,6 +42,9 @@ class TransferStore(Protocol):
 
     def active(self) -> list[TransferRecord]:
         """Transfers that are not reported yet."""
+
+    def note_port(self, transfer_id: str, port: int) -> None:
+        """Set the receiver's port."""
 
     def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
         """Set `paths`, `same`, `estimate`, `plan`, `planned`, `spawned`, `watch`, `teardown`, `budget`, `bandwidth`."""
@@ -71,10 +75,10 @@ class TransferStore(Protocol):
 
 
 class PathLocks(Protocol):
-    """Locks on destination paths, per machine."""
+    """Locks on destination paths, and the ports of receivers, per machine."""
 
-    def acquire(self, instance_id: str, path: str, transfer_id: str) -> str | None:
-        """Take the lock; the id of the transfer in the way, if any. Taking it again is fine."""
+    def acquire(self, instance_id: str, path: str, transfer_id: str) -> Holding | Busy:
+        """Take the lock and a port, or learn what is in the way. Taking it again is fine."""
 
     def release(self, instance_id: str, transfer_id: str) -> None:
         """Give it back; nothing happens where it is not held."""
@@ -201,7 +205,7 @@ class SecurityGroups(Protocol):
     def find(self, name: str, vpc_id: str) -> str | None:
         """The group's id."""
 
-    def admit(self, group_id: str, address: str, transfer_id: str) -> None:
+    def admit(self, group_id: str, address: str, port: int, transfer_id: str) -> None:
         """Let `address`/32 in on the daemons' port, tagged with the transfer; a rule that exists is fine."""
 
     def rules(self) -> list[Rule]:

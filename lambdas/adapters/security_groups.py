@@ -8,7 +8,6 @@ from botocore.exceptions import ClientError
 from lambdas.adapters.ec2 import DEPLOYMENT_TAG, TRANSFER_TAG
 from lambdas.core.errors import FailTransfer, MissingPermission
 from lambdas.core.rules import Rule
-from lambdas.core.transfer import PORT
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -32,11 +31,11 @@ class Ec2SecurityGroups:
             self._found[name, vpc_id] = groups[0]["GroupId"]
         return self._found[name, vpc_id]
 
-    def admit(self, group_id: str, address: str, transfer_id: str) -> None:
+    def admit(self, group_id: str, address: str, port: int, transfer_id: str) -> None:
         """See SecurityGroups."""
         tags = [{"Key": TRANSFER_TAG, "Value": transfer_id}, {"Key": DEPLOYMENT_TAG, "Value": self._deployment}]
         cidr = {"CidrIp": f"{address}/32", "Description": f"cpt transfer {transfer_id}"[:255]}
-        permission = {"IpProtocol": "tcp", "FromPort": PORT, "ToPort": PORT, "IpRanges": [cidr]}
+        permission = {"IpProtocol": "tcp", "FromPort": port, "ToPort": port, "IpRanges": [cidr]}
         try:
             self._client.authorize_security_group_ingress(
                 GroupId=group_id,
@@ -70,7 +69,8 @@ class Ec2SecurityGroups:
                 tags = {tag["Key"]: tag["Value"] for tag in rule.get("Tags", [])}
                 if TRANSFER_TAG in tags and not rule.get("IsEgress"):
                     address = rule.get("CidrIpv4", "").removesuffix("/32")
-                    found.append(Rule(rule["GroupId"], rule["SecurityGroupRuleId"], address, tags[TRANSFER_TAG]))
+                    group, name, port = rule["GroupId"], rule["SecurityGroupRuleId"], rule.get("FromPort", 0)
+                    found.append(Rule(group, name, address, port, tags[TRANSFER_TAG]))
         return found
 
     def revoke(self, rules: Iterable[Rule]) -> None:

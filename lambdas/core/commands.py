@@ -5,7 +5,7 @@ from base64 import urlsafe_b64encode
 from typing import Any, Literal
 
 from lambdas.core.documents import SCHEMA_VERSION, Document
-from lambdas.core.transfer import PORT, AcceptedTransfer, EndMachine
+from lambdas.core.transfer import AcceptedTransfer
 
 Command = dict[str, Any]
 
@@ -38,9 +38,15 @@ def _head(role: str, transfer_id: str) -> Command:
     return {"schemaVersion": SCHEMA_VERSION, "role": role, "transferId": transfer_id}
 
 
-def listen_addresses(private: str, public: str | None) -> list[str]:
+def listen_addresses(private: str, public: str | None, port: int) -> list[str]:
     """Both addresses; the daemon skips one that is no interface's."""
-    return [f"{address}:{PORT}" for address in dict.fromkeys([private, public]) if address]
+    return [f"{address}:{port}" for address in dict.fromkeys([private, public]) if address]
+
+
+def receiver_addresses(transfer: AcceptedTransfer) -> list[str]:
+    """Where the destination listens for lanes."""
+    end = transfer.destination
+    return listen_addresses(end.private_address, end.public_address, transfer.receiver_port)
 
 
 def scan_source(transfer: AcceptedTransfer, control: Control, announce: str | None = None) -> Command:
@@ -89,12 +95,11 @@ def scan_comparison(transfer: AcceptedTransfer, control: Control, parts: int) ->
 
 def receive(transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: str) -> Command:
     """Receive into the destination directory."""
-    end: EndMachine = transfer.destination
     return {
         **_head("receive", transfer.transfer_id),
         "control": control.to_document(),
         "epoch": epoch,
-        "listen": listen_addresses(end.private_address, end.public_address),
+        "listen": receiver_addresses(transfer),
         "destination": transfer.request.destination.path,
         "verify": transfer.request.verify,
         "plan": plan_key,

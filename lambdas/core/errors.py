@@ -31,7 +31,7 @@ class InvalidRequest(AskPerson):
 
 
 class DestinationBusy(AskPerson):
-    """Another running transfer writes to an overlapping destination path."""
+    """Another running transfer writes to an overlapping path, or the machine receives as many as it can."""
 
 
 class PathUnreachable(AskPerson):

@@ -1,7 +1,41 @@
-"""The lock of destination paths: who may write where on one machine."""
+"""The lock of destinations: who may write where on one machine, and who is received at which of its ports."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from posixpath import normpath
+
+from lambdas.core.transfer import PORT
+
+# With two relays each they take 48 of the 60 rules of a security group.
+PORTS = range(PORT, PORT + 16)
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What one transfer holds of a machine."""
+
+    path: str
+    port: int
+
+
+@dataclass(frozen=True)
+class Busy:
+    """Why there is nothing for another: `holder` writes to an overlapping path; None: all ports are taken."""
+
+    holder: str | None
+
+
+def take(held: Mapping[str, Holding], path: str, transfer_id: str) -> Holding | Busy:
+    """What `transfer_id` gets of a machine of which `held` is taken, by transfer id; the same when it asks again."""
+    others = {other: holding for other, holding in sorted(held.items()) if other != transfer_id}
+    for other, holding in others.items():
+        if overlaps(path, holding.path):
+            return Busy(other)
+    if transfer_id in held:
+        return Holding(path, held[transfer_id].port)
+    taken = {holding.port for holding in others.values()}
+    port = next((port for port in PORTS if port not in taken), None)
+    return Busy(None) if port is None else Holding(path, port)
 
 
 def overlaps(one: str, other: str) -> bool:
@@ -13,11 +47,3 @@ def overlaps(one: str, other: str) -> bool:
 
 def _parts(path: str) -> list[str]:
     return [part for part in normpath(path).split("/") if part]
-
-
-def holder(held: Mapping[str, str], path: str, transfer_id: str) -> str | None:
-    """The other transfer whose path overlaps `path`; `held`: transfer id → destination path."""
-    for other, other_path in sorted(held.items()):
-        if other != transfer_id and overlaps(path, other_path):
-            return other
-    return None

@@ -3,33 +3,36 @@
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer import PORT, AcceptedTransfer
 
 
 class Rule(NamedTuple):
-    """An ingress rule for one address, tagged with the transfer that asked for it first."""
+    """An ingress rule for one address and one port, tagged with the transfer that asked for it first."""
 
     group_id: str
     rule_id: str
     address: str
+    port: int
     transfer_id: str
 
 
 def to_revoke(rules: Iterable[Rule], active: Collection[AcceptedTransfer]) -> list[Rule]:
     """All rules but those of active transfers, and those that an active transfer shares.
 
-    EC2 keeps one rule per address, under the first transfer's tag; a second transfer of the same source relies on it.
+    EC2 keeps one rule per address and port, under the first transfer's tag; another of the same source relies on it.
     """
     owners = {transfer.transfer_id for transfer in active}
-    used = {address for transfer in active for address in _addresses(transfer)}
-    return [rule for rule in rules if rule.transfer_id not in owners and rule.address not in used]
+    used = {way for transfer in active for way in _ways(transfer)}
+    return [rule for rule in rules if rule.transfer_id not in owners and (rule.address, rule.port) not in used]
 
 
 def shared(rules: Iterable[Rule], transfer: AcceptedTransfer) -> list[Rule]:
     """Those that `transfer` relies on though another asked for them."""
-    return [rule for rule in rules if rule.address in _addresses(transfer)]
+    return [rule for rule in rules if (rule.address, rule.port) in _ways(transfer)]
 
 
-def _addresses(transfer: AcceptedTransfer) -> set[str]:
+def _ways(transfer: AcceptedTransfer) -> set[tuple[str, int]]:
+    """Address and port of what machines that outlive the transfer reach: its relays, and the destination."""
     machines = [transfer.source, *transfer.existing]
-    return {address for m in machines for address in (m.private_address, m.public_address) if address}
+    addresses = {address for m in machines for address in (m.private_address, m.public_address) if address}
+    return {(address, port) for address in addresses for port in (PORT, transfer.receiver_port)}

@@ -9,6 +9,7 @@ from lambdas.core.bandwidth import Mbps
 from lambdas.core.documents import Count, Document, Handover, InstanceId, Region, SocketAddress, TransferId
 from lambdas.core.request import TransferRequest
 
+# Of relays, and the first of those at which a destination receives.
 PORT = 4600
 
 
@@ -37,6 +38,7 @@ class AcceptedTransfer(Document):
     """What Validate Request returns; `request` has its defaults filled in.
 
     `run`: which of the transfer's executions it is; those after the first have `resume` in their request.
+    `receiver_port`: where the destination receives it, beside other transfers.
     """
 
     transfer_id: TransferId
@@ -47,6 +49,7 @@ class AcceptedTransfer(Document):
     source: EndMachine
     destination: EndMachine
     existing: list[ExistingRelay] = Field(default_factory=list)
+    receiver_port: int = PORT
 
     @property
     def region_pair(self) -> str:

@@ -4,7 +4,7 @@ from lambdas.adapters.world import World
 from lambdas.core import commands
 from lambdas.core.documents import Handover
 from lambdas.core.errors import LaunchRefused, PathUnreachable
-from lambdas.core.transfer import PORT, AcceptedTransfer, EndMachine, ResolvedPaths
+from lambdas.core.transfer import AcceptedTransfer, EndMachine, ResolvedPaths
 from lambdas.operations.commands import Order, answer, run_all
 from lambdas.operations.launch import endpoint_group
 from lambdas.runtime.handler import task_state
@@ -30,14 +30,14 @@ def resolve_paths(event: ResolveInput, world: World) -> ResolvedPaths:
         group = endpoint_group(world, transfer, "destination")
     except LaunchRefused as error:
         raise PathUnreachable(str(error)) from error
-    world.groups(transfer.destination.region).admit(group, source, transfer.transfer_id)
+    world.groups(transfer.destination.region).admit(group, source, transfer.receiver_port, transfer.transfer_id)
     _prove(world, transfer, source, destination)
     paths = ResolvedPaths(
         direct_reachable=True,
         inter_region="public" if public else "private",
         source_address=source,
-        receiver_address=f"{destination}:{PORT}",
-        receiver_inside_address=f"{transfer.destination.private_address}:{PORT}",
+        receiver_address=f"{destination}:{transfer.receiver_port}",
+        receiver_inside_address=f"{transfer.destination.private_address}:{transfer.receiver_port}",
     )
     world.transfers.note(transfer.transfer_id, paths=paths.to_document())
     return paths
@@ -56,9 +56,8 @@ def _address(end: EndMachine, public: bool) -> str:
 
 def _prove(world: World, transfer: AcceptedTransfer, source: str, destination: str) -> None:
     """A listening probe at the destination, a connecting one at the source."""
-    target = f"{destination}:{PORT}"
-    end = transfer.destination
-    listen = commands.listen_addresses(end.private_address, end.public_address)
+    target = f"{destination}:{transfer.receiver_port}"
+    end, listen = transfer.destination, commands.receiver_addresses(transfer)
     orders = [
         Order.on(end, "probe", commands.probe(transfer.transfer_id, "listen", listen, LISTEN_SECONDS)),
         Order.on(transfer.source, "probe", commands.probe(transfer.transfer_id, "connect", target, CONNECT_SECONDS)),
@@ -69,8 +68,8 @@ def _prove(world: World, transfer: AcceptedTransfer, source: str, destination: s
     raise PathUnreachable(
         f"{transfer.source.instance_id} ({source}) does not reach {end.instance_id} at {target}: check that group "
         f"'{world.env.deployment}-endpoint' is attached to both machines, the route tables and network ACLs of both "
-        f"subnets, and host firewalls on TCP {PORT}. Source said: {connected.tail(300)}. Destination said: "
-        f"{listened.tail(300)}"
+        f"subnets, and host firewalls on TCP {transfer.receiver_port}. Source said: {connected.tail(300)}. "
+        f"Destination said: {listened.tail(300)}"
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
 from lambdas.core.errors import DestinationBusy, DestinationTaken
+from lambdas.core.lock import PORTS, Busy
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.acceptance import accept
 from lambdas.operations.again import take_name
@@ -42,18 +43,27 @@ def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
     # The record comes first: whatever fails from here on, the teardown finds the transfer by its execution.
     transfer = take_name(world, transfer)
     path = request.destination.path
-    other = world.locks.acquire(transfer.destination.instance_id, path, transfer_id)
-    if other:
-        busy = (
-            f"$.destination.path: '{path}' on {transfer.destination.instance_id} overlaps with what transfer '{other}' "
-            "writes; "
-        )
-        if request.when_busy == "wait":
-            raise DestinationTaken(f"{busy}it waits until that has ended, for 12 hours at most")
-        raise DestinationBusy(f"{busy}wait until it has ended or choose another path")
+    held = world.locks.acquire(transfer.destination.instance_id, path, transfer_id)
+    if isinstance(held, Busy):
+        raise _busy(transfer, held)
+    world.transfers.note_port(transfer_id, held.port)
+    transfer = transfer.model_copy(update={"receiver_port": held.port})
     world.events.put("Transfer Started", {"transferId": transfer_id, "executionArn": event.execution_arn})
     world.measures.put({"TransfersStarted": 1})
     return transfer
+
+
+def _busy(transfer: AcceptedTransfer, busy: Busy) -> DestinationTaken | DestinationBusy:
+    machine, path = transfer.destination.instance_id, transfer.request.destination.path
+    if busy.holder is None:
+        field, why = "$.destination.instanceId", f"'{machine}' receives {len(PORTS)} transfers, the most"
+        what, instead = "one of them has ended", "choose another machine"
+    else:
+        field, why = "$.destination.path", f"'{path}' on {machine} overlaps with what transfer '{busy.holder}' writes"
+        what, instead = "that has ended", "choose another path"
+    if transfer.request.when_busy == "wait":
+        return DestinationTaken(f"{field}: {why}; it waits until {what}, for 12 hours at most")
+    return DestinationBusy(f"{field}: {why}; wait until {what} or {instead}")
 
 
 handler = task_state("Validate Request", ValidateInput, validate_request)

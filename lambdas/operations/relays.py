@@ -29,7 +29,7 @@ class RelayStarter:
         self._transfer = record.transfer
         self._paths = paths
         self._sent: dict[str, str] = {}
-        self._admitted: set[tuple[Role, str, str]] = set()
+        self._admitted: set[tuple[Role, str, str, int]] = set()
 
     def pause(self, waited: float) -> float:
         """Seconds until the next look: 5 % of what was waited, so that a quick boot is seen quickly."""
@@ -95,23 +95,23 @@ class RelayStarter:
             if any(machine.role == "destination" for machine in self._transfer.existing):
                 self._open("destination", "endpoint", outward)
         else:
-            self._open("destination", "endpoint", instance.private_address)
+            self._open("destination", "endpoint", instance.private_address, self._transfer.receiver_port)
             if self._transfer.request.measures:
                 self._open("destination", "relay", self._paths.source_address)
 
-    def _open(self, role: Role, kind: str, address: str) -> None:
-        if (role, kind, address) in self._admitted:
+    def _open(self, role: Role, kind: str, address: str, port: int = PORT) -> None:
+        if (role, kind, address, port) in self._admitted:
             return
         find = relay_group if kind == "relay" else endpoint_group
         group = find(self._world, self._transfer, role)
-        self._world.groups(self._transfer.end(role).region).admit(group, address, self._transfer.transfer_id)
-        self._admitted.add((role, kind, address))
+        self._world.groups(self._transfer.end(role).region).admit(group, address, port, self._transfer.transfer_id)
+        self._admitted.add((role, kind, address, port))
 
     def _start(self, node: Node) -> None:
         key = self._world.agents.route_key(node.transfer_id)
         if key is None:
             return  # the sender has not published it yet
-        listen = commands.listen_addresses(node.private_address, node.public_address)
+        listen = commands.listen_addresses(node.private_address, node.public_address, PORT)
         command = commands.relay(
             node.transfer_id,
             node.node_id,

@@ -108,7 +108,7 @@ def _revoke(world: World, transfer: AcceptedTransfer) -> int:
         # A transfer that began meanwhile may have found its rule in place.
         for other in _others(world, transfer) if doomed else []:
             for rule in rules.shared(doomed, other):
-                groups.admit(rule.group_id, rule.address, other.transfer_id)
+                groups.admit(rule.group_id, rule.address, rule.port, other.transfer_id)
     return count
 
 

@@ -205,7 +205,7 @@ class Account:
                 for unit in self.units(machine, region).splitlines()
                 if unit.split(maxsplit=1)[0].removesuffix(".service").endswith(f"-{transfer_id}")
             ],
-            "lock": transfer_id in locks.get("Item", {}).get("paths", {}),
+            "lock": transfer_id in locks.get("Item", {}).get("held", {}),
             "objects": [key for o in objects.get("Contents", []) if not (key := o["Key"]).startswith(tuple(kept))],
             "active": "active" in (self.record(transfer_id, "transfer") or {}),
         }

@@ -38,7 +38,12 @@ describe.each(['us-west-2', 'eu-west-1'])('region %s', (region) => {
     expect(groups.map(({ GroupName }) => GroupName).sort()).toEqual(['cpt-endpoint', 'cpt-relay']);
     for (const { SecurityGroupIngress, SecurityGroupEgress } of groups) {
       expect(SecurityGroupIngress).toBeUndefined();
-      expect((SecurityGroupEgress as { FromPort: number }[]).map(({ FromPort }) => FromPort)).toEqual([443, 4600]);
+      expect(
+        (SecurityGroupEgress as { FromPort: number; ToPort: number }[]).map(({ FromPort, ToPort }) => [FromPort, ToPort]),
+      ).toEqual([
+        [443, 443],
+        [4600, 4615],
+      ]);
     }
     expect(resources(template, 'AWS::EC2::SecurityGroupIngress')).toEqual({});
   });

@@ -19,6 +19,7 @@ PORTS: dict[str, list[str]] = {
     "transfers.get": ["transfers:GetItem"],
     "transfers.active": ["transfers/active:Query"],
     "transfers.note": ["transfers:UpdateItem"],
+    "transfers.note_port": ["transfers:UpdateItem"],
     "transfers.note_spent": ["transfers:UpdateItem"],
     "transfers.note_ends": ["transfers:UpdateItem"],
     "transfers.note_stage": ["transfers:UpdateItem"],

@@ -254,9 +254,9 @@ class MemoryGroups:
     def find(self, name: str, vpc_id: str) -> str | None:
         return f"{vpc_id}/{name}" if name in self.names else None
 
-    def admit(self, group_id: str, address: str, transfer_id: str) -> None:
-        if not any((rule.group_id, rule.address) == (group_id, address) for rule in self.admitted):
-            self.admitted.append(Rule(group_id, f"sgr-{len(self.admitted)}", address, transfer_id))
+    def admit(self, group_id: str, address: str, port: int, transfer_id: str) -> None:
+        if not any((rule.group_id, rule.address, rule.port) == (group_id, address, port) for rule in self.admitted):
+            self.admitted.append(Rule(group_id, f"sgr-{len(self.admitted)}", address, port, transfer_id))
 
     def rules(self) -> list[Rule]:
         return list(self.admitted)

@@ -4,7 +4,7 @@ import { Tags, Validations } from 'aws-cdk-lib';
 import * as ec2 from 'aws-cdk-lib/aws-ec2';
 import { Construct } from 'constructs';
 import { RegionSettings, Settings } from '../config';
-import { DAEMON_PORT, DEPLOYMENT_TAG } from '../names';
+import { DAEMON_PORTS, DEPLOYMENT_TAG } from '../names';
 
 export class RelayNetwork extends Construct {
   public readonly vpc: ec2.IVpc;
@@ -60,7 +60,7 @@ export class RelayNetwork extends Construct {
       allowAllOutbound: false,
     });
     group.addEgressRule(ec2.Peer.anyIpv4(), ec2.Port.tcp(443), 'AWS APIs');
-    group.addEgressRule(ec2.Peer.anyIpv4(), ec2.Port.tcp(DAEMON_PORT), 'Lanes');
+    group.addEgressRule(ec2.Peer.anyIpv4(), ec2.Port.tcpRange(DAEMON_PORTS.first, DAEMON_PORTS.last), 'Lanes');
     Tags.of(group).add('Name', securityGroupName);
     return group;
   }

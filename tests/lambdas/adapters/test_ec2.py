@@ -108,13 +108,14 @@ def test_rules_are_admitted_once_listed_and_revoked(ec2: Any, network: tuple[str
     vpc, _, group = network
     assert groups.find("cpt-relay", vpc) == group
     assert groups.find("cpt-endpoint", vpc) is None
-    groups.admit(group, "54.0.0.1", "first")
-    groups.admit(group, "54.0.0.1", "second")
-    groups.admit(group, "54.0.0.2", "second")
-    found = {(rule.address, rule.transfer_id) for rule in groups.rules()}
-    assert found == {("54.0.0.1", "first"), ("54.0.0.2", "second")}
+    groups.admit(group, "54.0.0.1", 4600, "first")
+    groups.admit(group, "54.0.0.1", 4600, "second")
+    groups.admit(group, "54.0.0.1", 4601, "second")
+    groups.admit(group, "54.0.0.2", 4600, "second")
+    found = {(rule.address, rule.port, rule.transfer_id) for rule in groups.rules()}
+    assert found == {("54.0.0.1", 4600, "first"), ("54.0.0.1", 4601, "second"), ("54.0.0.2", 4600, "second")}
     groups.revoke(groups.rules()[:1])
-    assert len(groups.rules()) == 1
+    assert len(groups.rules()) == 2
     groups.revoke(groups.rules())
     groups.revoke([])
     assert groups.rules() == []

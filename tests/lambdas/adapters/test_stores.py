@@ -18,6 +18,7 @@ from lambdas.adapters.ports import AgentRecords, NodeStore, PathLocks, TokenStor
 from lambdas.adapters.records import ControlToken
 from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.liveness import Ends
+from lambdas.core.lock import Busy, Holding
 from lambdas.core.meter import BudgetDecision, Dollars, Sent, Spent
 from lambdas.core.transfer import ExistingRelay, Membership, Planned, TransferPath
 from lambdas.core.watch import Look, PathLook, Watch
@@ -221,14 +222,22 @@ def test_fenced_transfer_is_not_running(transfers: TransferStore) -> None:
 
 
 def test_lock_refuses_overlap_and_is_reentrant(locks: PathLocks) -> None:
-    assert locks.acquire("i-1", "/data/a", "one") is None
-    assert locks.acquire("i-1", "/data/a", "one") is None
-    assert locks.acquire("i-1", "/data", "two") == "one"
-    assert locks.acquire("i-1", "/data/ab", "two") is None
-    assert locks.acquire("i-2", "/data", "three") is None
+    assert locks.acquire("i-1", "/data/a", "one") == Holding("/data/a", 4600)
+    assert locks.acquire("i-1", "/data/a", "one") == Holding("/data/a", 4600)
+    assert locks.acquire("i-1", "/data", "two") == Busy("one")
+    assert locks.acquire("i-1", "/data/ab", "two") == Holding("/data/ab", 4601)
+    assert locks.acquire("i-2", "/data", "three") == Holding("/data", 4600)
     locks.release("i-1", "one")
     locks.release("i-1", "one")
-    assert locks.acquire("i-1", "/data/a/b", "three") is None
+    assert locks.acquire("i-1", "/data/a/b", "three") == Holding("/data/a/b", 4600)
+
+
+def test_port_of_the_receiver_is_the_transfers_from_then_on(transfers: TransferStore) -> None:
+    transfers.create(builders.transfer())
+    transfers.note_port("first", 4603)
+    record = transfers.get("first")
+    assert record is not None
+    assert record.transfer == builders.transfer().model_copy(update={"receiver_port": 4603})
 
 
 def test_membership_is_written_only_over_its_predecessor(agents: AgentRecords) -> None:

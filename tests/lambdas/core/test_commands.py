@@ -18,7 +18,7 @@ SCHEMA = Draft202012Validator(
 CONTROL = Control(
     region="us-west-2", bucket="b", prefix="transfers/first/", transfers_table="t", chunks_table="c", bus="cpt"
 )
-LISTEN = commands.listen_addresses("10.0.0.1", "54.0.0.1")
+LISTEN = commands.listen_addresses("10.0.0.1", "54.0.0.1", 4600)
 COMMANDS: dict[str, dict[str, Any]] = {
     "scan source": commands.scan_source(transfer(), CONTROL),
     "scan source, announced": commands.scan_source(transfer(), CONTROL, "announced/first.json"),
@@ -56,4 +56,4 @@ def test_encoding_is_base64url_that_decodes_to_the_same() -> None:
 
 
 def test_machine_without_public_address_listens_on_one() -> None:
-    assert commands.listen_addresses("10.0.0.1", None) == ["10.0.0.1:4600"]
+    assert commands.listen_addresses("10.0.0.1", None, 4600) == ["10.0.0.1:4600"]

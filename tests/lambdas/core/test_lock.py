@@ -1,6 +1,6 @@
 import pytest
 
-from lambdas.core.lock import holder, overlaps
+from lambdas.core.lock import PORTS, Busy, Holding, overlaps, take
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,19 @@ def test_paths_overlap_when_one_holds_the_other(one: str, other: str, expected: 
     assert overlaps(other, one) is expected
 
 
-def test_own_path_is_not_in_the_way() -> None:
-    assert holder({"mine": "/a"}, "/a/b", "mine") is None
-    assert holder({"mine": "/a", "theirs": "/a/b/c"}, "/a/b", "mine") == "theirs"
+def test_overlap_with_another_transfer_is_busy_and_ones_own_is_not() -> None:
+    mine, theirs = Holding("/a", 4600), Holding("/a/b/c", 4601)
+    assert take({"mine": mine}, "/a/b", "mine") == Holding("/a/b", 4600)
+    assert take({"mine": mine, "theirs": theirs}, "/a/b", "mine") == Busy("theirs")
+
+
+def test_each_transfer_is_received_at_the_first_port_that_is_free() -> None:
+    held = {"one": Holding("/1", 4600), "three": Holding("/3", 4602)}
+    assert take(held, "/2", "two") == Holding("/2", 4601)
+    assert take(held, "/3", "three") == Holding("/3", 4602)
+
+
+def test_machine_whose_ports_are_all_taken_is_busy_with_nobody_in_particular() -> None:
+    held = {f"t{port}": Holding(f"/{port}", port) for port in PORTS}
+    assert take(held, "/new", "new") == Busy(None)
+    assert take(held, "/4600", "t4600") == Holding("/4600", 4600)

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from lambdas.core.errors import BudgetTooSmall, InvalidRequest
+from lambdas.core.lock import Holding
 from lambdas.handlers.estimate_request import EstimateRequest, estimate_request
 from lambdas.handlers.estimate_transfer import EstimateInput, estimate_transfer
 from lambdas.handlers.validate_request import ValidateInput, validate_request
@@ -36,7 +37,7 @@ def test_nothing_is_written_locked_or_announced() -> None:
     cloud = known()
     ask(cloud, request(name="mine"), sizeBytes=SIZE)
     assert (cloud.transfers.get("mine"), cloud.events.put_events, cloud.objects.objects) == (None, [], {})
-    assert cloud.locks.acquire("i-0bbbbbbbbbbbbbbb2", "/restore", "other") is None
+    assert isinstance(cloud.locks.acquire("i-0bbbbbbbbbbbbbbb2", "/restore", "other"), Holding)
     assert all(not commands.sent for commands in cloud.commands.values())
 
 

@@ -5,6 +5,7 @@ import pytest
 from lambdas.adapters.records import CommandResult, TransferRecord
 from lambdas.core.commands import Command
 from lambdas.core.errors import TeardownIncomplete
+from lambdas.core.lock import Holding
 from lambdas.core.rules import Rule
 from lambdas.core.transfer import Planned
 from lambdas.handlers.await_relays import AwaitInput, await_relays
@@ -42,7 +43,7 @@ def test_nothing_is_left(known: bool) -> None:
     assert cloud.alive() == []
     assert set(states(cloud).values()) == {"TERMINATED"}
     assert cloud.groups[WEST].admitted == cloud.groups[IRELAND].admitted == []
-    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "next") is None
+    assert isinstance(cloud.locks.acquire(DESTINATION_ID, "/restore", "next"), Holding)
     assert cloud.tokens.get("first") is None
     assert list(cloud.objects.objects) == ["transfers/first/report.json"]
     for region, instance in ((WEST, SOURCE_ID), (IRELAND, DESTINATION_ID)):
@@ -127,7 +128,7 @@ def test_rule_that_another_transfer_shares_stays_until_that_ends() -> None:
     cloud = joined()
     second = transfer("second", "arn:second")
     cloud.transfers.create(second)
-    cloud.groups[IRELAND].admit("vpc-destination/cpt-endpoint", "54.0.0.1", "first")
+    cloud.groups[IRELAND].admit("vpc-destination/cpt-endpoint", "54.0.0.1", 4600, "first")
     tear_down(event(), cloud.world)
     assert [rule.address for rule in cloud.groups[IRELAND].admitted] == ["54.0.0.1"]
     cloud.transfers.close("first", "SUCCEEDED")
@@ -137,7 +138,7 @@ def test_rule_that_another_transfer_shares_stays_until_that_ends() -> None:
 
 def test_rule_that_a_transfer_beginning_meanwhile_relies_on_is_there_again() -> None:
     cloud = joined()
-    cloud.groups[IRELAND].admit("vpc-destination/cpt-endpoint", "54.0.0.1", "first")
+    cloud.groups[IRELAND].admit("vpc-destination/cpt-endpoint", "54.0.0.1", 4600, "first")
     revoke = cloud.groups[IRELAND].revoke
 
     def begin(rules: Iterable[Rule]) -> None:

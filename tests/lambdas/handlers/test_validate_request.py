@@ -12,6 +12,7 @@ from lambdas.core.errors import (
     TransferEnding,
     TransferRunning,
 )
+from lambdas.core.lock import PORTS, Busy, Holding
 from lambdas.core.transfer import Membership
 from lambdas.handlers.reconcile import reconcile
 from lambdas.handlers.tear_down import TearDownInput, tear_down
@@ -81,6 +82,26 @@ def test_overlapping_destination_is_refused_and_names_the_other() -> None:
     assert cloud.events.put_events == [("Transfer Started", {"transferId": "first", "executionArn": ARN})]
 
 
+def test_transfers_to_one_machine_are_received_at_ports_of_their_own() -> None:
+    cloud = Cloud()
+    elsewhere = {**request(), "destination": {**request()["destination"], "path": "/elsewhere"}}
+    ports = [run(cloud, request()).receiver_port, run(cloud, elsewhere, "second", "arn:second").receiver_port]
+    assert ports == [4600, 4601]
+    noted = [cloud.transfers.get(name) for name in ("first", "second")]
+    assert [record and record.transfer.receiver_port for record in noted] == ports
+    # Asked again, as after a Lambda that died, it stays where it is.
+    assert run(cloud, elsewhere, "second", "arn:second").receiver_port == 4601
+
+
+@pytest.mark.parametrize(("when_busy", "error"), [("refuse", DestinationBusy), ("wait", DestinationTaken)])
+def test_machine_that_receives_as_many_as_it_can_is_busy(when_busy: str, error: type[Exception]) -> None:
+    cloud = Cloud()
+    for port in PORTS:
+        cloud.locks.acquire(DESTINATION_ID, f"/{port}", f"t{port}")
+    with pytest.raises(error, match=rf"\$\.destination\.instanceId: '{DESTINATION_ID}' receives 16 transfers"):
+        run(cloud, request(whenBusy=when_busy))
+
+
 def test_request_that_waits_is_tried_again_and_gets_the_destination_once_it_is_free() -> None:
     cloud = Cloud()
     run(cloud, request())
@@ -88,7 +109,7 @@ def test_request_that_waits_is_tried_again_and_gets_the_destination_once_it_is_f
         run(cloud, request(whenBusy="wait"), name="second", arn="arn:second")
     cloud.locks.release(DESTINATION_ID, "first")
     run(cloud, request(whenBusy="wait"), name="second", arn="arn:second")
-    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "third") == "second"
+    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "third") == Busy("second")
 
 
 def test_refused_transfer_is_found_by_its_execution_and_leaves_the_others_lock() -> None:
@@ -97,7 +118,7 @@ def test_refused_transfer_is_found_by_its_execution_and_leaves_the_others_lock()
     with pytest.raises(DestinationBusy):
         run(cloud, request(), name="second", arn="arn:second")
     tear_down(TearDownInput(transfer=None, execution_arn="arn:second"), cloud.world)
-    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "third") == "first"
+    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "third") == Busy("first")
 
 
 def test_used_name_is_refused_and_takes_no_lock() -> None:
@@ -107,7 +128,7 @@ def test_used_name_is_refused_and_takes_no_lock() -> None:
     cloud.locks.release(DESTINATION_ID, "mine")
     with pytest.raises(InvalidRequest, match="'mine' was used by another execution"):
         run(cloud, request(name="mine"), arn="arn:second")
-    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") is None
+    assert isinstance(cloud.locks.acquire(DESTINATION_ID, "/restore", "other"), Holding)
 
 
 def test_used_name_of_a_running_transfer_keeps_its_lock() -> None:
@@ -115,7 +136,7 @@ def test_used_name_of_a_running_transfer_keeps_its_lock() -> None:
     run(cloud, request(name="mine"))
     with pytest.raises(InvalidRequest):
         run(cloud, request(name="mine"), arn="arn:second")
-    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == "mine"
+    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == Busy("mine")
 
 
 def ended(cloud: Cloud, status: Status = "FAILED") -> None:
@@ -142,7 +163,7 @@ def test_resumed_it_is_the_next_run_of_the_same_transfer_and_finds_nothing_of_th
     assert (record.running, record.plan) == (True, None)
     assert (cloud.agents.membership("mine"), cloud.agents.progress("mine", "sender")) == (None, None)
     assert cloud.nodes.of("mine") == []
-    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == "mine"
+    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == Busy("mine")
 
 
 def test_what_has_not_ended_is_not_resumed() -> None:
@@ -150,7 +171,7 @@ def test_what_has_not_ended_is_not_resumed() -> None:
     run(cloud, request(name="mine"))
     with pytest.raises(TransferRunning, match="'mine' has not ended"):
         run(cloud, request(name="mine", resume=True), arn="arn:second")
-    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == "mine"
+    assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == Busy("mine")
 
 
 def test_what_a_late_state_opened_again_is_waited_for_and_resumed_once_it_is_taken_down() -> None:
