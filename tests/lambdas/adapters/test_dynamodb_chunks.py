@@ -19,7 +19,7 @@ from lambdas.core.chunk_life import RULES
 from lambdas.core.errors import Throttled
 from lambdas.core.pace import BURST_WRITES, WRITES_PER_SECOND
 from tests.lambdas import builders
-from tests.lambdas.cloud import FakeClock
+from tests.lambdas.clock import FakeClock
 from tests.lambdas.core.test_chunk_life import GOLDEN, change
 
 

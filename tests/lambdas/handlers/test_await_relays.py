@@ -9,8 +9,9 @@ from lambdas.core.errors import FailTransfer, Throttled, WriteConflict
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.operations import membership
 from tests.lambdas.builders import IRELAND, WEST, paths, transfer
-from tests.lambdas.cloud import Cloud, failed
+from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import ROUTE_KEY, path_ids, spawned, states
+from tests.lambdas.machines import failed
 
 
 def run(cloud: Cloud) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from lambdas.core.errors import CommandFailed, CptError, DestinationTooSmall, Su
 from lambdas.core.estimate import Estimate
 from lambdas.handlers.finish_survey import FinishInput, finish_survey
 from tests.lambdas.builders import WEST, open_survey, survey, transfer
-from tests.lambdas.cloud import Cloud, failed, printed
+from tests.lambdas.cloud import Cloud
+from tests.lambdas.machines import failed, printed
 
 
 def scanning() -> tuple[Cloud, FinishInput]:

@@ -13,8 +13,9 @@ from lambdas.operations.relays import lose
 from lambdas.operations.replace import RESUME_SECONDS
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import ARN, WEST, chunk, estimate, paths, plan, progress, transfer
-from tests.lambdas.cloud import Cloud, printed
+from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned
+from tests.lambdas.machines import printed
 
 
 def running() -> Cloud:

@@ -11,8 +11,9 @@ from lambdas.operations.relays import lose
 from lambdas.operations.replace import DRAIN_SECONDS, RESUME_SECONDS
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import WEST, paths, progress, transfer
-from tests.lambdas.cloud import Cloud, failed
+from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
+from tests.lambdas.machines import failed
 
 
 def joined(*, sent: int = 0) -> Cloud:

@@ -4,7 +4,9 @@ from lambdas.core.errors import PathUnreachable
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
 from lambdas.handlers.resolve_paths import ResolveInput, resolve_paths
 from tests.lambdas.builders import DESTINATION_ID, IRELAND, SOURCE_ID, WEST, transfer
-from tests.lambdas.cloud import Cloud, MemoryGroups, failed, printed
+from tests.lambdas.cloud import Cloud
+from tests.lambdas.machines import failed, printed
+from tests.lambdas.services import MemoryGroups
 
 
 def run(cloud: Cloud, accepted: AcceptedTransfer) -> ResolvedPaths:

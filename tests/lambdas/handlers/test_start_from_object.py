@@ -8,7 +8,8 @@ from jsonschema import Draft202012Validator
 from lambdas.handlers.start_from_object import start_from_object
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import SOURCE_ID, WEST, request
-from tests.lambdas.cloud import MACHINE, Cloud
+from tests.lambdas.cloud import Cloud
+from tests.lambdas.services import MACHINE
 
 CONTRACTS = Path(__file__).parents[3] / "contracts"
 KEY = "requests/nightly.json"

@@ -3,7 +3,8 @@ import pytest
 from lambdas.core.errors import EndNotStarted, TransferFenced
 from lambdas.handlers.start_transfer import StartInput, start_transfer
 from tests.lambdas.builders import IRELAND, WEST, paths, plan, transfer
-from tests.lambdas.cloud import Cloud, failed
+from tests.lambdas.cloud import Cloud
+from tests.lambdas.machines import failed
 
 
 def prepared() -> Cloud:

@@ -11,7 +11,8 @@ from lambdas.core.listing import Announcement, OpenSurvey
 from lambdas.core.transfer import ComparisonSurvey, Planned, Same, Survey
 from lambdas.handlers.survey_ends import SurveyInput, survey_ends
 from tests.lambdas.builders import IRELAND, WEST, announcement, chunk, plan, survey, transfer
-from tests.lambdas.cloud import Cloud, failed, printed
+from tests.lambdas.cloud import Cloud
+from tests.lambdas.machines import failed, printed
 
 
 def run(source: dict[str, Any] | None = None, destination: dict[str, Any] | None = None) -> Survey:

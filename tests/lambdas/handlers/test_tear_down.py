@@ -11,8 +11,9 @@ from lambdas.core.transfer import Planned
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.handlers.tear_down import TearDownInput, tear_down
 from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, SOURCE_ID, WEST, paths, plan, transfer
-from tests.lambdas.cloud import Cloud, printed
+from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import spawned, states
+from tests.lambdas.machines import printed
 
 
 def joined() -> Cloud:

@@ -10,8 +10,9 @@ from lambdas.handlers.finish_transfer import finish_transfer
 from lambdas.handlers.reconcile import reconcile
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import IRELAND, WEST, progress
-from tests.lambdas.cloud import Cloud, failed
+from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import spawned
+from tests.lambdas.machines import failed
 
 PLACES: dict[Side, tuple[str, str]] = {"sender": (WEST, "send"), "receiver": (IRELAND, "receive")}
 

@@ -18,8 +18,9 @@ from lambdas.operations import relays
 from lambdas.operations.acceptance import accept
 from lambdas.operations.reconciliation import terminate_strays
 from tests.lambdas.builders import IRELAND, WEST, estimate, paths, plan, request, transfer
-from tests.lambdas.cloud import Cloud, Machine
+from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import ROUTE_KEY, path_ids, states
+from tests.lambdas.machines import Machine
 
 LENT = {WEST: "i-0c0000001", IRELAND: "i-0d0000001"}
 

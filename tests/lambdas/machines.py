@@ -1,0 +1,183 @@
+"""Machines in memory: EC2 that boots them, and SSM whose agents answer."""
+
+import base64
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from lambdas.adapters.records import CommandResult, DocumentName, Instance, LaunchError, LaunchRequest, NotManagedError
+from lambdas.core.commands import Command, encode
+from tests.lambdas.builders import WEST
+from tests.lambdas.clock import FakeClock
+
+BOOT_SECONDS, AGENT_SECONDS = 3.0, 2.0
+
+
+@dataclass
+class Machine:
+    instance: Instance
+    transfer_id: str
+    role: str
+    launched: float
+    boots: bool = True
+    agent: bool = True
+
+
+class MemoryCompute:
+    """EC2 of one region; `shown_after` is in seconds.
+
+    `refusals` maps an instance type, a zone or a market to EC2's error code.
+    """
+
+    def __init__(self, region: str, clock: FakeClock) -> None:
+        self.region, self._clock = region, clock
+        self.machines: dict[str, Machine] = {}
+        self.refusals: dict[str, str] = {}
+        self.quota = 99
+        self.capacity: dict[str, int] = {}
+        self.launches: list[LaunchRequest] = []
+        self.terminated: list[str] = []
+        self.on_launch: Callable[[], None] = lambda: None
+        self.immortal = False
+        self.shown_after = 0.0
+        self._tokens: dict[str, list[str]] = {}
+
+    def add(self, instance_id: str, private: str, public: str | None, *, state: str = "running") -> Machine:
+        network = "source" if self.region == WEST else "destination"
+        instance = Instance(
+            instance_id, state, "m5.large", f"{self.region}a", f"vpc-{network}", f"subnet-{network}", private, public
+        )
+        self.machines[instance_id] = Machine(instance, "", "", -1000.0)
+        return self.machines[instance_id]
+
+    def lend(self, instance_id: str, private: str, public: str | None = None) -> Machine:
+        """A machine of the user that relays may use."""
+        machine = self.add(instance_id, private, public or private.replace("10.", "54.", 1))
+        groups = frozenset({f"{machine.instance.vpc_id}/cpt-endpoint"})
+        machine.instance = replace(machine.instance, lent_to="cpt", group_ids=groups, vcpus=2)
+        return machine
+
+    def describe(self, instance_ids: Iterable[str]) -> list[Instance]:
+        return [self._now(self.machines[i]) for i in instance_ids if self._shows(i)]
+
+    def of_transfer(self, transfer_id: str) -> list[Instance]:
+        mine = [self._now(m) for m in self.machines.values() if m.transfer_id == transfer_id]
+        return [instance for instance in mine if not instance.gone]
+
+    def of_deployment(self) -> list[Instance]:
+        relays = [self._now(m) for m in self.machines.values() if m.transfer_id]
+        return [replace(i, transfer_id=self.machines[i.instance_id].transfer_id) for i in relays if not i.gone]
+
+    def running(self) -> list[Instance]:
+        instances = [self._now(machine) for machine in self.machines.values()]
+        return [instance for instance in instances if instance.state in ("pending", "running")]
+
+    def launch(self, request: LaunchRequest) -> list[Instance]:
+        self.launches.append(request)
+        if request.client_token not in self._tokens:
+            self._tokens[request.client_token] = self._launch(request)
+        self.on_launch()
+        return [self.machines[i].instance for i in self._tokens[request.client_token]]
+
+    def _launch(self, request: LaunchRequest) -> list[str]:
+        zone = self._zone(request.subnet_id)
+        for what in (request.instance_type, zone, "spot" if request.spot else "on-demand"):
+            if code := self.refusals.get(what):
+                raise LaunchError(code, "refused by the test")
+        if (
+            len([m for m in self.machines.values() if m.transfer_id and not m.instance.gone]) + request.count
+            > self.quota
+        ):
+            raise LaunchError("VcpuLimitExceeded", "refused by the test")
+        ids = []
+        for _ in range(min(request.count, self.capacity.get(request.instance_type, 99))):
+            n = len(self.machines) + 1
+            net = 10 if self.region == WEST else 11
+            machine = self.add(f"i-{net:x}{n:08x}", f"10.{net}.2.{n}", None, state="pending")
+            machine.transfer_id, machine.role, machine.launched = request.transfer_id, request.role, self._clock.time
+            machine.instance = replace(
+                machine.instance, instance_type=request.instance_type, availability_zone=zone, spot=request.spot
+            )
+            ids.append(machine.instance.instance_id)
+        return ids
+
+    def _zone(self, subnet_id: str) -> str:
+        """`subnet-source` is in zone a, `subnet-source-b` in zone b."""
+        return self.region + (subnet_id[-1] if subnet_id[-2] == "-" else "a")
+
+    def terminate(self, instance_ids: Iterable[str]) -> None:
+        for instance_id in instance_ids:
+            self.terminated.append(instance_id)
+            if self._shows(instance_id) and not self.immortal:
+                machine = self.machines[instance_id]
+                machine.instance = replace(machine.instance, state="shutting-down")
+
+    def _shows(self, instance_id: str) -> bool:
+        machine = self.machines.get(instance_id)
+        return machine is not None and self._clock.time - machine.launched >= self.shown_after
+
+    def _now(self, machine: Machine) -> Instance:
+        booted = machine.boots and self._clock.time - machine.launched >= BOOT_SECONDS
+        if machine.instance.state == "pending" and booted:
+            public = machine.instance.private_address.replace("10.", "54.", 1)
+            machine.instance = replace(machine.instance, state="running", public_address=public)
+        return machine.instance
+
+
+# Without a result, the command runs until `end`.
+Script = Callable[[Command | None], CommandResult | None]
+
+
+def printed(value: object) -> CommandResult:
+    return CommandResult(True, "Success", f"some log\n{json.dumps(value)}\n", "")
+
+
+def failed(error: str, status: str = "Failed") -> CommandResult:
+    return CommandResult(False, status, "", error)
+
+
+class MemoryCommands:
+    """SSM of one region; `scripts` says what a document does, by (document, instance) or by document."""
+
+    def __init__(self, compute: MemoryCompute, clock: FakeClock) -> None:
+        self._compute, self._clock = compute, clock
+        self.scripts: dict[tuple[str, str] | str, Script] = {}
+        self.sent: list[tuple[DocumentName, str, Command | None]] = []
+        self.quotas: dict[str, int | None] = {}
+        self._results: dict[str, CommandResult | None] = {}
+
+    def online(self, instance_ids: Iterable[str]) -> set[str]:
+        ready = BOOT_SECONDS + AGENT_SECONDS
+        machines = {i: self._compute.machines[i] for i in instance_ids if i in self._compute.machines}
+        return {
+            i
+            for i, m in machines.items()
+            if m.agent and m.instance.state == "running" and self._clock.time - m.launched >= ready
+        }
+
+    def send(
+        self,
+        document: DocumentName,
+        instance_id: str,
+        transfer_id: str,
+        command: Command | None,
+        cpu_percent: int | None = None,
+    ) -> str:
+        if instance_id not in self.online([instance_id]):
+            raise NotManagedError(instance_id)
+        decoded = None
+        if command is not None:
+            text = encode(command)
+            decoded = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        self.sent.append((document, instance_id, decoded))
+        self.quotas[instance_id] = cpu_percent
+        script = self.scripts.get((document, instance_id)) or self.scripts.get(document)
+        command_id = f"command-{len(self.sent)}"
+        self._results[command_id] = script(decoded) if script else printed({"ok": True})
+        return command_id
+
+    def result(self, command_id: str, _instance_id: str) -> CommandResult | None:
+        return self._results[command_id]
+
+    def end(self, command_id: str, result: CommandResult) -> None:
+        self._results[command_id] = result

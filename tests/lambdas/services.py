@@ -1,0 +1,129 @@
+"""The other services in memory: networks, objects, events, letters, measures, executions."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lambdas.core.launch_plan import Subnet
+from lambdas.core.measures import MeasureName
+from lambdas.core.rules import Rule
+
+MACHINE = "arn:aws:states:us-west-2:000000000000:stateMachine:cpt-transfer"
+
+
+@dataclass
+class MemorySubnets:
+    """Subnets of one region: two in each VPC, in different zones; the first is its end machine's."""
+
+    region: str
+    zones: str = "ab"
+    public: bool = True
+
+    def of_vpc(self, vpc_id: str) -> list[Subnet]:
+        name = vpc_id.replace("vpc", "subnet")
+        return [
+            Subnet(name if zone == "a" else f"{name}-{zone}", f"{self.region}{zone}", self.public)
+            for zone in self.zones
+        ]
+
+
+class MemoryGroups:
+    """Security groups of one region: those of the deployment in both VPCs."""
+
+    def __init__(self, names: tuple[str, ...] = ("cpt-endpoint", "cpt-relay")) -> None:
+        self.names = names
+        self.admitted: list[Rule] = []
+
+    def find(self, name: str, vpc_id: str) -> str | None:
+        return f"{vpc_id}/{name}" if name in self.names else None
+
+    def admit(self, group_id: str, address: str, port: int, transfer_id: str) -> None:
+        if not any((rule.group_id, rule.address, rule.port) == (group_id, address, port) for rule in self.admitted):
+            self.admitted.append(Rule(group_id, f"sgr-{len(self.admitted)}", address, port, transfer_id))
+
+    def rules(self) -> list[Rule]:
+        return list(self.admitted)
+
+    def revoke(self, rules: Iterable[Rule]) -> None:
+        gone = {rule.rule_id for rule in rules}
+        self.admitted = [rule for rule in self.admitted if rule.rule_id not in gone]
+
+
+@dataclass
+class MemoryObjects:
+    objects: dict[str, bytes] = field(default_factory=dict)
+
+    def put(self, key: str, body: bytes) -> None:
+        self.objects[key] = body
+
+    def read(self, key: str) -> bytes | None:
+        return self.objects.get(key)
+
+    def lines(self, key: str) -> Iterator[bytes]:
+        yield from self.objects[key].splitlines()
+
+    def keys(self, prefix: str) -> list[str]:
+        return sorted(key for key in self.objects if key.startswith(prefix))
+
+    def delete(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            self.objects.pop(key, None)
+
+
+@dataclass
+class MemoryEvents:
+    put_events: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+    def put(self, kind: str, detail: dict[str, Any]) -> None:
+        self.put_events.append((kind, detail))
+
+
+@dataclass
+class MemoryLetters:
+    sent: list[tuple[str, str]] = field(default_factory=list)
+
+    def send(self, subject: str, text: str) -> None:
+        self.sent.append((subject, text))
+
+
+@dataclass
+class MemoryMeasures:
+    """Sums by name."""
+
+    sums: dict[str, float] = field(default_factory=dict)
+
+    def put(self, measured: Mapping[MeasureName, float]) -> None:
+        for name, value in measured.items():
+            self.sums[name] = self.sums.get(name, 0.0) + value
+
+
+@dataclass
+class MemoryExecutions:
+    """Step Functions; a token among `over` is one that nobody waits for any more."""
+
+    over: set[str] = field(default_factory=set)
+    answers: list[tuple[str, Any]] = field(default_factory=list)
+    statuses: dict[str, str | None] = field(default_factory=dict)
+    started: dict[str, Any] = field(default_factory=dict)
+
+    def start(self, name: str, request: Any) -> str:
+        self.started.setdefault(name, request)
+        return f"{MACHINE.replace(':stateMachine:', ':execution:')}:{name}"
+
+    def succeed(self, token: str, output: dict[str, Any]) -> bool:
+        self.answers.append(("success", (token, output)))
+        return token not in self.over
+
+    def fail(self, token: str, error: str, cause: str) -> bool:
+        self.answers.append(("failure", (token, error, cause)))
+        return token not in self.over
+
+    def heartbeat(self, token: str) -> bool:
+        self.answers.append(("heartbeat", token))
+        return True
+
+    def stop(self, execution_arn: str, _error: str, _cause: str) -> None:
+        self.statuses[execution_arn] = "ABORTED"
+
+    def status(self, execution_arn: str) -> str | None:
+        return self.statuses.get(execution_arn, "RUNNING")
