@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import boto3
 import typer
@@ -12,6 +12,11 @@ from botocore.config import Config
 from cli.exit_codes import ExitCode
 
 STATE_FILE = Path(".local/state.json")
+# What commands read without a default.
+_KEYS: tuple[tuple[str, type, str], ...] = (
+    ("homeRegion", str, 'the region of the deployment, e.g. "us-west-2"'),
+    ("regions", dict, 'the enrolled regions, e.g. {"us-west-2": {}, "eu-west-1": {}}'),
+)
 
 
 @dataclass(frozen=True)
@@ -38,8 +43,25 @@ class Aws:
 
 
 def configuration() -> dict[str, Any]:
-    """The deployment's settings from cdk.json of this checkout."""
-    settings: dict[str, Any] = json.loads(Path("cdk.json").read_text())["context"]["cpt"]
+    """The deployment's settings from cdk.json of this checkout; ends the command where it holds none."""
+    path = Path("cdk.json").absolute()
+    try:
+        document = json.loads(path.read_text())
+    except FileNotFoundError:
+        _unusable(f"{path} is not here; call cpt in the checkout")
+    except OSError as error:
+        _unusable(f"{path}: {error.strerror}; cpt reads its settings there")
+    except ValueError as error:
+        _unusable(f"{path} is not JSON: {error}")
+    context = document.get("context") if isinstance(document, dict) else None
+    settings = context.get("cpt") if isinstance(context, dict) else None
+    if not isinstance(settings, dict):
+        _unusable(f"{path} has no object context.cpt; docs/deploy.md lists its keys")
+    for key, kind, right in _KEYS:
+        if key not in settings:
+            _unusable(f"{path}: context.cpt.{key} is missing; write {right}")
+        if not isinstance(settings[key], kind):
+            _unusable(f"{path}: context.cpt.{key} {json.dumps(settings[key])} is not valid; write {right}")
     return settings
 
 
@@ -49,7 +71,11 @@ def home(*, local: bool) -> Aws:
     endpoint = None
     if local:
         if not STATE_FILE.exists():
-            typer.echo("cpt: no local cloud is running; start one with `cpt local up`", err=True)
-            raise typer.Exit(ExitCode.USAGE)
+            _unusable("no local cloud is running; start one with `cpt local up`")
         endpoint = json.loads(STATE_FILE.read_text())["endpoint"]
     return Aws(settings["homeRegion"], settings.get("name", "cpt"), endpoint)
+
+
+def _unusable(why: str) -> NoReturn:
+    typer.echo(f"cpt: {why}", err=True)
+    raise typer.Exit(ExitCode.USAGE)
