@@ -39,7 +39,12 @@ def report(
     document = read_report(aws, execution)
     if html or open_:
         page = html or Path(tempfile.mkdtemp(prefix="cpt-report-")) / f"{name}.html"
-        save_page(aws, execution, document, page)
+        try:
+            save_page(aws, execution, document, page)
+        except OSError as error:
+            remedy = "name a file in a directory that you may write to"
+            typer.echo(f"cpt: --html {page}: {error.strerror}; {remedy}", err=True)
+            raise typer.Exit(ExitCode.USAGE) from None
         typer.echo(f"page: {page}", err=as_json)
         if open_ and not webbrowser.open(page.absolute().as_uri()):
             typer.echo(f"cpt: no browser can be started here; open {page} by hand", err=True)

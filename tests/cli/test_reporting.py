@@ -10,7 +10,9 @@ from typing import Any, cast
 import pytest
 import typer
 from botocore.exceptions import ClientError
+from typer.testing import CliRunner
 
+from cli import main, reporting
 from cli.aws import Aws
 from cli.exit_codes import ExitCode
 from cli.reporting import finish, read_report, save_page
@@ -94,6 +96,18 @@ def test_refused_request_has_a_page_that_says_what_to_do(tmp_path: Path) -> None
     page = (tmp_path / "page.html").read_text()
     assert "$.source: is missing" in page
     assert "Correct the request" in page
+
+
+def test_page_that_cannot_be_written_is_named_with_what_is_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reporting, "home", lambda *, local: aws(json=SUCCEEDED))
+    monkeypatch.setattr(reporting, "find", lambda _aws, _name: execution())
+    page = tmp_path / "nope" / "x.html"
+    answer = CliRunner().invoke(main.app, ["report", "nightly", "--html", str(page)])
+    assert answer.exit_code == ExitCode.USAGE
+    remedy = "name a file in a directory that you may write to"
+    assert answer.stderr == f"cpt: --html {page}: No such file or directory; {remedy}\n"
 
 
 @pytest.mark.parametrize(
