@@ -2,14 +2,14 @@
 
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { readSettings } from '../lib/config';
+import { settingsOf } from '../lib/config';
 import { builtArchitectures } from '../lib/constructs/relay-daemon';
 import { addDeployment } from '../lib/deployment';
 import { UserError } from '../lib/errors';
 
 const app = new App();
 try {
-  addDeployment(app, readSettings(app.node.tryGetContext('cpt'), builtArchitectures()));
+  addDeployment(app, settingsOf(app.node.getAllContext() as Record<string, unknown>, builtArchitectures()));
 } catch (error) {
   if (!(error instanceof UserError)) throw error;
   console.error(error.message);

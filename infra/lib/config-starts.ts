@@ -1,5 +1,6 @@
 /** What starts transfers by itself: `cpt.starts` of cdk.json, checked and typed. */
 
+import { readRequest } from './config-request';
 import { asObject, ConfigurationError, Json, matching, refuseUnknown } from './config-values';
 
 /** Each object that is written under a prefix of a bucket starts a transfer. */
@@ -29,12 +30,16 @@ export interface Starts {
 
 const NAME = /^[a-z][a-z0-9-]{0,29}$/;
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
-const EXPRESSION = /^(cron\([^()]+\)|rate\([1-9]\d* (minutes?|hours?|days?)\))$/;
+const EXPRESSION = /^(cron\([^()\s]+( +[^()\s]+){5}\)|rate\([1-9]\d* (minutes?|hours?|days?)\))$/;
 const NAME_REMEDY = 'call it by up to 30 lower-case letters, digits and dashes';
+const EXAMPLE = 'docs/use.md has an example under "Starting"';
 
-/** @throws ConfigurationError */
-export function readStarts(value: unknown): Starts {
-  const raw = asObject('cpt.starts', value);
+/**
+ * @param regions those that are enrolled
+ * @throws ConfigurationError
+ */
+export function readStarts(value: unknown, regions: readonly string[]): Starts {
+  const raw = asObject('cpt.starts', value, EXAMPLE);
   refuseUnknown('cpt.starts', raw, ['objects', 'schedules']);
   return {
     objects: entries('cpt.starts.objects', raw.objects).map(([key, name, entry]) => {
@@ -43,7 +48,7 @@ export function readStarts(value: unknown): Starts {
         name,
         bucket: matching(`${key}.bucket`, entry.bucket, BUCKET, 'write the name of a bucket of the home region'),
         prefix: matching(`${key}.prefix`, entry.prefix ?? '', /^[^*\\]*$/, 'write the beginning of a key, without *'),
-        request: readRequest(`${key}.request`, entry.request),
+        request: readRequest(`${key}.request`, entry.request, EXAMPLE, regions),
       };
     }),
     schedules: entries('cpt.starts.schedules', raw.schedules).map(([key, name, entry]) => {
@@ -57,32 +62,18 @@ export function readStarts(value: unknown): Starts {
           'write "cron(MINUTE HOUR DAY MONTH WEEKDAY YEAR)" or "rate(N hours)", e.g. "cron(30 2 * * ? *)"',
         ),
         timeZone: readTimeZone(`${key}.timeZone`, entry.timeZone ?? 'UTC'),
-        request: readRequest(`${key}.request`, entry.request),
+        request: readRequest(`${key}.request`, entry.request, EXAMPLE, regions),
       };
     }),
   };
 }
 
 function entries(key: string, value: unknown): [key: string, name: string, entry: Json][] {
-  return Object.entries(asObject(key, value ?? {})).map(([name, entry]) => [
+  return Object.entries(asObject(key, value ?? {}, EXAMPLE)).map(([name, entry]) => [
     `${key}.${matching(key, name, NAME, NAME_REMEDY)}`,
     name,
-    asObject(`${key}.${name}`, entry),
+    asObject(`${key}.${name}`, entry, EXAMPLE),
   ]);
-}
-
-/** The whole is judged when it is due: which machines there are is not known here. */
-function readRequest(key: string, value: unknown): Json {
-  const request = asObject(key, value);
-  for (const end of ['source', 'destination']) asObject(`${key}.${end}`, request[end]);
-  // A name serves one transfer; and input transformers take what is between < and > for a variable.
-  if (request.name !== undefined) {
-    throw new ConfigurationError(`${key}.name`, request.name, 'leave it out: each start is named by itself');
-  }
-  if (/[<>]/.test(JSON.stringify(request))) {
-    throw new ConfigurationError(key, request, 'EventBridge takes no < or > in it; rename the path');
-  }
-  return request;
 }
 
 function readTimeZone(key: string, value: unknown): string {

@@ -12,9 +12,9 @@ export class ConfigurationError extends UserError {
   }
 }
 
-export function asObject(key: string, value: unknown): Json {
+export function asObject(key: string, value: unknown, example = 'cdk.json has an example under "context"'): Json {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ConfigurationError(key, value, 'write an object; cdk.json has an example under "context"');
+    throw new ConfigurationError(key, value, `write an object; ${example}`);
   }
   return value as Json;
 }

@@ -77,6 +77,21 @@ export const DEFAULTS = {
   permissionsBoundary: null,
 } as const;
 
+const KEYS = [...Object.keys(DEFAULTS), 'homeRegion', 'regions'];
+
+/**
+ * Settings from the whole context of the app.
+ * @throws ConfigurationError also where a setting stands beside `cpt`, which nothing would read
+ */
+export function settingsOf(context: Json, architectures: readonly Architecture[]): Settings {
+  // None of CDK's own keys is a plain word.
+  const beside = KEYS.flatMap((key) => [key, `cpt.${key}`]).find((key) => context[key] !== undefined);
+  if (beside !== undefined) {
+    throw new ConfigurationError(beside, context[beside], 'settings stand under "cpt": -c cpt=\'{…}\', or cdk.json');
+  }
+  return readSettings(context.cpt, architectures);
+}
+
 /**
  * Settings from the context value `cpt`: an object from cdk.json, or JSON text from `-c cpt='{…}'`.
  * @param architectures those that a daemon is built for
@@ -84,7 +99,7 @@ export const DEFAULTS = {
  */
 export function readSettings(context: unknown, architectures: readonly Architecture[] = ['x86_64']): Settings {
   const raw = asObject('cpt', parseText(context));
-  refuseUnknown('cpt', raw, [...Object.keys(DEFAULTS), 'homeRegion', 'regions']);
+  refuseUnknown('cpt', raw, KEYS);
   const value = (key: string): unknown => raw[key] ?? (DEFAULTS as Json)[key];
   const homeRegion = regionName('cpt.homeRegion', raw.homeRegion);
   const interRegionPath = oneOf('cpt.interRegionPath', value('interRegionPath'), ['internet', 'peering'] as const);
@@ -100,7 +115,7 @@ export function readSettings(context: unknown, architectures: readonly Architect
     regions,
     architectures,
     instanceTypes: readInstanceTypes(value('instanceTypes'), architectures),
-    preTestSeconds: wholeNumber('cpt.preTestSeconds', value('preTestSeconds'), 1, 300),
+    preTestSeconds: wholeNumber('cpt.preTestSeconds', value('preTestSeconds'), 1, 60),
     interRegionPath,
     relayImage: readRelayImage(value('relayImage'), homeRegion, regions),
     maxPairs: wholeNumber('cpt.maxPairs', value('maxPairs'), 0, 64),
@@ -108,7 +123,10 @@ export function readSettings(context: unknown, architectures: readonly Architect
     // Relays have five minutes to join; one that boots slowly must not end meanwhile.
     relayTimeToLiveMinutes: wholeNumber('cpt.relayTimeToLiveMinutes', value('relayTimeToLiveMinutes'), 10, 1_440),
     objectRetentionDays: wholeNumber('cpt.objectRetentionDays', value('objectRetentionDays'), 16, 3_650),
-    starts: readStarts(value('starts')),
+    starts: readStarts(
+      value('starts'),
+      regions.map(({ region }) => region),
+    ),
     approvalMail: readMail('cpt.approvalMail', value('approvalMail')),
     notificationMail: readMail('cpt.notificationMail', value('notificationMail')),
     alarmMail: readMail('cpt.alarmMail', value('alarmMail')),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ConfigurationError, DEFAULTS, readSettings } from '../../infra/lib/config';
+import { ConfigurationError, DEFAULTS, readSettings, settingsOf } from '../../infra/lib/config';
 import { ROOT, shippedContext, TWO_REGIONS } from './synthesis';
 
 const EXISTING = {
@@ -12,7 +12,14 @@ const EXISTING = {
 
 const tags = (count: number): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`tag-${index}`, 'x']));
-const ENDS = { source: {}, destination: {} };
+const ENDS = {
+  source: { instanceId: 'i-0aaaaaaaaaaaaaaa1', region: 'us-west-2', paths: ['/mnt/exports/{key}'] },
+  destination: { instanceId: 'i-0bbbbbbbbbbbbbbb2', region: 'eu-west-1', path: '/restore' },
+};
+/** Settings whose only start has this template. */
+const asked = (change: object): Record<string, unknown> => ({
+  starts: { objects: { a: { bucket: 'exports', request: { ...ENDS, ...change } } } },
+});
 
 describe('settings', () => {
   it('are those of cdk.json where a user changes nothing', () => {
@@ -39,6 +46,18 @@ describe('settings', () => {
       '10.11.0.0/16',
       '10.99.0.0/16',
     ]);
+  });
+
+  it('are read from the context beside the keys of CDK', () => {
+    expect(settingsOf(shippedContext(), ['x86_64'])).toEqual(readSettings(shippedContext().cpt));
+  });
+
+  it('take templates of requests as they are written', () => {
+    const request = { ...ENDS, relays: { pairs: { source: 2, destination: 1 } }, preTest: false, chunkSizeMiB: 8 };
+    const schedules = { a: { expression: 'cron(30 2 * * ? *)', request } };
+    const { starts } = readSettings({ ...TWO_REGIONS, starts: { objects: { a: { bucket: 'exports', request } }, schedules } });
+    expect(starts.objects[0]?.request).toEqual(request);
+    expect(starts.schedules[0]?.request).toEqual(request);
   });
 
   it('take an existing VPC', () => {
@@ -93,6 +112,7 @@ describe('a bad setting is refused by key, value and remedy', () => {
     ['no type', { instanceTypes: [] }, 'cpt.instanceTypes', '[]'],
     ['too many pairs', { maxPairs: 65 }, 'cpt.maxPairs', '65'],
     ['half a second', { preTestSeconds: 0.5 }, 'cpt.preTestSeconds', '0.5'],
+    ['a measurement that no request may ask for', { preTestSeconds: 61 }, 'cpt.preTestSeconds', '61'],
     ['a number as text', { preTestSeconds: '10' }, 'cpt.preTestSeconds', '"10"'],
     ['a name with capitals', { name: 'CPT' }, 'cpt.name', '"CPT"'],
     ['a start of an unknown kind', { starts: { mails: {} } }, 'cpt.starts.mails', '{}'],
@@ -104,16 +124,51 @@ describe('a bad setting is refused by key, value and remedy', () => {
       '"30 2 * * *"',
     ],
     [
+      'a cron expression of five fields',
+      { starts: { schedules: { a: { expression: 'cron(30 2 * * ?)', request: ENDS } } } },
+      'cpt.starts.schedules.a.expression',
+      '"cron(30 2 * * ?)"',
+    ],
+    [
       'a time zone that is none',
       { starts: { schedules: { a: { expression: 'rate(1 day)', timeZone: 'Mars/Olympus', request: ENDS } } } },
       'cpt.starts.schedules.a.timeZone',
       '"Mars/Olympus"',
     ],
+    ['starts as a list', { starts: [] }, 'cpt.starts', '[]'],
+    ['a template with a name', asked({ name: 'x' }), 'cpt.starts.objects.a.request.name', '"x"'],
+    ['a template that goes on', asked({ resume: true }), 'cpt.starts.objects.a.request.resume', 'true'],
+    ['a template with an unknown key', asked({ sourse: 1 }), 'cpt.starts.objects.a.request.sourse', '1'],
     [
-      'a template with a name',
-      { starts: { objects: { a: { bucket: 'exports', request: { ...ENDS, name: 'x' } } } } },
-      'cpt.starts.objects.a.request.name',
-      '"x"',
+      'a template with a misspelt key',
+      asked({ source: undefined, sourse: ENDS.source }),
+      'cpt.starts.objects.a.request.sourse',
+      JSON.stringify(ENDS.source),
+    ],
+    [
+      'a template without a path',
+      asked({ source: { ...ENDS.source, paths: undefined } }),
+      'cpt.starts.objects.a.request.source.paths',
+      'missing',
+    ],
+    [
+      'a template with a path that is not absolute',
+      asked({ source: { ...ENDS.source, paths: ['/data', '{key}'] } }),
+      'cpt.starts.objects.a.request.source.paths[1]',
+      '"{key}"',
+    ],
+    ['a template with fewer pairs than none', asked({ relays: { pairs: -3 } }), 'cpt.starts.objects.a.request.relays.pairs', '-3'],
+    [
+      'a template of a region that is not enrolled',
+      asked({ source: { ...ENDS.source, region: 'ap-south-1' } }),
+      'cpt.starts.objects.a.request.source.region',
+      '"ap-south-1"',
+    ],
+    [
+      'a schedule’s template with an unknown key',
+      { starts: { schedules: { a: { expression: 'rate(1 day)', request: { ...ENDS, sourse: 1 } } } } },
+      'cpt.starts.schedules.a.request.sourse',
+      '1',
     ],
     ['a bucket that is none', { starts: { objects: { a: { bucket: 'E', request: ENDS } } } }, 'cpt.starts.objects.a.bucket', '"E"'],
     ['an image that nobody builds', { relayImage: 'ami-1' }, 'cpt.relayImage', '"ami-1"'],
@@ -132,6 +187,24 @@ describe('a bad setting is refused by key, value and remedy', () => {
     const read = (): unknown => readSettings({ ...TWO_REGIONS, ...change });
     expect(read).toThrow(ConfigurationError);
     expect(read).toThrow(`context key "${key}" is ${value}: `);
+  });
+
+  const remedies: [string, Record<string, unknown>, string][] = [
+    ['where an example of starts is', { starts: [] }, 'write an object; docs/use.md has an example under "Starting"'],
+    ['the keys that there are', asked({ objective: { pairs: 1 } }), 'the keys are minimise, maxCostUsd, onBudget, deadlineSeconds'],
+    ['the least', asked({ relays: { pairs: -3 } }), 'it must be >= 0'],
+    ['the choices', asked({ compare: 'name' }), 'write one of "size-time", "digest"'],
+    ['the version', asked({ schemaVersion: 2 }), 'write 1'],
+    ['the kinds of number of pairs', asked({ relays: { pairs: 'many' } }), 'Relay pairs: a number, "auto"'],
+    ['the regions', asked({ source: { ...ENDS.source, region: 'ap-south-1' } }), 'write one of "us-west-2", "eu-west-1"'],
+  ];
+  it.each(remedies)('a remedy names %s', (_, change, remedy) => {
+    expect(() => readSettings({ ...TWO_REGIONS, ...change })).toThrow(remedy);
+  });
+
+  it.each(['relayImage', 'regions', 'cpt.relayImage'])('%s beside cpt, where nothing reads it', (key) => {
+    const context = { ...shippedContext(), [key]: 'built' };
+    expect(() => settingsOf(context, ['x86_64'])).toThrow(`context key "${key}" is "built": settings stand under "cpt"`);
   });
 
   it('text that is not JSON', () => {

@@ -30,7 +30,10 @@ describe('cdk-nag’s AwsSolutions checks', () => {
   });
 
   it('find nothing with schedules and rules for objects', () => {
-    const request = { source: {}, destination: {} };
+    const request = {
+      source: { instanceId: 'i-0aaaaaaaaaaaaaaa1', region: 'us-west-2', paths: ['/data'] },
+      destination: { instanceId: 'i-0bbbbbbbbbbbbbbb2', region: 'eu-west-1', path: '/restore' },
+    };
     const starts = {
       objects: { exports: { bucket: 'exports', request } },
       schedules: { nightly: { expression: 'rate(1 day)', request } },
