@@ -1,6 +1,7 @@
 """`cpt start`: an execution from a request in a file."""
 
 import json
+import re
 import uuid
 from itertools import count
 from pathlib import Path
@@ -15,7 +16,9 @@ from cli.executions import machine_arn
 from cli.options import AsJson, Local
 from cli.request_file import read_request
 from cli.watching import watch_to_the_end
+from lambdas.core.documents import TRANSFER_ID
 from lambdas.core.errors import InvalidRequest
+from lambdas.core.problems import PATTERNS
 
 # Step Functions takes 80 characters as an execution's name; `-attempt390` needs 11.
 MOST_OF_NAME = 69
@@ -43,7 +46,7 @@ def start(
         document = {**document, "resume": True}
     if document.get("resume") is True and not document.get("name"):
         refuse(InvalidRequest.__name__, "$.name: is missing; say with --name which transfer is to go on")
-    known = str(document.get("name") or f"transfer-{uuid.uuid4().hex[:12]}")
+    known = _name(document)
     started = _resume(aws, known, document) if document.get("resume") is True else _start(aws, known, document)
     if started is None:
         refuse(
@@ -59,6 +62,15 @@ def start(
         watch_to_the_end(aws, started["executionArn"], as_json=as_json)
 
 
+def _name(document: dict[str, Any]) -> str:
+    """The request's, or a new one; ends the command where it is none, before an execution is called so."""
+    name = document.get("name", f"transfer-{uuid.uuid4().hex[:12]}")
+    if not (isinstance(name, str) and re.fullmatch(TRANSFER_ID, name)):
+        shown = json.dumps(name, ensure_ascii=False)
+        refuse(InvalidRequest.__name__, f"$.name: {shown} is not valid; {PATTERNS[TRANSFER_ID]}")
+    return name
+
+
 def _resume(aws: Aws, name: str, document: dict[str, Any]) -> dict[str, Any]:
     """Started under the first of NAME-attempt2, NAME-attempt3, … that is free."""
     attempts = (_start(aws, f"{name[:MOST_OF_NAME]}-attempt{number}", document) for number in count(2))
@@ -66,7 +78,7 @@ def _resume(aws: Aws, name: str, document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _start(aws: Aws, execution: str, document: dict[str, Any]) -> dict[str, Any] | None:
-    """None where another execution had that name; ends the command where it is no name."""
+    """None where another execution had that name."""
     try:
         return dict(
             aws.client("stepfunctions").start_execution(
@@ -74,11 +86,6 @@ def _start(aws: Aws, execution: str, document: dict[str, Any]) -> dict[str, Any]
             )
         )
     except ClientError as error:
-        code = error.response["Error"]["Code"]
-        if code == "ExecutionAlreadyExists":
+        if error.response["Error"]["Code"] == "ExecutionAlreadyExists":
             return None
-        if code == "InvalidName":
-            refuse(
-                InvalidRequest.__name__, f"$.name: '{execution}' is no name; write up to 80 letters, digits, '-' or '_'"
-            )
         raise

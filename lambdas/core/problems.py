@@ -11,7 +11,7 @@ _RIGHT = {
     "missing": "is missing; it is required",
     "extra_forbidden": "is not a known key; remove it or correct its spelling",
 }
-_PATTERNS = {
+PATTERNS = {
     TRANSFER_ID: "write up to 80 letters, digits, '-' or '_', a letter or digit first",
     INSTANCE_ID: "write the id of an instance, e.g. i-0123456789abcdef0",
     REGION: "write the name of a region, e.g. us-west-2",
@@ -31,7 +31,7 @@ def describe(error: ValidationError) -> list[str]:
             lines[field] = (f"{field}: {_RIGHT[problem['type']]}", [])
         else:
             head = f"{field}: {_value(problem.get('input'))} is not valid"
-            known = _PATTERNS.get(str(problem.get("ctx", {}).get("pattern"))) or _MESSAGES.get(problem["type"])
+            known = PATTERNS.get(str(problem.get("ctx", {}).get("pattern"))) or _MESSAGES.get(problem["type"])
             message = known or _message(problem["msg"])
             lines.setdefault(field, (head, []))[1].append(message)
     return [head + (f"; {' or '.join(dict.fromkeys(why))}" if why else "") for head, why in lines.values()]

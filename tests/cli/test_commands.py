@@ -61,14 +61,38 @@ def test_start_gives_execution_and_transfer_the_name_that_is_asked_for(account: 
     assert json.loads(account.started[0]["input"])["name"] == "again"
 
 
-@pytest.mark.parametrize(
-    ("refusal", "words"), [("ExecutionAlreadyExists", "choose another with --name"), ("InvalidName", "is no name")]
-)
-def test_name_that_cannot_be_had_is_refused(account: Account, request_file: Path, refusal: str, words: str) -> None:
-    account.refusal = refusal
+def test_name_that_was_used_is_refused(account: Account, request_file: Path) -> None:
+    account.refusal = "ExecutionAlreadyExists"
     answer = cpt("start", request_file)
     assert answer.exit_code == ExitCode.REQUEST
-    assert words in answer.stderr
+    assert "choose another with --name" in answer.stderr
+
+
+@pytest.mark.parametrize("words", [[], ["--resume"]])
+@pytest.mark.parametrize("name", ["a b", "-a", "ä", "a\n", "n" * 90])
+def test_what_cannot_be_a_name_is_refused_before_anything_is_started(
+    account: Account, request_file: Path, name: str, words: list[str]
+) -> None:
+    answer = cpt("start", request_file, "--name", name, *words)
+    assert (answer.exit_code, account.started) == (ExitCode.REQUEST, [])
+    right = "write up to 80 letters, digits, '-' or '_', a letter or digit first"
+    assert f"InvalidRequest: $.name: {json.dumps(name, ensure_ascii=False)} is not valid; {right}" in answer.stderr
+
+
+@pytest.mark.parametrize("name", [5, "", None, ["a"]])
+def test_name_in_the_request_that_is_none_is_refused_before_anything_is_started(
+    account: Account, request_file: Path, name: object
+) -> None:
+    request_file.write_text(json.dumps({"name": name}))
+    answer = cpt("start", request_file)
+    assert (answer.exit_code, account.started) == (ExitCode.REQUEST, [])
+    assert f"$.name: {json.dumps(name)} is not valid; write up to 80 letters" in answer.stderr
+
+
+def test_transfer_without_a_name_gets_a_new_one(account: Account, request_file: Path) -> None:
+    request_file.write_text('{"source": {}}')
+    cpt("start", request_file)
+    assert re.fullmatch("transfer-[0-9a-f]{12}", account.started[0]["name"])
 
 
 def test_resume_takes_the_first_free_number_and_the_same_name(account: Account, request_file: Path) -> None:
