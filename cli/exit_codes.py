@@ -11,7 +11,7 @@ class ExitCode(IntEnum):
 
     SUCCEEDED = 0
     USAGE = 2  # the command line or the request's file
-    REQUEST = 3  # the request must be changed: AskPerson
+    REQUEST = 3  # the request must be changed: AskPerson; or has to wait for another transfer
     TRANSFER = 4  # the transfer failed; what is not delivered is named in the report
     STOPPED = 5  # stopped or timed out from outside
     REJECTED = 6  # a person said no
@@ -22,6 +22,8 @@ class ExitCode(IntEnum):
 
 # As the report of an execution names what ended it.
 _FROM_OUTSIDE = ("ExecutionAborted", "ExecutionTimedOut", "ExecutionGone")
+# The workflow has waited for another transfer in vain: nothing was started, so nothing is undelivered.
+_IN_VAIN = (errors.DestinationTaken, errors.TransferEnding)
 
 
 def exit_code(report: dict[str, Any]) -> ExitCode:
@@ -42,5 +44,5 @@ def of_error(name: str) -> ExitCode:
         return ExitCode.REJECTED
     if error is errors.ApprovalTimedOut:
         return ExitCode.UNANSWERED
-    asks = isinstance(error, type) and issubclass(error, errors.AskPerson)
+    asks = isinstance(error, type) and issubclass(error, (errors.AskPerson, *_IN_VAIN))
     return ExitCode.REQUEST if asks else ExitCode.TRANSFER

@@ -32,7 +32,12 @@ ALL = sorted({*RAISED, *OF_ENDS, *OF_STEP_FUNCTIONS, *FROM_OUTSIDE})
 
 
 def expected(error: str) -> ExitCode:
-    special = {"ApprovalRejected": ExitCode.REJECTED, "ApprovalTimedOut": ExitCode.UNANSWERED}
+    special = {
+        "ApprovalRejected": ExitCode.REJECTED,
+        "ApprovalTimedOut": ExitCode.UNANSWERED,
+        "DestinationTaken": ExitCode.REQUEST,
+        "TransferEnding": ExitCode.REQUEST,
+    }
     if error in special:
         return special[error]
     if error in FROM_OUTSIDE:
