@@ -7,7 +7,9 @@ import typer
 
 from cli.aws import home
 from cli.calls import call
+from cli.exit_codes import ExitCode
 from cli.options import AsJson, Local
+from cli.quantities import OptionError, row_pairs
 
 FUNCTION = "decide-approval"
 
@@ -18,13 +20,17 @@ def approve(
     name: Transfer,
     *,
     pairs: Annotated[
-        int | None, typer.Option(min=0, help="A row of the estimate; default: the recommended one.")
+        str | None, typer.Option(metavar="NUMBER", help="A row of the estimate; default: the recommended one.")
     ] = None,
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
     """Let a transfer that waits for approval go on: `cpt approve NAME --pairs 3`."""
-    chosen = {} if pairs is None else {"pairs": pairs}
+    try:
+        chosen = {} if pairs is None else {"pairs": row_pairs(pairs)}
+    except OptionError as error:
+        typer.echo(f"cpt: {error}", err=True)
+        raise typer.Exit(ExitCode.USAGE) from None
     answer = call(home(local=local), FUNCTION, {"transferId": name, "decision": "approve", **chosen})
     typer.echo(json.dumps(answer) if as_json else f"approved {name} with {answer['pairs']} pairs")
 

@@ -25,7 +25,7 @@ EXAMPLES = (
 
 
 def _figure(text: str, *names: str) -> Any:
-    return typer.Option(*names, help=text, rich_help_panel="Figures given: MB/s, seconds, dollars")
+    return typer.Option(*names, metavar="NUMBER", help=text, rich_help_panel="Figures given: MB/s, seconds, dollars")
 
 
 def _choice(text: str) -> Any:
@@ -38,22 +38,22 @@ def estimate(
     ] = None,
     *,
     size: Annotated[str | None, typer.Option(help="How much is to be moved, e.g. 8GB or 1.5TiB.")] = None,
-    vi: Annotated[float | None, _figure("v_i: between machines of one region.")] = None,
-    ve: Annotated[float | None, _figure("v_e: between the ends, from region to region.")] = None,
-    tv: Annotated[float | None, _figure("T_v: until relays serve.")] = None,
-    ve_pair: Annotated[float | None, _figure("v_e of each relay pair (default: --ve).")] = None,
-    v_src: Annotated[float | None, _figure("What the source sends in all (default: --vi).")] = None,
-    v_dst: Annotated[float | None, _figure("What the destination receives in all (default: --vi).")] = None,
-    vs: Annotated[float | None, _figure("v_s: split and merge on disk (default: no limit).")] = None,
-    pre_test: Annotated[float | None, _figure("T_pt of the model pre-tested (default: 60).")] = None,
-    export: Annotated[float | None, _figure("Out of HDFS, for the model hdfs (default: 0).")] = None,
-    import_: Annotated[float | None, _figure("Into HDFS, for the model hdfs (default: 0).", "--import")] = None,
-    price_hour: Annotated[float | None, _figure("Price of one relay's hour (default: 0).")] = None,
-    egress: Annotated[float | None, _figure("Price of a GB out of the region (default: 0).")] = None,
+    vi: Annotated[str | None, _figure("v_i: between machines of one region.")] = None,
+    ve: Annotated[str | None, _figure("v_e: between the ends, from region to region.")] = None,
+    tv: Annotated[str | None, _figure("T_v: until relays serve.")] = None,
+    ve_pair: Annotated[str | None, _figure("v_e of each relay pair (default: --ve).")] = None,
+    v_src: Annotated[str | None, _figure("What the source sends in all (default: --vi).")] = None,
+    v_dst: Annotated[str | None, _figure("What the destination receives in all (default: --vi).")] = None,
+    vs: Annotated[str | None, _figure("v_s: split and merge on disk (default: no limit).")] = None,
+    pre_test: Annotated[str | None, _figure("T_pt of the model pre-tested (default: 60).")] = None,
+    export: Annotated[str | None, _figure("Out of HDFS, for the model hdfs (default: 0).")] = None,
+    import_: Annotated[str | None, _figure("Into HDFS, for the model hdfs (default: 0).", "--import")] = None,
+    price_hour: Annotated[str | None, _figure("Price of one relay's hour (default: 0).")] = None,
+    egress: Annotated[str | None, _figure("Price of a GB out of the region (default: 0).")] = None,
     pairs: Annotated[str | None, _choice("Which rows, e.g. 3 or 0..8 (default: 0..8).")] = None,
     model: Annotated[str | None, _choice(f"Compare models instead: all, {', '.join(ALL_MODELS)}.")] = None,
     minimise: Annotated[str | None, _choice("time, cost or balanced, the knee (default: balanced).")] = None,
-    max_cost: Annotated[float | None, _choice("Dollars for all.")] = None,
+    max_cost: Annotated[str | None, _choice("Dollars for all, e.g. 5.")] = None,
     deadline: Annotated[str | None, _choice("Seconds, or a time to come, e.g. 2026-11-22T06:00Z.")] = None,
     local: Local = False,
     as_json: AsJson = False,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, cast, get_args
+from typing import Literal, cast, get_args
 
 from cli.quantities import OptionError, above_zero, deadline_seconds, not_negative, pair_range
 from lambdas.core.comparison import WITHOUT_RELAYS, GivenFigures
@@ -21,7 +21,7 @@ NEEDED = ("--vi", "--ve", "--tv")
 class Given:
     """Options that were given, by name, as typed; each method raises OptionError."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
+    def __init__(self, options: Mapping[str, str]) -> None:
         self._options = options
 
     @property
@@ -51,13 +51,11 @@ class Given:
 
     def figures(self) -> GivenFigures:
         """What the models take, with the defaults filled in."""
-        options = self._options
         for name in NEEDED:
-            if name not in options:
+            if name not in self._options:
                 raise OptionError(name, "(missing)", "give it, or a request file; cpt estimate --help shows examples")
-        above_zero({name: options.get(name) for name in RATES}, "MB/s")
-        not_negative({name: options.get(name) for name in SECONDS}, "seconds")
-        not_negative({name: options.get(name) for name in DOLLARS}, "dollars")
+        given = {name: text for name, text in self._options.items() if name in (*RATES, *SECONDS, *DOLLARS)}
+        options = {name: self._figure(name, text) for name, text in given.items()}
         return GivenFigures(
             intra=options["--vi"],
             inter=options["--ve"],
@@ -73,6 +71,13 @@ class Given:
             egress_usd_per_gb=options.get("--egress", 0.0),
         )
 
+    @staticmethod
+    def _figure(name: str, text: str) -> float:
+        if name in RATES:
+            return above_zero(name, text, "MB/s", "90")
+        unit, example = ("seconds", "60") if name in SECONDS else ("dollars", "0.02")
+        return not_negative(name, text, unit, example)
+
     def models(self) -> Sequence[ModelName]:
         """Those to compare; none where a recommendation is wanted."""
         name = self._options.get("--model")
@@ -82,7 +87,7 @@ class Given:
             return ALL_MODELS
         if name not in ALL_MODELS:
             raise OptionError("--model", name, f"write all, or one of {', '.join(ALL_MODELS)}")
-        return (cast(ModelName, name),)
+        return (name,)
 
     def pairs(self, for_models: Sequence[ModelName] = WITHOUT_RELAYS) -> range:
         """The rows."""
@@ -98,7 +103,8 @@ class Given:
         minimise = options.get("--minimise", "balanced")
         if minimise not in GOALS:
             raise OptionError("--minimise", minimise, f"write one of {', '.join(GOALS)}")
-        above_zero({"--max-cost": options.get("--max-cost")}, "dollars")
+        most = options.get("--max-cost")
+        max_cost = None if most is None else above_zero("--max-cost", most, "dollars", "5")
         if not self.priced and (minimise == "cost" or "--max-cost" in options):
             raise OptionError(
                 "--price-hour", "(missing)", "give it, and --egress: without prices no cost can be chosen by"
@@ -106,7 +112,7 @@ class Given:
         deadline = options.get("--deadline")
         objective = Objective(
             minimise=cast(Literal["time", "cost", "balanced"], minimise),
-            max_cost_usd=options.get("--max-cost"),
+            max_cost_usd=max_cost,
             deadline_seconds=None if deadline is None else deadline_seconds(deadline, datetime.now(UTC)),
         )
         if objective.contradiction:

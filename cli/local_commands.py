@@ -8,6 +8,8 @@ import typer
 from pydantic import ValidationError
 
 from cli.aws import home
+from cli.exit_codes import ExitCode
+from cli.quantities import OptionError
 from local.assets import AssetError
 from local.cloud import ASSEMBLY, LocalCloud, LocalCloudError, down, namespaces_available, status
 from local.config import ConfigError, LocalConfig, load_config
@@ -64,7 +66,12 @@ def vm(
 ) -> None:
     """Launch a VM that can be a source or a destination; prints its instance id."""
     home(local=True)
-    typer.echo(LocalCloud.attach(STATE).launch_vm(region, name, instance_type))
+    cloud = LocalCloud.attach(STATE)
+    if region not in cloud.config.regions:
+        error = OptionError("--region", region, f"write one of {', '.join(cloud.config.regions)}")
+        typer.echo(f"cpt: {error}", err=True)
+        raise typer.Exit(ExitCode.USAGE)
+    typer.echo(cloud.launch_vm(region, name, instance_type))
 
 
 @app.command()

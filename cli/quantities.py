@@ -1,6 +1,5 @@
 """What people write for sizes, ranges and times; whatever is wrong names the option, the value and what is right."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from math import isfinite
 
@@ -69,15 +68,32 @@ def deadline_seconds(text: str, now: datetime) -> int:
     return left
 
 
-def above_zero(options: Mapping[str, float | None], unit: str) -> None:
-    """Refuse the first that is given and not a finite number above 0."""
-    for option, value in options.items():
-        if value is not None and not (isfinite(value) and value > 0):
-            raise OptionError(option, value, f"write {unit} above 0")
+def row_pairs(text: str) -> int:
+    """`3`: one row of an estimate."""
+    if not text.isdecimal() or int(text) > MAX_REQUEST_PAIRS:
+        raise OptionError("--pairs", text, f"write a row's number of pairs, 0 to {MAX_REQUEST_PAIRS}, e.g. 3")
+    return int(text)
 
 
-def not_negative(options: Mapping[str, float | None], unit: str) -> None:
-    """Refuse the first that is given and not a finite number of 0 or more."""
-    for option, value in options.items():
-        if value is not None and not (isfinite(value) and value >= 0):
-            raise OptionError(option, value, f"write {unit}, 0 or more")
+def above_zero(option: str, text: str, unit: str, example: str) -> float:
+    """A finite number above 0."""
+    number = _finite(text)
+    if number is None or number <= 0:
+        raise OptionError(option, text, f"write {unit} above 0, e.g. {example}")
+    return number
+
+
+def not_negative(option: str, text: str, unit: str, example: str) -> float:
+    """A finite number of 0 or more."""
+    number = _finite(text)
+    if number is None or number < 0:
+        raise OptionError(option, text, f"write {unit}, 0 or more, e.g. {example}")
+    return number
+
+
+def _finite(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None

@@ -102,11 +102,15 @@ def test_without_prices_it_says_that_no_cost_is_counted() -> None:
         (GIVEN[:4], "--ve (missing): give it, or a request file"),
         (["--size", "0", *GIVEN[2:]], "--size 0: write a size above 0"),
         (["--size", "8XB", *GIVEN[2:]], "--size 8XB: write a size above 0"),
-        ([*GIVEN, "--ve", "0"], "--ve 0.0: write MB/s above 0"),
-        ([*GIVEN, "--vi", "-3"], "--vi -3.0: write MB/s above 0"),
+        ([*GIVEN, "--ve", "0"], "--ve 0: write MB/s above 0, e.g. 90"),
+        ([*GIVEN, "--vi", "-3"], "--vi -3: write MB/s above 0, e.g. 90"),
+        ([*GIVEN, "--vi", "abc"], "--vi abc: write MB/s above 0, e.g. 90"),
+        ([*GIVEN, "--tv", "soon"], "--tv soon: write seconds, 0 or more, e.g. 60"),
+        ([*GIVEN, "--egress", "2c"], "--egress 2c: write dollars, 0 or more, e.g. 0.02"),
+        ([*GIVEN, *PRICES, "--max-cost", "five"], "--max-cost five: write dollars above 0, e.g. 5"),
         ([*GIVEN, "--v-dst", "inf"], "--v-dst inf: write MB/s above 0"),
-        ([*GIVEN, "--tv", "-1"], "--tv -1.0: write seconds, 0 or more"),
-        ([*GIVEN, "--price-hour", "nan"], "--price-hour nan: write dollars, 0 or more"),
+        ([*GIVEN, "--tv", "-1"], "--tv -1: write seconds, 0 or more, e.g. 60"),
+        ([*GIVEN, "--price-hour", "nan"], "--price-hour nan: write dollars, 0 or more, e.g. 0.02"),
         ([*GIVEN, "--pairs", "8..0"], "--pairs 8..0: write a number of pairs or a range"),
         ([*GIVEN, "--model", "warp"], "--model warp: write all, or one of sequential"),
         ([*GIVEN, "--model", "piped", "--pairs", "0"], "--pairs 0: the model piped is one of relays"),
@@ -114,7 +118,7 @@ def test_without_prices_it_says_that_no_cost_is_counted() -> None:
         ([*GIVEN, "--minimise", "fuel"], "--minimise fuel: write one of time, cost, balanced"),
         ([*GIVEN, "--minimise", "time", "--deadline", "60"], "--minimise time: with a deadline the cheapest row"),
         ([*GIVEN, "--deadline", "2020-01-01T00:00Z"], "--deadline 2020-01-01T00:00Z: it is past"),
-        ([*GIVEN, *PRICES, "--max-cost", "0"], "--max-cost 0.0: write dollars above 0"),
+        ([*GIVEN, *PRICES, "--max-cost", "0"], "--max-cost 0: write dollars above 0, e.g. 5"),
         ([*GIVEN, "--max-cost", "1"], "--price-hour (missing): give it, and --egress"),
         ([*GIVEN, "--minimise", "cost"], "--price-hour (missing): give it, and --egress"),
     ],
@@ -142,7 +146,7 @@ def test_figures_cannot_stand_beside_a_request(tmp_path: Path) -> None:
     (tmp_path / "request.json").write_text("{}")
     found = run(str(tmp_path / "request.json"), "--size", "8GB", "--vi", "90")
     assert found.exit_code == ExitCode.USAGE
-    assert "--vi 90.0: cannot stand beside" in found.stderr
+    assert "--vi 90: cannot stand beside" in found.stderr
 
 
 def test_request_without_a_size_says_that_nothing_is_scanned(tmp_path: Path) -> None:
