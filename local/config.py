@@ -161,6 +161,9 @@ class LocalConfig(_Section):
     latency: Latency = Field(default_factory=Latency)
 
 
+_MESSAGES = {"extra_forbidden": "no such key; docs/local-cloud.md lists them"}
+
+
 def load_config(path: Path | None) -> LocalConfig:
     """Read a TOML file (None: all defaults).
 
@@ -178,7 +181,8 @@ def load_config(path: Path | None) -> LocalConfig:
         return LocalConfig.model_validate(document)
     except ValidationError as error:
         problems = "; ".join(
-            f"{'.'.join(str(part) for part in item['loc'])} = {item.get('input')!r}: {item['msg']}"
+            f"{'.'.join(str(part) for part in item['loc'])} = {item.get('input')!r}: "
+            f"{_MESSAGES.get(item['type'], item['msg'])}"
             for item in error.errors()
         )
         raise ConfigError(f"--config {path}: {problems}") from error

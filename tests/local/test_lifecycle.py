@@ -131,7 +131,7 @@ def test_two_clouds_on_one_machine_use_different_addresses(tmp_path: Path, cloud
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("prot = 1", "prot = 1: Extra inputs"),
+        ("prot = 1", "prot = 1: no such key; docs/local-cloud.md lists them"),
         ('instances = "docker"', "instances = 'docker'.*'process' or 'netns'"),
         ("[caps]\ninterRegionMBps = -1", "caps.interRegionMBps = -1.*greater than 0"),
         ("[[faults]]\ncount = 1", "faults.0.region"),
