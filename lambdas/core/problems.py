@@ -1,6 +1,7 @@
 """What pydantic found wrong, in one line per problem: field, value, what would be right."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -22,8 +23,8 @@ _MESSAGES = {"model_type": "write a JSON object", "model_attributes_type": "writ
 _UNION_BRANCHES = ("literal['auto']", "constrained-int", "bool", "int", "function-before[whole(), int]", "Sides")
 
 
-def describe(error: ValidationError) -> list[str]:
-    """One line per field; the branches of a choice (`"auto"` or a number) are joined with "or"."""
+def describe(error: ValidationError, right: Mapping[str, str] = {}) -> list[str]:
+    """One line per field; the branches of a choice (`"auto"` or a number) are joined with "or", or said by `right`."""
     lines: dict[str, tuple[str, list[str]]] = {}
     for problem in error.errors(include_url=False, include_context=True):
         field = _path(problem["loc"])
@@ -32,7 +33,7 @@ def describe(error: ValidationError) -> list[str]:
         else:
             head = f"{field}: {_value(problem.get('input'))} is not valid"
             known = PATTERNS.get(str(problem.get("ctx", {}).get("pattern"))) or _MESSAGES.get(problem["type"])
-            message = known or _message(problem["msg"])
+            message = right.get(field) or known or _message(problem["msg"])
             lines.setdefault(field, (head, []))[1].append(message)
     return [head + (f"; {' or '.join(dict.fromkeys(why))}" if why else "") for head, why in lines.values()]
 

@@ -17,6 +17,7 @@ MAX_REQUEST_PAIRS = 64
 MAX_APPROVAL_SECONDS = 604_800
 # The thesis tests for 30 s between datacenters and 30 s inside (4.3.2).
 MAX_PRE_TEST_SECONDS = 60
+_RIGHT = {"$.relays.pairs": f'write "auto", 0 to {MAX_REQUEST_PAIRS}, or {{"source": 2, "destination": 3}}'}
 ChunkSize = Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 
@@ -130,7 +131,7 @@ def parse_request(raw: object, limits: Limits) -> TransferRequest:
     try:
         request = TransferRequest.from_document(_without_null_free_defaults(raw))
     except ValidationError as error:
-        raise InvalidRequest(describe(error)) from None
+        raise InvalidRequest(describe(error, _RIGHT)) from None
     problems = list(_rules(request, limits))
     if problems:
         raise InvalidRequest(problems)

@@ -136,8 +136,11 @@ CASES: dict[str, tuple[Any, list[str]]] = {
     "missing inner key": (without("source", "region"), ["$.source.region", "required"]),
     "unknown key": ({**request(), "sorce": 1}, ["$.sorce", "not a known key"]),
     "wrong type": (request(preTest="yes"), ["$.preTest", '"yes"', "auto"]),
-    "negative pairs": (request(relays={"pairs": -1}), ["$.relays.pairs", "-1", "auto"]),
-    "absurd pairs": (request(relays={"pairs": 1000}), ["$.relays.pairs", "1000"]),
+    "negative pairs": (
+        request(relays={"pairs": -3}),
+        ['$.relays.pairs: -3 is not valid; write "auto", 0 to 64, or {"source": 2, "destination": 3}'],
+    ),
+    "absurd pairs": (request(relays={"pairs": 1000}), ["$.relays.pairs", "1000", "0 to 64"]),
     "pairs over the limit": (request(relays={"pairs": 9}), ["$.relays.pairs", "9", "0 to 8"]),
     "side without relays": (request(relays={"pairs": {"source": 0, "destination": 1}}), ["$.relays.pairs.source", "0"]),
     "one side": (request(relays={"pairs": {"source": 1}}), ["$.relays.pairs.destination", "required"]),
