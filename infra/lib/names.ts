@@ -52,7 +52,7 @@ export type Document = (typeof DOCUMENTS)[number];
 export const TABLES = ['transfers', 'chunks', 'nodes', 'profiles', 'control-tokens', 'idempotency'] as const;
 export type TableName = (typeof TABLES)[number];
 
-/** Port that every daemon listens on. */
+/** Ports that daemons listen on: relays the first, each receiver one of the others. */
 export const DAEMON_PORTS = { first: 4600, last: 4615 };
 
 /** Processors that the daemon is built for, as EC2 names them: `x86_64` always, `arm64` where somebody built it. */

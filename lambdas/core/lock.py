@@ -4,10 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from posixpath import normpath
 
-from lambdas.core.transfer import PORT
-
-# With two relays each they take 48 of the 60 rules of a security group.
-PORTS = range(PORT, PORT + 16)
+from lambdas.core.transfer import RECEIVER_PORTS
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ def take(held: Mapping[str, Holding], path: str, transfer_id: str) -> Holding | 
     if transfer_id in held:
         return Holding(path, held[transfer_id].port)
     taken = {holding.port for holding in others.values()}
-    port = next((port for port in PORTS if port not in taken), None)
+    port = next((port for port in RECEIVER_PORTS if port not in taken), None)
     return Busy(None) if port is None else Holding(path, port)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from lambdas.core.fleet import LIVE_STATES, ROLES, Node, NodeState, Role
-from lambdas.core.transfer import PORT, Hop, ResolvedPaths, TransferPath
+from lambdas.core.transfer import RELAY_PORT, Hop, ResolvedPaths, TransferPath
 
 # Both ends ask for the memory of so many lanes when they start. A relay reaches no more of the other side than keeps
 # the mesh within it, and two at least: 128 paths between 64 relays and 63.
@@ -72,8 +72,8 @@ class Pair:
             path_id=self.path_id,
             generation=self.generation,
             hops=[
-                Hop(node_id=self.source.node_id, address=f"{self.source.private_address}:{PORT}"),
-                Hop(node_id=self.destination.node_id, address=f"{outward}:{PORT}"),
+                Hop(node_id=self.source.node_id, address=f"{self.source.private_address}:{RELAY_PORT}"),
+                Hop(node_id=self.destination.node_id, address=f"{outward}:{RELAY_PORT}"),
             ],
             receiver=paths.receiver_inside_address,
             lanes=lanes,

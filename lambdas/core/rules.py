@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from lambdas.core.transfer import PORT, AcceptedTransfer
+from lambdas.core.transfer import RELAY_PORT, AcceptedTransfer
 
 
 class Rule(NamedTuple):
@@ -35,4 +35,4 @@ def _ways(transfer: AcceptedTransfer) -> set[tuple[str, int]]:
     """Address and port of what machines that outlive the transfer reach: its relays, and the destination."""
     machines = [transfer.source, *transfer.existing]
     addresses = {address for m in machines for address in (m.private_address, m.public_address) if address}
-    return {(address, port) for address in addresses for port in (PORT, transfer.receiver_port)}
+    return {(address, port) for address in addresses for port in (RELAY_PORT, transfer.receiver_port)}

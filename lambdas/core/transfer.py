@@ -9,8 +9,9 @@ from lambdas.core.bandwidth import Mbps
 from lambdas.core.documents import Count, Document, Handover, InstanceId, Region, SocketAddress, TransferId
 from lambdas.core.request import TransferRequest
 
-# Of relays, and the first of those at which a destination receives.
-PORT = 4600
+RELAY_PORT = 4600
+# With two relays each, this many transfers take 45 of the 60 rules of a security group.
+RECEIVER_PORTS = range(4601, 4616)
 
 
 class EndMachine(Document):
@@ -49,7 +50,7 @@ class AcceptedTransfer(Document):
     source: EndMachine
     destination: EndMachine
     existing: list[ExistingRelay] = Field(default_factory=list)
-    receiver_port: int = PORT
+    receiver_port: int = RECEIVER_PORTS[0]
 
     @property
     def region_pair(self) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
 from lambdas.core.errors import DestinationBusy, DestinationTaken
-from lambdas.core.lock import PORTS, Busy
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.lock import Busy
+from lambdas.core.transfer import RECEIVER_PORTS, AcceptedTransfer
 from lambdas.operations.acceptance import accept
 from lambdas.operations.again import take_name
 from lambdas.runtime.handler import task_state
@@ -56,7 +56,7 @@ def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
 def _busy(transfer: AcceptedTransfer, busy: Busy) -> DestinationTaken | DestinationBusy:
     machine, path = transfer.destination.instance_id, transfer.request.destination.path
     if busy.holder is None:
-        field, why = "$.destination.instanceId", f"'{machine}' receives {len(PORTS)} transfers, the most"
+        field, why = "$.destination.instanceId", f"'{machine}' receives {len(RECEIVER_PORTS)} transfers, the most"
         what, instead = "one of them has ended", "choose another machine"
     else:
         field, why = "$.destination.path", f"'{path}' on {machine} overlaps with what transfer '{busy.holder}' writes"

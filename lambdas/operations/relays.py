@@ -8,7 +8,7 @@ from lambdas.adapters.throttling import will_be_retried
 from lambdas.adapters.world import World
 from lambdas.core import commands, fleet, pairing
 from lambdas.core.fleet import LIVE_STATES, Node, NodeState, Role
-from lambdas.core.transfer import PORT, ResolvedPaths
+from lambdas.core.transfer import RELAY_PORT, ResolvedPaths
 from lambdas.operations import membership
 from lambdas.operations.existing import give_back
 from lambdas.operations.launch import discard, endpoint_group, relay_group
@@ -99,7 +99,7 @@ class RelayStarter:
             if self._transfer.request.measures:
                 self._open("destination", "relay", self._paths.source_address)
 
-    def _open(self, role: Role, kind: str, address: str, port: int = PORT) -> None:
+    def _open(self, role: Role, kind: str, address: str, port: int = RELAY_PORT) -> None:
         if (role, kind, address, port) in self._admitted:
             return
         find = relay_group if kind == "relay" else endpoint_group
@@ -111,7 +111,7 @@ class RelayStarter:
         key = self._world.agents.route_key(node.transfer_id)
         if key is None:
             return  # the sender has not published it yet
-        listen = commands.listen_addresses(node.private_address, node.public_address, PORT)
+        listen = commands.listen_addresses(node.private_address, node.public_address, RELAY_PORT)
         command = commands.relay(
             node.transfer_id,
             node.node_id,
@@ -136,7 +136,7 @@ class RelayStarter:
             return
         del self._sent[node.node_id]
         if result.succeeded:
-            self._world.nodes.move(node, "READY", ["SPAWNED"], ready_at=self._world.clock.now(), port=PORT)
+            self._world.nodes.move(node, "READY", ["SPAWNED"], ready_at=self._world.clock.now(), port=RELAY_PORT)
         else:
             reason = f"cpt-relay did not start ({result.status}): {result.tail()}"
             lose(self._world, node, reason, states=BOOTING)

@@ -72,8 +72,8 @@ def paths() -> ResolvedPaths:
         direct_reachable=True,
         inter_region="public",
         source_address="54.0.0.1",
-        receiver_address="54.1.0.1:4600",
-        receiver_inside_address="10.11.0.1:4600",
+        receiver_address="54.1.0.1:4601",
+        receiver_inside_address="10.11.0.1:4601",
     )
 
 

@@ -17,7 +17,7 @@ def spawned(pairs: int = 2, *, pre_test: bool = False, key: bool = True, **chang
     wanted = estimate(pairs, pre_test=pre_test)
     cloud.transfers.note("first", paths=paths().to_document(), estimate=wanted.to_document())
     cloud.transfers.note("first", plan=plan(size=10**9).to_document())
-    direct = TransferPath(path_id="direct", generation=0, hops=[], receiver="54.1.0.1:4600", lanes=2)
+    direct = TransferPath(path_id="direct", generation=0, hops=[], receiver="54.1.0.1:4601", lanes=2)
     cloud.agents.write_membership("first", Membership(version=1, paths=[direct]))
     if key:
         cloud.agents.route_keys["first"] = ROUTE_KEY

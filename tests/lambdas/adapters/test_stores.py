@@ -222,14 +222,14 @@ def test_fenced_transfer_is_not_running(transfers: TransferStore) -> None:
 
 
 def test_lock_refuses_overlap_and_is_reentrant(locks: PathLocks) -> None:
-    assert locks.acquire("i-1", "/data/a", "one") == Holding("/data/a", 4600)
-    assert locks.acquire("i-1", "/data/a", "one") == Holding("/data/a", 4600)
+    assert locks.acquire("i-1", "/data/a", "one") == Holding("/data/a", 4601)
+    assert locks.acquire("i-1", "/data/a", "one") == Holding("/data/a", 4601)
     assert locks.acquire("i-1", "/data", "two") == Busy("one")
-    assert locks.acquire("i-1", "/data/ab", "two") == Holding("/data/ab", 4601)
-    assert locks.acquire("i-2", "/data", "three") == Holding("/data", 4600)
+    assert locks.acquire("i-1", "/data/ab", "two") == Holding("/data/ab", 4602)
+    assert locks.acquire("i-2", "/data", "three") == Holding("/data", 4601)
     locks.release("i-1", "one")
     locks.release("i-1", "one")
-    assert locks.acquire("i-1", "/data/a/b", "three") == Holding("/data/a/b", 4600)
+    assert locks.acquire("i-1", "/data/a/b", "three") == Holding("/data/a/b", 4601)
 
 
 def test_port_of_the_receiver_is_the_transfers_from_then_on(transfers: TransferStore) -> None:

@@ -86,7 +86,7 @@ def test_path_goes_inside_then_between_regions_then_inside() -> None:
         f"{source.private_address}:4600",
         f"{destination.public_address}:4600",
     ]
-    assert path.receiver == "10.11.0.1:4600"
+    assert path.receiver == "10.11.0.1:4601"
 
 
 def test_each_hop_is_let_in_by_a_rule_for_its_address() -> None:

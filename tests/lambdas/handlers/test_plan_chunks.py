@@ -56,7 +56,7 @@ def test_first_membership_is_the_direct_path() -> None:
     first = cloud.agents.membership("first")
     assert first is not None
     paths = [(path.path_id, path.receiver, path.lanes) for path in first.paths]
-    assert paths == [("direct", "54.1.0.1:4600", found.lanes_per_path)]
+    assert paths == [("direct", "54.1.0.1:4601", found.lanes_per_path)]
     assert first.bandwidth_limit_mbps is None
 
 

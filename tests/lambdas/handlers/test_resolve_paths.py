@@ -17,8 +17,8 @@ def run(cloud: Cloud, accepted: AcceptedTransfer) -> ResolvedPaths:
 def test_over_the_internet_hops_between_regions_use_public_addresses() -> None:
     cloud = Cloud()
     found = run(cloud, transfer())
-    assert (found.inter_region, found.receiver_address) == ("public", "54.1.0.1:4600")
-    assert found.receiver_inside_address == "10.11.0.1:4600"
+    assert (found.inter_region, found.receiver_address) == ("public", "54.1.0.1:4601")
+    assert found.receiver_inside_address == "10.11.0.1:4601"
     (rule,) = cloud.groups[IRELAND].admitted
     assert (rule.group_id, rule.address, rule.transfer_id) == ("vpc-destination/cpt-endpoint", "54.0.0.1", "first")
     record = cloud.transfers.get("first")
@@ -29,7 +29,7 @@ def test_over_the_internet_hops_between_regions_use_public_addresses() -> None:
 def test_over_peering_they_use_private_ones() -> None:
     cloud = Cloud(inter_region_path="peering")
     found = run(cloud, transfer())
-    assert (found.inter_region, found.receiver_address) == ("private", "10.11.0.1:4600")
+    assert (found.inter_region, found.receiver_address) == ("private", "10.11.0.1:4601")
     assert cloud.groups[IRELAND].admitted[0].address == "10.10.0.1"
 
 
@@ -41,8 +41,8 @@ def test_both_machines_are_asked() -> None:
     assert (listener, caller) == (DESTINATION_ID, SOURCE_ID)
     assert listen is not None
     assert connect is not None
-    assert (listen["mode"], listen["listen"]) == ("listen", ["10.11.0.1:4600", "54.1.0.1:4600"])
-    assert (connect["mode"], connect["address"]) == ("connect", "54.1.0.1:4600")
+    assert (listen["mode"], listen["listen"]) == ("listen", ["10.11.0.1:4601", "54.1.0.1:4601"])
+    assert (connect["mode"], connect["address"]) == ("connect", "54.1.0.1:4601")
 
 
 @pytest.mark.parametrize("answer", [printed({"reachable": False, "reason": "timed out"}), failed("timed out")])
@@ -51,7 +51,7 @@ def test_unreachable_destination_is_told_with_addresses_port_and_what_to_check(a
     cloud.commands[WEST].scripts["probe"] = lambda _: answer  # type: ignore[assignment,return-value]
     with pytest.raises(PathUnreachable) as error:
         run(cloud, transfer())
-    for words in ("54.0.0.1", "54.1.0.1:4600", "cpt-endpoint", "timed out"):
+    for words in ("54.0.0.1", "54.1.0.1:4601", "cpt-endpoint", "timed out"):
         assert words in str(error.value)
 
 

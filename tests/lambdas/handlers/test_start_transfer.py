@@ -26,7 +26,7 @@ def test_both_ends_are_started_with_the_same_epoch() -> None:
     assert send is not None
     assert (document, other) == ("receive", "send")
     assert receive["epoch"] == send["epoch"] == 1
-    assert receive["listen"] == ["10.11.0.1:4600", "54.1.0.1:4600"]
+    assert receive["listen"] == ["10.11.0.1:4601", "54.1.0.1:4601"]
     assert receive["plan"] == send["plan"] == "transfers/first/plan.json"
     stored = cloud.tokens.get("first")
     assert stored is not None

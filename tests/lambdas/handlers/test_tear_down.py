@@ -129,7 +129,7 @@ def test_rule_that_another_transfer_shares_stays_until_that_ends() -> None:
     cloud = joined()
     second = transfer("second", "arn:second")
     cloud.transfers.create(second)
-    cloud.groups[IRELAND].admit("vpc-destination/cpt-endpoint", "54.0.0.1", 4600, "first")
+    cloud.groups[IRELAND].admit("vpc-destination/cpt-endpoint", "54.0.0.1", 4601, "first")
     tear_down(event(), cloud.world)
     assert [rule.address for rule in cloud.groups[IRELAND].admitted] == ["54.0.0.1"]
     cloud.transfers.close("first", "SUCCEEDED")
@@ -139,7 +139,7 @@ def test_rule_that_another_transfer_shares_stays_until_that_ends() -> None:
 
 def test_rule_that_a_transfer_beginning_meanwhile_relies_on_is_there_again() -> None:
     cloud = joined()
-    cloud.groups[IRELAND].admit("vpc-destination/cpt-endpoint", "54.0.0.1", 4600, "first")
+    cloud.groups[IRELAND].admit("vpc-destination/cpt-endpoint", "54.0.0.1", 4601, "first")
     revoke = cloud.groups[IRELAND].revoke
 
     def begin(rules: Iterable[Rule]) -> None:

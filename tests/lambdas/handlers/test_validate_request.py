@@ -12,8 +12,8 @@ from lambdas.core.errors import (
     TransferEnding,
     TransferRunning,
 )
-from lambdas.core.lock import PORTS, Busy, Holding
-from lambdas.core.transfer import Membership
+from lambdas.core.lock import Busy, Holding
+from lambdas.core.transfer import RECEIVER_PORTS, Membership
 from lambdas.handlers.reconcile import reconcile
 from lambdas.handlers.tear_down import TearDownInput, tear_down
 from lambdas.handlers.validate_request import ValidateInput, validate_request
@@ -86,19 +86,19 @@ def test_transfers_to_one_machine_are_received_at_ports_of_their_own() -> None:
     cloud = Cloud()
     elsewhere = {**request(), "destination": {**request()["destination"], "path": "/elsewhere"}}
     ports = [run(cloud, request()).receiver_port, run(cloud, elsewhere, "second", "arn:second").receiver_port]
-    assert ports == [4600, 4601]
+    assert ports == [4601, 4602]
     noted = [cloud.transfers.get(name) for name in ("first", "second")]
     assert [record and record.transfer.receiver_port for record in noted] == ports
     # Asked again, as after a Lambda that died, it stays where it is.
-    assert run(cloud, elsewhere, "second", "arn:second").receiver_port == 4601
+    assert run(cloud, elsewhere, "second", "arn:second").receiver_port == 4602
 
 
 @pytest.mark.parametrize(("when_busy", "error"), [("refuse", DestinationBusy), ("wait", DestinationTaken)])
 def test_machine_that_receives_as_many_as_it_can_is_busy(when_busy: str, error: type[Exception]) -> None:
     cloud = Cloud()
-    for port in PORTS:
+    for port in RECEIVER_PORTS:
         cloud.locks.acquire(DESTINATION_ID, f"/{port}", f"t{port}")
-    with pytest.raises(error, match=rf"\$\.destination\.instanceId: '{DESTINATION_ID}' receives 16 transfers"):
+    with pytest.raises(error, match=rf"\$\.destination\.instanceId: '{DESTINATION_ID}' receives 15 transfers"):
         run(cloud, request(whenBusy=when_busy))
 
 
