@@ -1,13 +1,10 @@
 # shellcheck shell=sh disable=SC2154
-# Starts role $1 as a unit and prints its ready file. Sent twice with the same command, even at the same moment, it only
-# prints the ready file again.
+# Starts role $1 as a unit and prints its ready file. Sent twice with the same command, it only prints the ready file again.
 start_daemon() {
   unit="cpt-$1-$transfer"
   command="$run/$1.json"
   ready="$run/$1.ready"
   mkdir -p "$run"
-  exec 9>"$run/$1.lock"
-  flock 9
   write_command "$command.new"
   if systemctl is-active --quiet "$unit" && cmp -s "$command.new" "$command"; then
     rm -f "$command.new"
@@ -19,7 +16,7 @@ start_daemon() {
     systemd-run --quiet --unit="$unit" --collect --property=NoNewPrivileges=yes --property=LimitNOFILE=65536 \
       --property=TimeoutStopSec=15 ${SSM_CpuQuota:+"--property=CPUQuota=$SSM_CpuQuota"} "$bin" "$1" --command "$command" --ready "$ready" >&2 9>&-
   fi
-  exec 9>&-
+  release
   "$bin" await-ready "$ready" --seconds 20 || {
     journalctl -u "$unit" -n 20 --no-pager >&2
     fail "$unit was not ready after 20 s; its last lines are above"

@@ -11,6 +11,17 @@ fail() {
   exit 1
 }
 
+# Until `release`, or the end of the script, no other start or stop goes on on this machine.
+exclusively() {
+  mkdir -p "$home"
+  exec 9>"$home/lock"
+  flock 9
+}
+
+release() {
+  exec 9>&-
+}
+
 # Writes the command, base64url with or without padding, to file $1.
 write_command() {
   encoded="$SSM_Command"

@@ -1,3 +1,4 @@
 # shellcheck shell=sh
+exclusively
 install_daemon
 start_daemon send

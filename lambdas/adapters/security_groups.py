@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 
 from lambdas.adapters.ec2 import DEPLOYMENT_TAG, TRANSFER_TAG
-from lambdas.core.errors import FailTransfer, MissingPermission
+from lambdas.core.errors import MissingPermission, TooManyRules
 from lambdas.core.rules import Rule
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Ec2SecurityGroups:
         if code == "InvalidPermission.Duplicate":
             return
         if code == "RulesPerSecurityGroupLimitExceeded":
-            raise FailTransfer(
+            raise TooManyRules(
                 f"security group {group_id} is full (60 rules by default): wait for other transfers to end, "
                 "or raise the quota 'Inbound or outbound rules per security group'"
             ) from error

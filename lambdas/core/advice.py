@@ -8,6 +8,7 @@ _BY_NAME = {
     "DestinationTaken": "Start again once the other transfer has ended, or let schedules start less often.",
     "PathUnreachable": "Attach the security group cpt-endpoint to both machines; check routes, public addresses and "
     "peering on the port that the cause names.",
+    "TooManyRules": "Wait until other transfers have ended, use fewer pairs, or raise the quota that the cause names.",
     "SurveyProblem": "Correct the path that the cause names, or the permissions on it, and start again.",
     "DestinationTooSmall": "Make room at the destination, or choose another disk; the cause has both numbers.",
     "DeadlineUnreachable": "Allow more time in objective.deadlineSeconds, or more pairs.",

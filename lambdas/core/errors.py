@@ -94,6 +94,10 @@ class NoSuitableType(AskPerson):
     """Relays were asked for, and no allowed instance type can be one."""
 
 
+class TooManyRules(AskPerson):
+    """A security group has no room for another rule."""
+
+
 class MissingPermission(AskPerson):
     """An IAM permission is missing; the message names it."""
 

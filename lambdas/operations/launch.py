@@ -224,10 +224,10 @@ class _Side:
 
 
 def discard(world: World, nodes: list[Node], reason: str) -> None:
-    """Terminate nodes that will not be used."""
-    for node in nodes:
-        world.nodes.move(node, "LOST", ["SPAWNED", "READY"], reason=reason[:1000], ended_at=world.clock.now())
-    _terminate(world, nodes)
+    """Terminate nodes that will not be used; one that has joined meanwhile is."""
+    now = world.clock.now()
+    moved = [world.nodes.move(node, "LOST", ["SPAWNED", "READY"], reason=reason[:1000], ended_at=now) for node in nodes]
+    _terminate(world, [node for node in moved if node])
 
 
 def _terminate(world: World, nodes: list[Node]) -> None:

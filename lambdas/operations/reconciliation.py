@@ -35,6 +35,7 @@ def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
     return {
         "retried": _retry_noted(world, record, sender),
         "lost": _tell_lost_relays(world, record),
+        "outlived": _terminate_ended(world, record),
         "unused": _discard_old_unused(world, record),
         **ends.look_at(world, record, token),
     }
@@ -95,10 +96,28 @@ def _tell_lost_relays(world: World, record: TransferRecord) -> int:
     dead = _dead(world, [node for node in nodes if node.state in LIVE_STATES])
     late = world.clock.now() - RESUME_SECONDS
     left = {n: n.reason or "" for n in nodes if n.state == "LOST" and not n.settled and (n.ended_at or 0) < late}
+    left |= {n: n.reason or "" for n in nodes if n.state == "DRAINING" and _followed(n, nodes, late)}
     for node, reason in (dead | left).items():
         about = {"transferId": node.transfer_id, "nodeId": node.node_id, "message": reason}
         world.events.put("Relay Lost", about)
     return len(dead | left)
+
+
+def _followed(node: Node, nodes: list[Node], before: float) -> bool:
+    """Whether its successor had joined `before` that time."""
+    return any(n.node_id == node.successor and n.joined_at is not None and n.joined_at < before for n in nodes)
+
+
+def _terminate_ended(world: World, record: TransferRecord) -> int:
+    """Terminate instances whose relay has ended: whoever ended it may have died in between; how many there were."""
+    ended = [n for n in world.nodes.of(record.transfer.transfer_id) if n.state not in LIVE_STATES and not n.existing]
+    count = 0
+    for region in sorted({node.region for node in ended}):
+        mine = [node.instance_id for node in ended if node.region == region]
+        alive = [i.instance_id for i in world.compute(region).describe(mine) if not i.gone]
+        world.compute(region).terminate(alive)
+        count += len(alive)
+    return count
 
 
 def _dead(world: World, live: list[Node]) -> dict[Node, str]:

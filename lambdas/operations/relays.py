@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from lambdas.adapters.records import CommandResult, Instance, NotManagedError, TransferRecord
 from lambdas.adapters.throttling import will_be_retried
 from lambdas.adapters.world import World
 from lambdas.core import commands, fleet, pairing
+from lambdas.core.errors import TooManyRules
 from lambdas.core.fleet import LIVE_STATES, Node, NodeState, Role
 from lambdas.core.transfer import RELAY_PORT, ResolvedPaths
 from lambdas.operations import membership
@@ -72,7 +74,11 @@ class RelayStarter:
         if instance.state != "running" or (self._paths.inter_region == "public" and not instance.public_address):
             return None
         # Before the node is said to run, since nobody opens its hops after that.
-        self._admit(node, instance)
+        try:
+            self._admit(node, instance)
+        except TooManyRules as error:
+            lose(self._world, node, str(error), states=BOOTING)
+            return None
         return self._world.nodes.move(
             node,
             "SPAWNED",
@@ -163,7 +169,8 @@ def await_ready(
         waited = world.clock.monotonic() - started
         if waited >= seconds:
             for node in nodes:
-                if node.state == "SPAWNED":
+                # A younger one is a successor, which whoever has launched it waits for.
+                if node.state == "SPAWNED" and world.clock.now() - node.requested_at >= seconds:
                     lose(world, node, f"not ready within {seconds:.0f} s: {_where_it_hangs(node)}", states=BOOTING)
             return world.nodes.of(transfer_id)
         world.clock.sleep(starter.pause(waited))
@@ -223,9 +230,13 @@ def lose(
 ) -> bool:
     """Mark a relay LOST, take its paths out and terminate what remains; False when somebody else was first.
 
-    `released`: it could have gone on, and is not counted as lost. `states`: those in which the reason holds.
+    `released`: it could have gone on; it is not counted as lost, and nobody is to follow it. `states`: those in which
+    the reason holds.
     """
-    moved = world.nodes.move(node, "LOST", sorted(states), reason=reason[:1000], ended_at=world.clock.now())
+    ended: dict[str, Any] = {"reason": reason[:1000], "ended_at": world.clock.now()}
+    if released:
+        ended["not_replaced"] = reason[:1000]
+    moved = world.nodes.move(node, "LOST", sorted(states), **ended)
     if moved is None:
         return False
     if not released:

@@ -42,6 +42,8 @@ def replace(world: World, node: Node, failing: Failing) -> str:
     record = world.transfers.get(node.transfer_id)
     if record is None or not record.running:
         return "over"  # its end is the teardown's doing
+    if node.settled and node.state == "DRAINING" and failing.how == "lost":
+        relays.lose(world, node, node.reason or failing.reason)  # whoever drained it may have died
     if node.settled or not _is_mine(world, node, failing):
         return "known"
     if node.joined_at is None:

@@ -241,6 +241,25 @@ echo "called $1"; cat "$3"
     expect(lines('started')).toHaveLength(1);
   });
 
+  it('a stop waits for a start that is under way, and nothing of that is left', async () => {
+    // The start is held while it fetches the daemon.
+    tool(
+      'aws',
+      `mkdir "$CPT_HOME/held"; while [ ! -e "$CPT_HOME/go" ]; do sleep 0.01; done
+       for last in "$@"; do :; done; cp "$CPT_HOME/daemon" "$last"`,
+    );
+    tool('flock', `echo asked >>"$CPT_HOME/locking"; exec $(PATH=/usr/bin:/bin; command -v flock) "$@"`);
+    const start = begin('relay', '{"be":"ready"}');
+    await vi.waitUntil(() => existsSync(path.join(home, 'held')), 30_000);
+    const stop = begin('stop', '');
+    await vi.waitUntil(() => stop.hasEnded() || lines('locking').length === 2, 30_000);
+    writeFileSync(path.join(home, 'go'), '');
+    expect(await stop.answer).toEqual([0, '{"stopped":"demo"}\n']);
+    await start.answer;
+    expect(existsSync(path.join(home, 'unit-cpt-relay-demo'))).toBe(false);
+    expect(existsSync(path.join(home, 'run', 'demo'))).toBe(false);
+  });
+
   it('another command replaces the daemon of an earlier attempt', () => {
     run('send', '{"be":"ready","epoch":1}');
     run('send', '{"be":"ready","epoch":2}');

@@ -11,6 +11,7 @@ from moto import mock_aws
 from lambdas.adapters.ec2 import Ec2Compute
 from lambdas.adapters.records import LaunchError, LaunchRequest
 from lambdas.adapters.security_groups import Ec2SecurityGroups
+from lambdas.core.errors import TooManyRules
 from lambdas.core.launch_decision import LaunchDecision, decide_launch
 
 
@@ -101,6 +102,15 @@ def test_launch_asks_for_what_the_borders_say(ec2: Any, network: tuple[str, str,
 def test_arm_relays_are_launched_from_the_template_with_an_arm_image(ec2: Any, network: tuple[str, str, str]) -> None:
     arguments = Ec2Compute(ec2, "cpt", ec2)._run_arguments(order(network, template="c7gn.large"))
     assert arguments["LaunchTemplate"] == {"LaunchTemplateName": "cpt-relay-arm64", "Version": "$Latest"}
+
+
+def test_group_that_is_full_says_which_quota_to_raise(ec2: Any, network: tuple[str, str, str]) -> None:
+    groups = Ec2SecurityGroups(ec2, "cpt")
+    for number in range(60):
+        groups.admit(network[2], f"54.0.1.{number}", 4600, "first")
+    with pytest.raises(TooManyRules, match=r"60 rules by default.*'Inbound or outbound rules per security group'"):
+        groups.admit(network[2], "54.0.0.1", 4600, "first")
+    groups.revoke(groups.rules())
 
 
 def test_rules_are_admitted_once_listed_and_revoked(ec2: Any, network: tuple[str, str, str]) -> None:

@@ -5,9 +5,11 @@ from botocore.exceptions import ClientError
 
 from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
-from lambdas.core.errors import FailTransfer, Throttled, WriteConflict
+from lambdas.core.errors import FailTransfer, Throttled, TooManyRules, WriteConflict
+from lambdas.core.fleet import JOIN_TIMEOUT_SECONDS
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.operations import membership
+from tests.lambdas import builders
 from tests.lambdas.builders import IRELAND, WEST, paths, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import ROUTE_KEY, path_ids, spawned, states
@@ -175,7 +177,39 @@ def aws_says(code: str) -> ClientError:
     return ClientError({"Error": {"Code": code, "Message": "refused by the test"}}, "DescribeInstances")
 
 
-@pytest.mark.parametrize("error", [FailTransfer("the group is full"), aws_says("InternalError")])
+def test_successor_that_was_just_launched_outlives_the_end_of_an_older_wait() -> None:
+    cloud = spawned(2)
+    slow = next(node for node in cloud.nodes.of("first") if node.node_id == "source-2-0")
+    cloud.compute[WEST].machines[slow.instance_id].boots = False
+    young = builders.node("source", 1, 1)
+
+    def launch() -> None:
+        cloud.compute[WEST].add(young.instance_id, "10.10.2.9", None, state="pending").boots = False
+        cloud.nodes.put(young.model_copy(update={"requested_at": cloud.clock.now()}))
+
+    cloud.clock.at(JOIN_TIMEOUT_SECONDS - 2, launch)
+    run(cloud)
+    assert (states(cloud)["source-2-0"], states(cloud)["source-1-1"]) == ("LOST", "SPAWNED")
+
+
+def test_relays_that_a_full_security_group_does_not_admit_are_lost_and_the_others_join() -> None:
+    cloud = spawned(2)
+    admit = cloud.groups[IRELAND].admit
+    refused: list[str] = []
+
+    def refuse(group_id: str, address: str, port: int, transfer_id: str) -> None:
+        if address in refused or (not refused and address.startswith("10.11.2.")):
+            refused.append(address)
+            raise TooManyRules("60 rules")
+        admit(group_id, address, port, transfer_id)
+
+    cloud.groups[IRELAND].admit = refuse  # type: ignore[method-assign]
+    assert run(cloud) == {"ready": 1}
+    assert sorted(states(cloud).values()) == ["JOINED", "JOINED", "LOST", "LOST"]
+    assert len(cloud.alive()) == 2
+
+
+@pytest.mark.parametrize("error", [FailTransfer("no paths"), aws_says("InternalError")])
 def test_failure_for_good_discards_the_relays_that_have_not_joined(error: Exception) -> None:
     cloud = spawned(1)
 

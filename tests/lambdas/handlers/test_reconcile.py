@@ -5,14 +5,16 @@ import pytest
 
 from lambdas.adapters.records import CommandResult, Instance
 from lambdas.core.commands import Command
-from lambdas.core.errors import TeardownIncomplete
+from lambdas.core.errors import TeardownIncomplete, WriteConflict
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.handlers.reconcile import reconcile
+from lambdas.handlers.replace_relay import replace_relay
 from lambdas.handlers.spawn_relays import SpawnInput, spawn_relays
+from lambdas.operations import membership
 from lambdas.operations.relays import lose
 from lambdas.operations.replace import RESUME_SECONDS
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import ARN, WEST, chunk, estimate, paths, plan, progress, transfer
+from tests.lambdas.builders import ARN, WEST, chunk, estimate, node, paths, plan, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned
 from tests.lambdas.machines import printed
@@ -234,6 +236,50 @@ def test_relays_that_a_dead_state_left_unused_are_discarded() -> None:
     cloud.clock.time += 2
     assert run(cloud)["first"]["unused"] == 2
     assert cloud.alive() == []
+
+
+def test_partner_that_was_released_is_nobodys_loss() -> None:
+    cloud = running()
+    cloud.compute[WEST].quota = 0
+    lost = next(node for node in cloud.nodes.of("first") if node.role == "source")
+    event = {"schemaVersion": 1, "type": "Relay Lost", "transferId": "first", "nodeId": lost.node_id, "message": "gone"}
+    replace_relay(BusEvent.from_document({"detail-type": "Relay Lost", "detail": event}), cloud.world)
+    assert cloud.alive() == []
+    cloud.clock.time += RESUME_SECONDS + 1
+    cloud.events.put_events.clear()
+    assert run(cloud)["first"]["lost"] == 0
+    assert cloud.events.put_events == []
+
+
+def test_instance_of_a_relay_that_ended_is_terminated_though_whoever_ended_it_died(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cloud = running()
+    lost = next(node for node in cloud.nodes.of("first") if node.role == "source")
+
+    def die(*_: object) -> None:
+        raise WriteConflict("again")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(membership, "settle", die)
+        with pytest.raises(WriteConflict):
+            lose(cloud.world, lost, "gone")
+    assert lost.instance_id in cloud.alive()
+    assert run(cloud)["first"]["outlived"] == 1
+    assert lost.instance_id not in cloud.alive()
+    assert run(cloud)["first"]["outlived"] == 0
+
+
+def test_relay_that_drains_long_after_its_successor_joined_is_told_of() -> None:
+    cloud = running()
+    old = next(node for node in cloud.nodes.of("first") if node.role == "source")
+    now = cloud.clock.now()
+    cloud.nodes.put(node("source", 1, 1, "JOINED", instance_id=old.instance_id, joined_at=now, requested_at=now))
+    cloud.nodes.move(old, "DRAINING", ["JOINED"], reason="slow", successor="source-1-1")
+    assert run(cloud)["first"]["lost"] == 0
+    cloud.clock.time += RESUME_SECONDS + 1
+    assert run(cloud)["first"]["lost"] == 1
+    assert ("Relay Lost", {"transferId": "first", "nodeId": "source-1-0", "message": "slow"}) in cloud.events.put_events
 
 
 def test_what_a_state_left_that_ended_after_the_sweep_is_taken_down_and_the_report_stays() -> None:

@@ -3,14 +3,14 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from lambdas.core.errors import Throttled
+from lambdas.core.errors import Throttled, TooManyRules
 from lambdas.core.fleet import Node
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.handlers.replace_relay import SPOT_WARNING, STATE_CHANGE, replace_relay
 from lambdas.operations.relays import lose
 from lambdas.operations.replace import DRAIN_SECONDS, RESUME_SECONDS
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import WEST, paths, progress, transfer
+from tests.lambdas.builders import IRELAND, WEST, paths, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
 from tests.lambdas.machines import failed
@@ -262,6 +262,28 @@ def test_end_of_a_warned_relay_is_no_second_loss() -> None:
     assert relay(cloud, "source-1-0").reason == "spot interruption in two minutes"
     assert [kind for kind, _ in cloud.events.put_events] == ["Relay Replaced"]
     assert len(cloud.alive()) == 2
+
+
+def test_successor_that_a_full_security_group_does_not_admit_is_terminated_and_told() -> None:
+    cloud = joined()
+
+    def refuse(*_: object) -> None:
+        raise TooManyRules("60 rules")
+
+    cloud.groups[WEST].admit = refuse  # type: ignore[method-assign,assignment]
+    cloud.groups[IRELAND].admit = refuse  # type: ignore[method-assign,assignment]
+    assert replace_relay(relay_lost(), cloud.world) == {"source-1-0": "removed"}
+    assert relay(cloud, "source-1-0").not_replaced == "source-1-1 did not join: 60 rules"
+    assert cloud.alive() == []
+
+
+def test_drained_relay_of_which_the_replacing_function_died_ends_with_the_next_word_of_it() -> None:
+    cloud = joined()
+    drained = relay(cloud, "source-1-0")
+    cloud.nodes.move(drained, "DRAINING", ["JOINED"], reason="slow", successor="source-1-1")
+    assert replace_relay(relay_lost(), cloud.world) == {"source-1-0": "known"}
+    assert (relay(cloud, "source-1-0").state, relay(cloud, "source-1-0").reason) == ("LOST", "slow")
+    assert drained.instance_id not in cloud.alive()
 
 
 def test_slow_relay_serves_until_its_successor_does() -> None:

@@ -47,7 +47,14 @@ def test_end_that_died_is_started_again_in_a_new_epoch_and_the_other_is_left_alo
     moving = Moving()
     assert moving.minute()["heartbeat"]
     del moving.alive[side]
-    assert moving.minute() == {"retried": 0, "lost": 0, "unused": 0, "restarted": side, "heartbeat": True}
+    assert moving.minute() == {
+        "retried": 0,
+        "lost": 0,
+        "outlived": 0,
+        "unused": 0,
+        "restarted": side,
+        "heartbeat": True,
+    }
     assert (moving.sent(side), moving.sent(other)) == ([2], [])
     assert not moving.minute()["heartbeat"]  # its report is still the old one's
     moving.alive[side] = 2
