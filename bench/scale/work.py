@@ -85,9 +85,13 @@ def report(source: Source) -> dict[str, Any]:
     bucket = Bucket(lambda _: b"")
     world = _world(table, bucket, PassingClock())
     world.transfers.create(builders.transfer(TRANSFER))
-    world.transfers.note(TRANSFER, plan=plan.to_document(), estimate=builders.estimate(4).to_document(), teardown={})
+    world.transfers.note(
+        builders.transfer(TRANSFER), plan=plan.to_document(), estimate=builders.estimate(4).to_document(), teardown={}
+    )
     (record,) = world.transfers.active()
     found = reporting.write(world, record, None, verified=True)
+    if found is None:
+        raise SystemExit("bench-scale: no report")
     _agree(found.chunks, plan.chunks)
     return {"chunks": plan.chunks, "payload": len(json.dumps(found.for_output())), "objectBytes": bucket.largest}
 
@@ -117,7 +121,7 @@ def _plan(source: Source) -> TransferPlan:
 def _world(table: ChunkTable, bucket: Bucket, clock: PassingClock) -> World:
     cloud = Cloud()
     cloud.transfers.create(builders.transfer(TRANSFER))
-    cloud.transfers.note(TRANSFER, paths=builders.paths().to_document())
+    cloud.transfers.note(builders.transfer(TRANSFER), paths=builders.paths().to_document())
     chunks = DynamoChunkStore(Table(table.client(), "cpt-chunks"), clock)
     return replace(cloud.world, chunks=chunks, objects=S3Objects(bucket.client(), "control"), clock=clock)
 

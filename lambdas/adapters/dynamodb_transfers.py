@@ -20,8 +20,13 @@ ACTIVE_INDEX = "active"
 _RECORD = "transfer"
 _LOCK_ATTEMPTS = 8
 # A transfer that failed before it had a plan has moved nothing: its corrected request may take the name again.
-_FREE = "attribute_not_exists(transferId) OR (#status = :failed AND attribute_not_exists(#plan) AND #run = :first)"
+_FREE = (
+    "attribute_not_exists(transferId) OR "
+    "(#status = :failed AND attribute_not_exists(active) AND attribute_not_exists(#plan) AND #run = :first)"
+)
 _ENDED = "#run = :before AND #status IN (:succeeded, :failed) AND attribute_not_exists(active)"
+# By the execution and not the run: a name that became free again begins with run 1 again.
+_OWN = "executionArn = :execution"
 
 
 class DynamoTransferStore:
@@ -61,40 +66,36 @@ class DynamoTransferStore:
         items = [self._table.get(transferId=item["transferId"], record=_RECORD) for item in found]
         return [to_record(item) for item in items if item and "active" in item]
 
-    def note_port(self, transfer_id: str, port: int) -> None:
+    def note_port(self, transfer: AcceptedTransfer, port: int) -> bool:
         """See TransferStore."""
-        self._update(transfer_id, "SET receiverPort = :port", port=port)
+        return self._write(transfer, "SET receiverPort = :port", port=port)
 
-    def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
+    def note(self, transfer: AcceptedTransfer, **documents: dict[str, Any]) -> bool:
         """See TransferStore."""
         names = {f"#{name}": name for name in documents}
         expression = "SET " + ", ".join(f"#{name} = :{name}" for name in documents)
-        self._update(transfer_id, expression, names=names, **documents)
+        return self._write(transfer, expression, None, names, **documents)
 
-    def note_spent(self, transfer_id: str, spent: Spent) -> bool:
+    def note_spent(self, transfer: AcceptedTransfer, spent: Spent) -> bool:
         """See TransferStore."""
-        return bool(
-            self._table.update(
-                _key(transfer_id),
-                "SET spent = :spent",
-                "attribute_exists(transferId) AND (attribute_not_exists(spent) OR spent.#at <= :at)",
-                {"#at": "at"},
-                spent=spent.to_document(),
-                at=spent.at,
-            )
+        return self._write(
+            transfer,
+            "SET spent = :spent",
+            "(attribute_not_exists(spent) OR spent.#at <= :at)",
+            {"#at": "at"},
+            spent=spent.to_document(),
+            at=spent.at,
         )
 
-    def note_ends(self, transfer_id: str, ends: Ends) -> bool:
+    def note_ends(self, transfer: AcceptedTransfer, ends: Ends) -> bool:
         """See TransferStore."""
-        return bool(
-            self._table.update(
-                _key(transfer_id),
-                "SET #ends = :ends",
-                "attribute_exists(transferId) AND (attribute_not_exists(#ends) OR #ends.version = :before)",
-                {"#ends": "ends"},
-                ends=ends.to_document(),
-                before=ends.version - 1,
-            )
+        return self._write(
+            transfer,
+            "SET #ends = :ends",
+            "(attribute_not_exists(#ends) OR #ends.version = :before)",
+            {"#ends": "ends"},
+            ends=ends.to_document(),
+            before=ends.version - 1,
         )
 
     def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> bool:
@@ -111,27 +112,38 @@ class DynamoTransferStore:
         item = self._update(transfer_id, "ADD attempt :one", one=1)
         return int(item["attempt"]) if item else 1
 
-    def finish(self, transfer_id: str, outcome: dict[str, Any]) -> bool:
+    def finish(self, transfer: AcceptedTransfer, outcome: dict[str, Any]) -> bool:
         """See TransferStore."""
-        return bool(
-            self._table.update(
-                _key(transfer_id),
-                "SET #status = :done, outcome = :outcome",
-                "#status = :active",
-                {"#status": "status"},
-                done="DONE",
-                active="ACTIVE",
-                outcome=outcome,
-            )
+        return self._write(
+            transfer,
+            "SET #status = :done, outcome = :outcome",
+            "#status = :active",
+            {"#status": "status"},
+            done="DONE",
+            active="ACTIVE",
+            outcome=outcome,
         )
 
-    def fence(self, transfer_id: str) -> None:
+    def fence(self, transfer: AcceptedTransfer) -> bool:
         """See TransferStore."""
-        self._update(transfer_id, "SET fenced = :yes", yes=True)
+        return self._write(transfer, "SET fenced = :yes", yes=True)
 
-    def close(self, transfer_id: str, status: Status) -> None:
+    def close(self, transfer: AcceptedTransfer, status: Status) -> bool:
         """See TransferStore."""
-        self._update(transfer_id, "SET #status = :status REMOVE active", names={"#status": "status"}, status=status)
+        return self._write(transfer, "SET #status = :status REMOVE active", names={"#status": "status"}, status=status)
+
+    def _write(
+        self,
+        transfer: AcceptedTransfer,
+        expression: str,
+        condition: str | None = None,
+        names: dict[str, str] | None = None,
+        **values: object,
+    ) -> bool:
+        """False where the record is not of this transfer's execution, or `condition` does not hold."""
+        both = f"{_OWN} AND {condition}" if condition else _OWN
+        values = {**values, "execution": transfer.execution_arn}
+        return self._table.update(_key(transfer.transfer_id), expression, both, names, **values) is not None
 
     def _update(self, transfer_id: str, expression: str, names: dict[str, str] | None = None, **values: object) -> Any:
         return self._table.update(_key(transfer_id), expression, "attribute_exists(transferId)", names, **values)

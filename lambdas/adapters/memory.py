@@ -45,10 +45,11 @@ class MemoryTransferStore:
 
     def create(self, transfer: AcceptedTransfer) -> bool:
         """See TransferStore."""
-        known = self._records.get(transfer.transfer_id)
-        if known is None or (known.status == "FAILED" and known.plan is None and known.transfer.run == 1):
-            known = self._records[transfer.transfer_id] = TransferRecord(transfer, "ACTIVE", fenced=False)
-            self._active.add(transfer.transfer_id)
+        id_, known = transfer.transfer_id, self.get(transfer.transfer_id)
+        free = known is not None and known.closed and known.status == "FAILED" and known.transfer.run == 1
+        if known is None or (free and known.plan is None):
+            known = self._records[id_] = TransferRecord(transfer, "ACTIVE", fenced=False)
+            self._active.add(id_)
         return known.transfer.execution_arn == transfer.execution_arn and known.status == "ACTIVE"
 
     def resume(self, transfer: AcceptedTransfer) -> bool:
@@ -71,36 +72,34 @@ class MemoryTransferStore:
         """See TransferStore."""
         return [deepcopy(record) for id_, record in self._records.items() if id_ in self._active]
 
-    def note_port(self, transfer_id: str, port: int) -> None:
+    def note_port(self, transfer: AcceptedTransfer, port: int) -> bool:
         """See TransferStore."""
-        if record := self._records.get(transfer_id):
-            self._change(transfer_id, transfer=record.transfer.model_copy(update={"receiver_port": port}))
+        record = self._own(transfer)
+        return record is not None and self._change(
+            record, transfer=record.transfer.model_copy(update={"receiver_port": port})
+        )
 
-    def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
+    def note(self, transfer: AcceptedTransfer, **documents: dict[str, Any]) -> bool:
         """See TransferStore."""
         read = {name: _NOTED[name].from_document(value) for name, value in documents.items() if name in _NOTED}
-        self._change(transfer_id, **{**documents, **read})
+        return self._change(self._own(transfer), **{**documents, **read})
 
-    def note_spent(self, transfer_id: str, spent: Spent) -> bool:
+    def note_spent(self, transfer: AcceptedTransfer, spent: Spent) -> bool:
         """See TransferStore."""
-        record = self._records.get(transfer_id)
-        noted = record is not None and (record.spent is None or record.spent.at <= spent.at)
-        if noted:
-            self._change(transfer_id, spent=spent)
-        return noted
+        record = self._own(transfer)
+        late = record is not None and record.spent is not None and record.spent.at > spent.at
+        return not late and self._change(record, spent=spent)
 
-    def note_ends(self, transfer_id: str, ends: Ends) -> bool:
+    def note_ends(self, transfer: AcceptedTransfer, ends: Ends) -> bool:
         """See TransferStore."""
-        record = self._records.get(transfer_id)
-        noted = record is not None and (record.ends is None or record.ends.version == ends.version - 1)
-        if noted:
-            self._change(transfer_id, ends=ends)
-        return noted
+        record = self._own(transfer)
+        late = record is not None and record.ends is not None and record.ends.version != ends.version - 1
+        return not late and self._change(record, ends=ends)
 
     def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> bool:
         """See TransferStore."""
         if record := self._records.get(transfer_id):
-            self._change(transfer_id, stages={**record.stages, stage: times})
+            self._change(record, stages={**record.stages, stage: times})
         return record is not None and transfer_id not in self._active
 
     def reopen(self, transfer_id: str) -> None:
@@ -112,26 +111,31 @@ class MemoryTransferStore:
         self._attempts[transfer_id] = self._attempts.get(transfer_id, 0) + 1
         return self._attempts[transfer_id]
 
-    def finish(self, transfer_id: str, outcome: dict[str, Any]) -> bool:
+    def finish(self, transfer: AcceptedTransfer, outcome: dict[str, Any]) -> bool:
         """See TransferStore."""
-        record = self._records.get(transfer_id)
-        if record is None or record.status != "ACTIVE":
-            return False
-        self._change(transfer_id, status="DONE", outcome=outcome)
-        return True
+        record = self._own(transfer)
+        over = record is not None and record.status != "ACTIVE"
+        return not over and self._change(record, status="DONE", outcome=outcome)
 
-    def fence(self, transfer_id: str) -> None:
+    def fence(self, transfer: AcceptedTransfer) -> bool:
         """See TransferStore."""
-        self._change(transfer_id, fenced=True)
+        return self._change(self._own(transfer), fenced=True)
 
-    def close(self, transfer_id: str, status: Status) -> None:
+    def close(self, transfer: AcceptedTransfer, status: Status) -> bool:
         """See TransferStore."""
-        self._change(transfer_id, status=status)
-        self._active.discard(transfer_id)
+        closed = self._change(self._own(transfer), status=status)
+        if closed:
+            self._active.discard(transfer.transfer_id)
+        return closed
 
-    def _change(self, transfer_id: str, **changes: Any) -> None:
-        if record := self._records.get(transfer_id):
-            self._records[transfer_id] = replace(record, **changes)
+    def _own(self, transfer: AcceptedTransfer) -> TransferRecord | None:
+        known = self._records.get(transfer.transfer_id)
+        return known if known and known.is_of(transfer) else None
+
+    def _change(self, record: TransferRecord | None, **changes: Any) -> bool:
+        if record is not None:
+            self._records[record.transfer.transfer_id] = replace(record, **changes)
+        return record is not None
 
 
 class MemoryPathLocks:

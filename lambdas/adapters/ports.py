@@ -29,10 +29,13 @@ from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPlan
 
 
 class TransferStore(Protocol):
-    """Record `transfer` and the index of running transfers."""
+    """Record `transfer` and the index of running transfers.
+
+    Whatever takes a transfer writes to the record of its execution only: False, and no change, where another has it.
+    """
 
     def create(self, transfer: AcceptedTransfer) -> bool:
-        """Write the record; False when another execution has the id, unless it is the only one and had no plan yet."""
+        """Write the record; False when another execution has the id, unless that was the first one and had no plan."""
 
     def resume(self, transfer: AcceptedTransfer) -> bool:
         """Write the record anew over that of run n-1; False unless that has ended. Epochs are counted on."""
@@ -43,16 +46,16 @@ class TransferStore(Protocol):
     def active(self) -> list[TransferRecord]:
         """Transfers that are not reported yet."""
 
-    def note_port(self, transfer_id: str, port: int) -> None:
+    def note_port(self, transfer: AcceptedTransfer, port: int) -> bool:
         """Set the receiver's port."""
 
-    def note(self, transfer_id: str, **documents: dict[str, Any]) -> None:
+    def note(self, transfer: AcceptedTransfer, **documents: dict[str, Any]) -> bool:
         """Set `paths`, `same`, `estimate`, `plan`, `planned`, `spawned`, `watch`, `teardown`, `budget`, `bandwidth`."""
 
-    def note_spent(self, transfer_id: str, spent: Spent) -> bool:
+    def note_spent(self, transfer: AcceptedTransfer, spent: Spent) -> bool:
         """Set `spent`; False where a later look has set it."""
 
-    def note_ends(self, transfer_id: str, ends: Ends) -> bool:
+    def note_ends(self, transfer: AcceptedTransfer, ends: Ends) -> bool:
         """Set `ends`, version n over n-1 or none; False when another look was faster."""
 
     def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> bool:
@@ -64,13 +67,13 @@ class TransferStore(Protocol):
     def next_attempt(self, transfer_id: str) -> int:
         """Count an attempt at moving the data: the epoch of both ends."""
 
-    def finish(self, transfer_id: str, outcome: dict[str, Any]) -> bool:
+    def finish(self, transfer: AcceptedTransfer, outcome: dict[str, Any]) -> bool:
         """ACTIVE → DONE with its outcome; False when it is not ACTIVE."""
 
-    def fence(self, transfer_id: str) -> None:
+    def fence(self, transfer: AcceptedTransfer) -> bool:
         """Forbid every further start."""
 
-    def close(self, transfer_id: str, status: Status) -> None:
+    def close(self, transfer: AcceptedTransfer, status: Status) -> bool:
         """The final status; no longer active."""
 
 

@@ -56,9 +56,13 @@ class TransferRecord:
         """Whether relays may still be of use."""
         return self.moving and self.budget is None
 
+    def is_of(self, transfer: AcceptedTransfer) -> bool:
+        """Whether the transfer's execution has it, and no later one has taken it up."""
+        return self.transfer.execution_arn == transfer.execution_arn
+
     def serves(self, transfer: AcceptedTransfer) -> bool:
-        """Whether its execution may start anything: it is not being torn down, and no later one has taken it up."""
-        return not self.fenced and self.transfer.run == transfer.run
+        """Whether the transfer's execution may start anything: it has the record, and is not being torn down."""
+        return not self.fenced and self.is_of(transfer)
 
     @property
     def unfulfilled(self) -> Planned | None:

@@ -20,11 +20,10 @@ class ApplyInput(Handover):
 
 def apply_approval(event: ApplyInput, world: World) -> Estimate:
     """The estimate that everything after reads, also in the transfer's record; raises InvalidApproval."""
-    transfer_id = event.transfer.transfer_id
-    _note_wait(world, transfer_id)
+    _note_wait(world, event.transfer.transfer_id)
     pairs = Approval.read(event.answer).pairs
     result = take_row(event.estimate, pairs, event.transfer.request, 2 * world.pre_test_seconds(event.transfer.request))
-    world.transfers.note(transfer_id, estimate=result.to_document())
+    world.transfers.note(event.transfer, estimate=result.to_document())
     return result
 
 

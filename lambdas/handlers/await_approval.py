@@ -20,8 +20,12 @@ class AwaitInput(Handover):
 
 
 def await_approval(event: AwaitInput, world: World) -> dict[str, Any]:
-    """Store the token, then look whether the transfer is over already; only then ask."""
+    """Store the token, then look whether the transfer is over already; only then ask. Raises TransferFenced."""
     transfer_id = event.transfer.transfer_id
+    # Before the token is stored, too: a late attempt's must not take the place of a later execution's.
+    record = world.transfers.get(transfer_id)
+    if record is None or not record.is_of(event.transfer):
+        raise TransferFenced(f"{transfer_id} goes on in another execution")
     world.tokens.put_approval(transfer_id, event.task_token)
     record = world.transfers.get(transfer_id)
     if record is None or record.fenced:

@@ -18,7 +18,7 @@ class EstimateInput(Handover):
 def estimate_transfer(event: EstimateInput, world: World) -> Estimate:
     """The estimate; raises BudgetTooSmall, DeadlineUnreachable or MissingPrice."""
     result = estimate_for(event.transfer, event.survey.to_send.bytes, world, event.survey)
-    world.transfers.note(event.transfer.transfer_id, estimate=result.to_document())
+    world.transfers.note(event.transfer, estimate=result.to_document())
     return result
 
 

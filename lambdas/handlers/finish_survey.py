@@ -21,7 +21,7 @@ def finish_survey(event: FinishInput, world: World) -> Estimate:
     """The estimate; raises what Survey Ends and Estimate Transfer do, and TransferFenced."""
     survey = survey_of_followed(event.transfer, event.survey, world)
     result = estimate_for(event.transfer, survey.to_send.bytes, world, survey)
-    world.transfers.note(event.transfer.transfer_id, estimate=result.to_document())
+    world.transfers.note(event.transfer, estimate=result.to_document())
     return result
 
 

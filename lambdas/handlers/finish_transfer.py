@@ -14,9 +14,11 @@ def finish_transfer(event: BusEvent, world: World) -> dict[str, Any]:
     detail = _parse(event)
     token = world.tokens.get(detail.transfer_id)
     record = world.transfers.get(detail.transfer_id)
-    if record is not None and (why := _of_another(detail, token, record)):
+    if record is None:
+        return {"released": False}
+    if why := _of_another(detail, token, record):
         return {"ignored": why}
-    return {"released": finish(world, detail.transfer_id, detail.outcome())}
+    return {"released": finish(world, record.transfer, detail.outcome())}
 
 
 def _of_another(

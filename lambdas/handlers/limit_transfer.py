@@ -22,7 +22,7 @@ def limit_transfer(event: LimitRequest, world: World) -> dict[str, Any]:
             f"'{transfer_id}' moves nothing yet; limit it when it does, or put bandwidthLimitMbps into the request"
         )
     # Noted first: profiles are not to take a rate that was limited for all that the machines can do.
-    world.transfers.note(transfer_id, bandwidth=record.limit.changed_to(mbps, world.clock.now()).to_document())
+    world.transfers.note(record.transfer, bandwidth=record.limit.changed_to(mbps, world.clock.now()).to_document())
     membership.change(world, transfer_id, lambda current: current.limited(mbps))
     return {"transferId": transfer_id, "bandwidthLimitMbps": mbps}
 

@@ -39,7 +39,7 @@ def resolve_paths(event: ResolveInput, world: World) -> ResolvedPaths:
         receiver_address=f"{destination}:{transfer.receiver_port}",
         receiver_inside_address=f"{transfer.destination.private_address}:{transfer.receiver_port}",
     )
-    world.transfers.note(transfer.transfer_id, paths=paths.to_document())
+    world.transfers.note(transfer, paths=paths.to_document())
     return paths
 
 

@@ -63,7 +63,7 @@ def _launch(event: SpawnInput, world: World, record: TransferRecord, wanted: int
 
 
 def _note(world: World, transfer: AcceptedTransfer, spawned: Spawned) -> None:
-    world.transfers.note(transfer.transfer_id, spawned=spawned.to_document())
+    world.transfers.note(transfer, spawned=spawned.to_document())
 
 
 def _once(event: SpawnInput, world: World) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Where nothing is to be moved but measured, the sender alone is started, and the 
 
 from typing import Any
 
+from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
 from lambdas.core.errors import EndNotStarted, TransferFenced
@@ -25,12 +26,15 @@ class StartInput(Handover):
 
 
 def start_transfer(event: StartInput, world: World) -> dict[str, Any]:
-    """Store the token, then look whether the transfer is over already (no lost wake-up), then start both ends."""
+    """Store the token, then look whether the transfer is over already (no lost wake-up), then start both ends.
+
+    Raises TransferFenced or EndNotStarted.
+    """
     transfer_id = event.transfer.transfer_id
+    # Before the token is stored, too: a late attempt's must not take the place of a later execution's.
+    _serving(world, event.transfer)
     epoch = _epoch(world, transfer_id, event.task_token)
-    record = world.transfers.get(transfer_id)
-    if record is None or not record.serves(event.transfer):
-        raise TransferFenced(f"{transfer_id} is being torn down, or goes on in another execution")
+    record = _serving(world, event.transfer)
     token = world.tokens.get(transfer_id)
     if record.outcome is not None and token is not None:
         release(world, token, record.outcome)
@@ -39,6 +43,13 @@ def start_transfer(event: StartInput, world: World) -> dict[str, Any]:
         metering.look(world, record)  # the new sender's report takes the place of the old one's
     _start_ends(world, event.transfer, epoch)
     return {"epoch": epoch, "started": True}
+
+
+def _serving(world: World, transfer: AcceptedTransfer) -> TransferRecord:
+    record = world.transfers.get(transfer.transfer_id)
+    if record is None or not record.serves(transfer):
+        raise TransferFenced(f"{transfer.transfer_id} is being torn down, or goes on in another execution")
+    return record
 
 
 def _epoch(world: World, transfer_id: str, token: str) -> int:
@@ -54,7 +65,7 @@ def _start_ends(world: World, transfer: AcceptedTransfer, epoch: int) -> None:
     if trouble := ends.start(world, transfer, ends.sides(transfer), epoch):
         error = EndNotStarted("\n".join(trouble))
         # Relays would wait for a sender until their time is up, and cost money.
-        world.transfers.finish(transfer.transfer_id, {"error": EndNotStarted.__name__, "cause": str(error)})
+        world.transfers.finish(transfer, {"error": EndNotStarted.__name__, "cause": str(error)})
         raise error
 
 

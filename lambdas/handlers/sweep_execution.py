@@ -16,8 +16,8 @@ def sweep_execution(event: BusEvent, world: World) -> dict[str, Any]:
         return {"swept": False}
     result = teardown.tear_down(world, record)
     failure = Failure(error=f"Execution{status.title().replace('_', '')}", cause=f"the execution ended as {status}")
-    reporting.write(world, record, failure)
-    return {"swept": True, **result}
+    report = reporting.write(world, record, failure)
+    return {"swept": report is not None, **result}
 
 
 handler = event_rule(sweep_execution)

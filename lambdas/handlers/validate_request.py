@@ -46,7 +46,7 @@ def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
     held = world.locks.acquire(transfer.destination.instance_id, path, transfer_id)
     if isinstance(held, Busy):
         raise _busy(transfer, held)
-    world.transfers.note_port(transfer_id, held.port)
+    world.transfers.note_port(transfer, held.port)
     transfer = transfer.model_copy(update={"receiver_port": held.port})
     world.events.put("Transfer Started", {"transferId": transfer_id, "executionArn": event.execution_arn})
     world.measures.put({"TransfersStarted": 1})

@@ -32,7 +32,9 @@ def write_report(event: ReportInput, world: World) -> dict[str, Any]:
     if record is not None:
         plan = record.plan if verified else None
         files = file_list.read(world, record.transfer.transfer_id, plan.files) if plan else None
-        return reporting.write(world, record, failure, verified=verified, files=files).for_output()
+        report = reporting.write(world, record, failure, verified=verified, files=files)
+        if report is not None:
+            return report.for_output()
     name = sub(r"[^A-Za-z0-9_-]", "-", event.execution_arn.rsplit(":", 1)[-1])[:80].lstrip("-_") or "unknown"
     now = world.clock.now()
     started = datetime.fromisoformat(event.started_at).timestamp() if event.started_at else now

@@ -30,7 +30,7 @@ def compared(transfer: AcceptedTransfer, survey: Survey, world: World) -> Survey
         there += found.bytes - rest.undelivered
         found = found.model_copy(update={"bytes": rest.undelivered})
     same = Same(files=found.same_files, bytes=there)
-    world.transfers.note(transfer.transfer_id, same=same.to_document())
+    world.transfers.note(transfer, same=same.to_document())
     folder = commands.changed_folder(transfer)
     return survey.model_copy(update={"comparison": found, "folder": folder, "goes_on": rest is not None})
 

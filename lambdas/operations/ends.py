@@ -43,7 +43,7 @@ def look_at(world: World, record: TransferRecord, held: ControlToken) -> dict[st
     if silent:
         ends = ends.restarted(silent, world.transfers.next_attempt(transfer.transfer_id), now)
     advance = ends.advance
-    if not world.transfers.note_ends(transfer.transfer_id, ends.beaten() if advance else ends):
+    if not world.transfers.note_ends(transfer, ends.beaten() if advance else ends):
         return {"heartbeat": False}  # another look is at work
     if silent:
         _restart(world, record, silent, ends)
@@ -69,7 +69,7 @@ def _restart(world: World, record: TransferRecord, side: Side, ends: Ends) -> No
     except (Throttled, MissingPermission) as error:
         trouble = [str(error)]
     if trouble:
-        world.transfers.note_ends(record.transfer.transfer_id, ends.troubled(side, trouble[0][-1000:]))
+        world.transfers.note_ends(record.transfer, ends.troubled(side, trouble[0][-1000:]))
 
 
 def _give_up(world: World, record: TransferRecord, side: Side, ends: Ends) -> bool:
@@ -79,7 +79,7 @@ def _give_up(world: World, record: TransferRecord, side: Side, ends: Ends) -> bo
         f"the {side} on {machine.instance_id} ({machine.region}) is silent; "
         f"it was started again {MOST_RESTARTS} times, the last time: {last}"
     )
-    return token.finish(world, record.transfer.transfer_id, {"error": EndSilent.__name__, "cause": cause})
+    return token.finish(world, record.transfer, {"error": EndSilent.__name__, "cause": cause})
 
 
 def _order(world: World, transfer: AcceptedTransfer, side: Side, epoch: int) -> Order:

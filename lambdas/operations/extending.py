@@ -28,7 +28,7 @@ def publish(world: World, transfer: AcceptedTransfer, found: TransferPlan, plann
     if record is None or not record.serves(transfer):
         raise TransferFenced(f"{transfer.transfer_id} is being torn down, or goes on in another execution")
     whole = {"planned": planned.to_document()} if planned else {}
-    world.transfers.note(transfer.transfer_id, plan=found.to_document(), **whole)
+    world.transfers.note(transfer, plan=found.to_document(), **whole)
     world.objects.put(world.key(transfer.transfer_id, "plan.json"), found.to_json().encode())
 
 

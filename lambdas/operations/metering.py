@@ -22,7 +22,7 @@ def look(world: World, record: TransferRecord, delivered_bytes: int = 0) -> Spen
 
 def _keep(world: World, record: TransferRecord, reading: Reading, sent: Sent) -> Spent:
     spent = Spent.of(reading.spent(), reading.now, sent).not_below(record.spent)
-    if world.transfers.note_spent(record.transfer.transfer_id, spent):
+    if world.transfers.note_spent(record.transfer, spent):
         more = spent.since(record.spent)
         world.measures.put({"DollarsSpent": more.dollars, "BytesSent": more.bytes})
     return spent
@@ -95,7 +95,7 @@ def _release(world: World, record: TransferRecord, reading: Reading) -> None:
     """Nothing is launched or joins any more; lanes drain, so that nothing is sent twice, then relays are terminated."""
     transfer_id = record.transfer.transfer_id
     cause = f"{_why(record, reading)}; its relays were released and the rest goes on the direct path"
-    world.transfers.note(transfer_id, budget=BudgetDecision(decision="direct", cause=cause).to_document())
+    world.transfers.note(record.transfer, budget=BudgetDecision(decision="direct", cause=cause).to_document())
     for node in world.nodes.of(transfer_id):
         relays.drain(world, node, cause)
     deadline = world.clock.monotonic() + RELEASE_SECONDS - world.env.poll_seconds
@@ -109,13 +109,13 @@ def _stop(world: World, record: TransferRecord, reading: Reading) -> None:
     transfer_id = record.transfer.transfer_id
     cause = f"{_why(record, reading)}; what has arrived stays: start again with a larger one for the rest"
     outcome = {"error": BudgetReached.__name__, "cause": cause}
-    if not world.transfers.finish(transfer_id, outcome):
+    if not world.transfers.finish(record.transfer, outcome):
         return
-    world.transfers.note(transfer_id, budget=BudgetDecision(decision="stop", cause=cause).to_document())
+    world.transfers.note(record.transfer, budget=BudgetDecision(decision="stop", cause=cause).to_document())
     if world.tokens.get(transfer_id) is not None:
-        world.transfers.fence(transfer_id)
+        world.transfers.fence(record.transfer)
     _end(world, record, cause)
-    token.finish(world, transfer_id, outcome)
+    token.finish(world, record.transfer, outcome)
 
 
 def _end(world: World, record: TransferRecord, cause: str) -> None:

@@ -31,7 +31,7 @@ def finish_measuring(world: World, record: TransferRecord, pairs: list[Pair], ra
         raise MeasuringFailed(f"the direct path: from {record.transfer.source.instance_id} to a relay: {why}")
     nodes: list[Node] = [node for pair in pairs for node in (pair.source, pair.destination)]
     found = profiling.measured(result.inter_region, answered, nodes, seconds)
-    finish(world, transfer_id, {"measured": found.to_document()})
+    finish(world, record.transfer, {"measured": found.to_document()})
 
 
 def _direct(record: TransferRecord, pair: Pair) -> TransferPath:

@@ -64,11 +64,15 @@ def sweep(world: World, record: TransferRecord) -> dict[str, Any]:
 def end(world: World, record: TransferRecord, status: str | None) -> dict[str, int]:
     """Teardown of a transfer whose execution is `status`, and its report if there is none; what was taken down."""
     done = teardown.tear_down(world, record)
-    if record.status in ("SUCCEEDED", "FAILED"):
-        world.transfers.close(record.transfer.transfer_id, record.status)
+    # That took minutes: somebody else may have reported it, and a later execution gone on with it.
+    now = teardown.find(world, record.transfer.transfer_id, record.transfer.execution_arn)
+    if now is None:
+        return done
+    if now.status in ("SUCCEEDED", "FAILED"):
+        world.transfers.close(now.transfer, now.status)
         return done
     failure = Failure(error="ExecutionGone", cause=f"the execution is {status or 'unknown'}; taken down")
-    reporting.write(world, record, failure)
+    reporting.write(world, now, failure)
     return done
 
 

@@ -13,21 +13,26 @@ from lambdas.core.report import Report
 from lambdas.core.stages import stage_times
 from lambdas.core.tally import Tally
 from lambdas.core.transfer import Failure
-from lambdas.operations import metering
+from lambdas.operations import metering, teardown
 from lambdas.operations.learning import learn
 
 
 def write(
     world: World, record: TransferRecord, failure: Failure | None, *, verified: bool = False, files: Files | None = None
-) -> Report:
+) -> Report | None:
     """Write `report.json` and `report.html`, close the transfer, put `Transfer Finished`, refine the profiles.
+
+    None, and nothing of these, where a later execution has taken the transfer up.
 
     `files` are shown on the page; Write Report alone may read their list.
     A transfer whose teardown is not complete stays active, so that the reconciler takes it down again.
     """
     transfer = record.transfer
     transfer_id = transfer.transfer_id
-    record = world.transfers.get(transfer_id) or record
+    found = teardown.find(world, transfer_id, transfer.execution_arn)
+    if found is None:
+        return None
+    record = found
     # A plan that was taken up has chunks that an earlier run delivered.
     since = transfer.execution_started_at if transfer.run > 1 else None
     tally = Tally.of(world.chunks.read(record.plan) if record.plan else iter(()), since)
@@ -51,11 +56,14 @@ def write(
         limits=record.limit.changes,
         now=world.clock.now(),
     )
+    # Chunks and nodes took a while to read, and may be the later one's.
+    if teardown.find(world, transfer_id, transfer.execution_arn) is None:
+        return None
     key = world.key(transfer_id, "report.json")
     world.objects.put(key, json.dumps(document.to_document()).encode())
     world.objects.put(world.key(transfer_id, "report.html"), render(document, files).encode())
-    if record.teardown is not None:
-        world.transfers.close(transfer_id, document.status)
+    if record.teardown is not None and not world.transfers.close(transfer, document.status):
+        return None
     world.events.put("Transfer Finished", document.news(key))
     if record.teardown is not None and record.status in ("ACTIVE", "DONE"):  # a report that is written again is no news
         _count(world, document)

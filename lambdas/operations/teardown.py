@@ -1,5 +1,7 @@
 """Teardown, on every path and any number of times: fence first, then daemons, relays, rules, lock, token, objects."""
 
+from contextlib import suppress
+
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import rules
@@ -18,24 +20,31 @@ TEMPORARY = ("listing/", "announced/", "compare/", "changed/", "manifest/", "dig
 PLAN = ("manifest/", "plan.json")
 
 
+class _TakenUpError(Exception):
+    """A later execution has the transfer: what there is, is that one's."""
+
+
 def tear_down(world: World, record: TransferRecord) -> dict[str, int]:
-    """Leave nothing running; raises TeardownIncomplete when instances are left."""
+    """Leave nothing running; what was taken down. Raises TeardownIncomplete when instances are left.
+
+    Another teardown of the same execution may be faster, and a later execution begin: then this one ends where it is.
+    """
     transfer = record.transfer
-    world.transfers.fence(transfer.transfer_id)
-    stopped = _stop_daemons(world, transfer)
-    wanted = record.estimate is not None and record.estimate.chosen_pairs > 0
-    terminated = _terminate(world, transfer, relays_wanted=wanted)
-    _end_nodes(world, transfer)
-    revoked = _revoke(world, transfer)
-    world.locks.release(transfer.destination.instance_id, transfer.transfer_id)
-    world.tokens.delete(transfer.transfer_id)
-    prefix = world.key(transfer.transfer_id, "")
-    kept = (*PLAN, record.unfulfilled.folder) if record.unfulfilled else ()
-    names = [key.removeprefix(prefix) for key in world.objects.keys(prefix)]
-    temporary = [prefix + name for name in names if name.startswith(TEMPORARY) and not name.startswith(kept)]
-    world.objects.delete(temporary)
-    done = {"stopped": stopped, "terminated": terminated, "revokedRules": revoked, "deletedObjects": len(temporary)}
-    world.transfers.note(transfer.transfer_id, teardown=done)
+    done = {"stopped": 0, "terminated": 0, "revokedRules": 0, "deletedObjects": 0}
+    if not world.transfers.fence(transfer):
+        return done
+    with suppress(_TakenUpError):
+        done["stopped"] = _stop_daemons(world, transfer)
+        wanted = record.estimate is not None and record.estimate.chosen_pairs > 0
+        done["terminated"] = _terminate(world, transfer, relays_wanted=wanted)
+        _end_nodes(world, transfer)
+        done["revokedRules"] = _revoke(world, transfer)
+        _look_again(world, transfer)
+        world.locks.release(transfer.destination.instance_id, transfer.transfer_id)
+        _look_again(world, transfer)
+        world.tokens.delete(transfer.transfer_id)
+        done["deletedObjects"] = _delete_objects(world, transfer)
+        world.transfers.note(transfer, teardown=done)
     return done
 
 
@@ -48,6 +57,17 @@ def find(world: World, transfer_id: str | None, execution_arn: str) -> TransferR
         record = world.transfers.get(transfer_id)
         return record if record and record.transfer.execution_arn == execution_arn else None
     return next((r for r in world.transfers.active() if r.transfer.execution_arn == execution_arn), None)
+
+
+def _look_again(world: World, transfer: AcceptedTransfer) -> TransferRecord:
+    """The record as it is now; raises _TakenUpError.
+
+    Before each step that destroys something, and after what is destroyed was listed: so that is never a later run's.
+    """
+    record = find(world, transfer.transfer_id, transfer.execution_arn)
+    if record is None:
+        raise _TakenUpError
+    return record
 
 
 def _stop_daemons(world: World, transfer: AcceptedTransfer) -> int:
@@ -70,6 +90,7 @@ def _terminate(world: World, transfer: AcceptedTransfer, *, relays_wanted: bool)
     deadline = world.clock.monotonic() + TERMINATE_SECONDS
     while True:
         alive = {region: _alive(world, region, transfer.transfer_id) for region in regions}
+        _look_again(world, transfer)
         for region, ids in alive.items():
             if ids:
                 world.compute(region).terminate(ids)
@@ -93,7 +114,9 @@ def _alive(world: World, region: str, transfer_id: str) -> list[str]:
 
 
 def _end_nodes(world: World, transfer: AcceptedTransfer) -> None:
-    for node in world.nodes.of(transfer.transfer_id):
+    nodes = world.nodes.of(transfer.transfer_id)
+    _look_again(world, transfer)
+    for node in nodes:
         if node.state in LIVE_STATES:
             world.nodes.move(node, "TERMINATED", sorted(LIVE_STATES), ended_at=world.clock.now())
 
@@ -103,6 +126,7 @@ def _revoke(world: World, transfer: AcceptedTransfer) -> int:
     for region in sorted({transfer.source.region, transfer.destination.region}):
         groups = world.groups(region)
         doomed = rules.to_revoke(groups.rules(), _others(world, transfer))
+        _look_again(world, transfer)
         groups.revoke(doomed)
         count += len(doomed)
         # A transfer that began meanwhile may have found its rule in place.
@@ -110,6 +134,16 @@ def _revoke(world: World, transfer: AcceptedTransfer) -> int:
             for rule in rules.shared(doomed, other):
                 groups.admit(rule.group_id, rule.address, rule.port, other.transfer_id)
     return count
+
+
+def _delete_objects(world: World, transfer: AcceptedTransfer) -> int:
+    prefix = world.key(transfer.transfer_id, "")
+    names = [key.removeprefix(prefix) for key in world.objects.keys(prefix)]
+    unfulfilled = _look_again(world, transfer).unfulfilled
+    kept = (*PLAN, unfulfilled.folder) if unfulfilled else ()
+    temporary = [prefix + name for name in names if name.startswith(TEMPORARY) and not name.startswith(kept)]
+    world.objects.delete(temporary)
+    return len(temporary)
 
 
 def _others(world: World, transfer: AcceptedTransfer) -> list[AcceptedTransfer]:

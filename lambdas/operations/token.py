@@ -4,13 +4,17 @@ from typing import Any
 
 from lambdas.adapters.records import ControlToken
 from lambdas.adapters.world import World
+from lambdas.core.transfer import AcceptedTransfer
 
 
-def finish(world: World, transfer_id: str, outcome: dict[str, Any]) -> bool:
-    """Write the outcome first, then release the token, if it is there: whoever keeps one reads the outcome after it."""
-    world.transfers.finish(transfer_id, outcome)
-    token, record = world.tokens.get(transfer_id), world.transfers.get(transfer_id)
-    if token is None or record is None or record.outcome is None:
+def finish(world: World, transfer: AcceptedTransfer, outcome: dict[str, Any]) -> bool:
+    """Write the outcome first, then release the token, if it is there: whoever keeps one reads the outcome after it.
+
+    False also where a later execution has taken the transfer up: outcome and token are that one's.
+    """
+    world.transfers.finish(transfer, outcome)
+    token, record = world.tokens.get(transfer.transfer_id), world.transfers.get(transfer.transfer_id)
+    if token is None or record is None or record.outcome is None or not record.is_of(transfer):
         return False
     return release(world, token, record.outcome)
 

@@ -23,7 +23,7 @@ def look_at(world: World, record: TransferRecord) -> dict[str, str]:
     seen = watch.seen(record.watch, watch.look(progress, membership), through, record.plan.chunk_size_bytes)
     if seen is record.watch:
         return {}  # the sender has not reported since
-    world.transfers.note(transfer_id, watch=seen.to_document())
+    world.transfers.note(record.transfer, watch=seen.to_document())
     now = Circumstances(
         ends=ends_mbps(record),
         remaining=record.plan.bytes - progress.bytes,

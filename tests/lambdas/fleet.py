@@ -15,8 +15,8 @@ def spawned(pairs: int = 2, *, pre_test: bool = False, key: bool = True, **chang
     accepted = transfer(relays={"instanceTypes": ["t3.small", "t3.medium"]}, **changes)
     cloud.transfers.create(accepted)
     wanted = estimate(pairs, pre_test=pre_test)
-    cloud.transfers.note("first", paths=paths().to_document(), estimate=wanted.to_document())
-    cloud.transfers.note("first", plan=plan(size=10**9).to_document())
+    cloud.transfers.note(transfer(), paths=paths().to_document(), estimate=wanted.to_document())
+    cloud.transfers.note(transfer(), plan=plan(size=10**9).to_document())
     direct = TransferPath(path_id="direct", generation=0, hops=[], receiver="54.1.0.1:4601", lanes=2)
     cloud.agents.write_membership("first", Membership(version=1, paths=[direct]))
     if key:

@@ -37,7 +37,7 @@ class MemoryCompute:
         self.capacity: dict[str, int] = {}
         self.launches: list[LaunchRequest] = []
         self.terminated: list[str] = []
-        self.on_launch: Callable[[], None] = lambda: None
+        self.on_launch: Callable[[], object] = lambda: None
         self.immortal = False
         self.shown_after = 0.0
         self._tokens: dict[str, list[str]] = {}

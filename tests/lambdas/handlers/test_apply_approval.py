@@ -11,7 +11,7 @@ from tests.lambdas.cloud import Cloud
 def prepared() -> Cloud:
     cloud = Cloud()
     cloud.transfers.create(transfer())
-    cloud.transfers.note("first", estimate=estimate(3).to_document())
+    cloud.transfers.note(transfer(), estimate=estimate(3).to_document())
     return cloud
 
 

@@ -41,7 +41,7 @@ def test_token_of_a_later_attempt_replaces_the_earlier_one() -> None:
 
 def test_transfer_that_is_being_torn_down_asks_nobody_and_keeps_no_token() -> None:
     cloud = prepared()
-    cloud.transfers.fence("first")
+    cloud.transfers.fence(transfer())
     with pytest.raises(TransferFenced):
         await_approval(event(), cloud.world)
     assert (cloud.tokens.approval("first"), cloud.events.put_events, cloud.letters.sent) == (None, [], [])

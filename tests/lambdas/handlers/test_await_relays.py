@@ -167,7 +167,7 @@ def test_wait_ends_when_the_transfer_is_delivered() -> None:
     for compute in cloud.compute.values():
         for machine in compute.machines.values():
             machine.boots = machine.transfer_id == ""
-    cloud.clock.at(7, lambda: cloud.transfers.finish("first", {"delivered": {}}))
+    cloud.clock.at(7, lambda: cloud.transfers.finish(transfer(), {"delivered": {}}))
     started = cloud.clock.time
     assert run(cloud) == {"ready": 0}
     assert cloud.clock.time - started < 10

@@ -12,7 +12,7 @@ from tests.lambdas.cloud import Cloud
 def waiting() -> Cloud:
     cloud = Cloud()
     cloud.transfers.create(transfer(approval="required"))
-    cloud.transfers.note("first", estimate=estimate(3).model_copy(update={"chosen_pairs": 2}).to_document())
+    cloud.transfers.note(transfer(), estimate=estimate(3).model_copy(update={"chosen_pairs": 2}).to_document())
     cloud.tokens.put_approval("first", "token-a")
     return cloud
 

@@ -23,7 +23,7 @@ class Listing:
     def __init__(self) -> None:
         self.cloud, self.transfer = Cloud(), transfer(chunkSizeMiB=1)
         self.cloud.transfers.create(self.transfer)
-        self.cloud.transfers.note("first", paths=paths().to_document())
+        self.cloud.transfers.note(transfer(), paths=paths().to_document())
         self.parts = 0
         self.write()
         self.survey = open_survey(announcement(1, size=SIZE, files=1))
@@ -152,7 +152,7 @@ def test_what_stands_in_the_way_keeps_the_plan_open_until_the_survey_has_said_so
         destination = listing.survey.destination.model_copy(update={"free_bytes": 2 * SIZE - 1})
         listing.survey = listing.survey.model_copy(update={"destination": destination})
     listing.later(lambda: listing.write(complete=True, problems=int(what == "problem")))
-    listing.cloud.clock.at(5.0, lambda: listing.cloud.transfers.fence("first"))
+    listing.cloud.clock.at(5.0, lambda: listing.cloud.transfers.fence(transfer()))
     with pytest.raises(TransferFenced, match="before its plan"):
         listing.extend()
     assert (listing.so_far().open, listing.so_far().chunks) == (True, 3)
@@ -160,6 +160,6 @@ def test_what_stands_in_the_way_keeps_the_plan_open_until_the_survey_has_said_so
 
 def test_a_transfer_whose_ends_have_failed_is_planned_no_further() -> None:
     listing = Listing()
-    listing.later(lambda: listing.cloud.transfers.finish("first", {"error": "EndSilent"}))
+    listing.later(lambda: listing.cloud.transfers.finish(transfer(), {"error": "EndSilent"}))
     with pytest.raises(TransferFenced):
         listing.extend()

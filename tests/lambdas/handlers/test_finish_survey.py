@@ -54,7 +54,7 @@ def test_a_scan_that_fails_fails_the_transfer() -> None:
 
 def test_where_the_ends_have_failed_nobody_waits_for_the_listing() -> None:
     cloud, event = scanning()
-    cloud.clock.at(5.0, lambda: cloud.transfers.finish("first", {"error": "EndSilent"}))
+    cloud.clock.at(5.0, lambda: cloud.transfers.finish(transfer(), {"error": "EndSilent"}))
     with pytest.raises(TransferFenced, match="before its listing"):
         finish_survey(event, cloud.world)
     assert cloud.clock.time < 1010
@@ -62,7 +62,7 @@ def test_where_the_ends_have_failed_nobody_waits_for_the_listing() -> None:
 
 def test_the_estimate_is_made_though_all_has_arrived_before_the_listing_was_surveyed() -> None:
     cloud, event = scanning()
-    cloud.transfers.finish("first", {"delivered": True})
+    cloud.transfers.finish(transfer(), {"delivered": True})
     done = printed(survey(9).source.to_document())
     cloud.clock.at(5.0, lambda: cloud.commands[WEST].end(event.survey.command_id, done))
     assert finish_survey(event, cloud.world).bytes == 10**9

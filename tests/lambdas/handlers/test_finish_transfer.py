@@ -74,7 +74,7 @@ def test_late_event_of_an_earlier_execution_is_no_outcome_of_this_one() -> None:
     cloud = prepared(token=False)
     for _ in range(2):
         cloud.transfers.next_attempt("first")
-    cloud.transfers.close("first", "FAILED")
+    cloud.transfers.close(transfer(), "FAILED")
     cloud.transfers.resume(transfer(arn="arn:second").model_copy(update={"run": 2}))
     assert "ignored" in finish_transfer(DELIVERED, cloud.world)
     record = cloud.transfers.get("first")

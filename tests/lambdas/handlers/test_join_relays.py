@@ -27,7 +27,7 @@ def test_joining_again_changes_nothing() -> None:
 def test_fenced_transfer_takes_nobody() -> None:
     cloud = spawned(1, pre_test=True)
     await_relays(AwaitInput(transfer=transfer(), paths=paths()), cloud.world)
-    cloud.transfers.fence("first")
+    cloud.transfers.fence(transfer())
     assert join_relays(JoinInput(transfer=transfer()), cloud.world) == {"joined": 0}
     assert path_ids(cloud) == ["direct"]
     assert set(states(cloud).values()) == {"READY"}

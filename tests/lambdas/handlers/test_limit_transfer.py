@@ -65,7 +65,7 @@ def test_changes_are_kept_with_their_times_for_the_report_the_last_hundred() -> 
 def test_a_transfer_that_is_over_is_not_limited(ended: str) -> None:
     cloud = spawned(1)
     before = followed(cloud)
-    cloud.transfers.finish("first", {}) if ended == "finish" else cloud.transfers.fence("first")
+    cloud.transfers.finish(transfer(), {}) if ended == "finish" else cloud.transfers.fence(transfer())
     with pytest.raises(NotMoving, match="'first' is over, or is being taken down"):
         limit(cloud, 80)
     assert followed(cloud) == before

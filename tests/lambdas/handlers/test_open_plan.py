@@ -14,7 +14,7 @@ def opened(size: int, **request: Any) -> tuple[Cloud, TransferPlan]:
     cloud = Cloud()
     accepted = transfer(**request)
     cloud.transfers.create(accepted)
-    cloud.transfers.note("first", paths=paths().to_document())
+    cloud.transfers.note(transfer(), paths=paths().to_document())
     event = OpenInput(transfer=accepted, survey=open_survey(announcement(size=size)))
     return cloud, open_plan(event, cloud.world)
 
@@ -41,7 +41,7 @@ def test_chunks_are_not_small_where_nobody_knows_how_many_there_will_be(
 
 def test_a_transfer_that_is_taken_down_gets_no_plan() -> None:
     cloud, found = opened(10**9)
-    cloud.transfers.fence("first")
+    cloud.transfers.fence(transfer())
     with pytest.raises(TransferFenced):
         open_plan(OpenInput(transfer=transfer(), survey=open_survey()), cloud.world)
     assert found.open

@@ -25,7 +25,7 @@ def prepared() -> tuple[Cloud, PlanInput]:
     cloud = Cloud()
     accepted = transfer(chunkSizeMiB=1)
     cloud.transfers.create(accepted)
-    cloud.transfers.note("first", paths=paths().to_document())
+    cloud.transfers.note(transfer(), paths=paths().to_document())
     lines = [json.dumps({"source": "/" + str(e["path"]), "mode": 420, "mtimeNs": 1, "inode": 1, **e}) for e in ENTRIES]
     cloud.objects.put("transfers/first/listing/part-00000.ndjson", "\n".join(lines[:2]).encode() + b"\n")
     cloud.objects.put("transfers/first/listing/part-00001.ndjson", "\n".join(lines[2:]).encode() + b"\n")
@@ -86,11 +86,12 @@ def test_a_later_run_plans_what_has_changed_in_numbers_of_its_own() -> None:
     for key in ("skipped", "problems", "problemCount", "listingDigest"):
         del changed[key]
     comparison = ComparisonSurvey.from_document({**changed, "sameFiles": 2, "sameBytes": 2 * MIB + 5})
+    again = event.transfer
     for number in (2, 3):
-        cloud.transfers.close("first", "FAILED")
+        cloud.transfers.close(again, "FAILED")
         again = event.transfer.model_copy(update={"run": number, "execution_arn": f"arn:{number}"})
         assert cloud.transfers.resume(again)
-    cloud.transfers.note("first", paths=paths().to_document())
+    cloud.transfers.note(again, paths=paths().to_document())
     cloud.agents.forget("first")
     later = event.model_copy(
         update={
@@ -106,7 +107,7 @@ def test_a_later_run_plans_what_has_changed_in_numbers_of_its_own() -> None:
 
 def test_a_planner_whose_execution_was_stopped_changes_nothing_of_the_next_one() -> None:
     cloud, event = prepared()
-    cloud.transfers.close("first", "FAILED")
+    cloud.transfers.close(transfer(), "FAILED")
     assert cloud.transfers.resume(event.transfer.model_copy(update={"run": 2, "execution_arn": "arn:second"}))
     with pytest.raises(TransferFenced, match="goes on in another execution"):
         plan_chunks(event, cloud.world)
@@ -124,11 +125,11 @@ def test_a_plan_that_still_fits_is_taken_up_as_it_was_left() -> None:
     noted = Change("note-failure", 1, {"failedAttempt": 1, "reason": "stream-lost"})
     assert cloud.chunks.change("first", numbers[0], delivered)
     assert cloud.chunks.change("first", numbers[1], noted)
-    cloud.transfers.close("first", "FAILED")
+    cloud.transfers.close(transfer(), "FAILED")
     cloud.agents.forget("first")
     again = event.transfer.model_copy(update={"run": 2, "execution_arn": "arn:second"})
     assert cloud.transfers.resume(again)
-    cloud.transfers.note("first", paths=paths().to_document())
+    cloud.transfers.note(again, paths=paths().to_document())
     survey = event.survey.model_copy(update={"goes_on": True})
     objects = dict(cloud.objects.objects)
     assert plan_chunks(event.model_copy(update={"transfer": again, "survey": survey}), cloud.world) == first

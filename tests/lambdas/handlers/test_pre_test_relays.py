@@ -87,7 +87,10 @@ def test_no_more_pairs_than_wanted_are_kept_untested() -> None:
 
 @pytest.mark.parametrize(
     "end",
-    [lambda cloud: cloud.transfers.finish("first", {"delivered": {}}), lambda cloud: cloud.transfers.fence("first")],
+    [
+        lambda cloud: cloud.transfers.finish(transfer(), {"delivered": {}}),
+        lambda cloud: cloud.transfers.fence(transfer()),
+    ],
 )
 def test_transfer_that_ends_during_the_test_rejects_nobody(end: Callable[[Cloud], object]) -> None:
     cloud = ready(1)

@@ -133,14 +133,14 @@ def test_relay_whose_agent_is_silent_is_not_lost() -> None:
 
 def test_outcome_whose_release_was_lost_is_released() -> None:
     cloud = running()
-    cloud.transfers.finish("first", {"delivered": {"bytes": 1, "sentBytes": 1, "epoch": 1}})
+    cloud.transfers.finish(transfer(), {"delivered": {"bytes": 1, "sentBytes": 1, "epoch": 1}})
     assert run(cloud) == {"first": {"released": True}}
     assert cloud.executions.answers == [("success", ("token", {"delivered": {"bytes": 1, "sentBytes": 1, "epoch": 1}}))]
 
 
 def test_transfer_that_is_being_torn_down_is_left_alone() -> None:
     cloud = running()
-    cloud.transfers.fence("first")
+    cloud.transfers.fence(transfer())
     assert run(cloud) == {"first": {"waiting": "its states are at work"}}
 
 
@@ -177,7 +177,7 @@ def test_no_active_transfer_needs_no_work() -> None:
 
 def test_relay_of_a_transfer_that_is_over_is_terminated() -> None:
     cloud = running()
-    cloud.transfers.close("first", "SUCCEEDED")
+    cloud.transfers.close(transfer(), "SUCCEEDED")
     assert run(cloud) == {}
     assert cloud.alive() == []
     assert cloud.measures.sums["RelaysStray"] == 2

@@ -112,13 +112,13 @@ def test_third_generation_is_not_replaced() -> None:
 
 def test_delivered_transfer_replaces_nobody() -> None:
     cloud = joined()
-    cloud.transfers.finish("first", {"delivered": {}})
+    cloud.transfers.finish(transfer(), {"delivered": {}})
     assert replace_relay(relay_lost(), cloud.world) == {"source-1-0": "over"}
 
 
 def test_relay_that_the_teardown_terminates_is_not_lost() -> None:
     cloud = joined()
-    cloud.transfers.fence("first")
+    cloud.transfers.fence(transfer())
     assert replace_relay(instance_event(cloud, STATE_CHANGE, state="shutting-down"), cloud.world) == {
         "source-1-0": "over"
     }

@@ -124,7 +124,7 @@ def test_throttled_launch_is_retried_with_what_the_other_side_has() -> None:
 
 def test_fence_set_while_launching_terminates_what_came() -> None:
     cloud = prepared()
-    cloud.compute[WEST].on_launch = lambda: cloud.transfers.fence("first")
+    cloud.compute[WEST].on_launch = lambda: cloud.transfers.fence(transfer())
     with pytest.raises(TransferFenced):
         spawn_relays(event(), cloud.world)
     assert cloud.alive() == []
@@ -132,7 +132,7 @@ def test_fence_set_while_launching_terminates_what_came() -> None:
 
 def test_finished_transfer_gets_no_relays() -> None:
     cloud = prepared()
-    cloud.transfers.finish("first", {"delivered": {}})
+    cloud.transfers.finish(transfer(), {"delivered": {}})
     assert spawn_relays(event(), cloud.world)["spawned"] == 0
     assert cloud.compute[WEST].launches == []
 
@@ -168,7 +168,7 @@ def test_other_zones_are_left_out_where_the_budget_has_no_room_for_their_traffic
         update={"request": tight.transfer.request.model_copy(update={"objective": Objective(max_cost_usd=0.05)})}
     )
     cloud.transfers.create(transfer_)
-    cloud.transfers.note("first", estimate=tight.estimate.to_document())
+    cloud.transfers.note(transfer(), estimate=tight.estimate.to_document())
     cloud.compute[WEST].refusals = {"us-west-2a": "InsufficientInstanceCapacity"}
     with pytest.raises(
         NoCapacity, match=r"other zones of us-west-2 were left out: .*\$0\.0400 more, which .*\(0\.05\)"

@@ -50,7 +50,7 @@ def test_same_token_again_keeps_its_epoch_and_another_gets_the_next() -> None:
 
 def test_token_that_comes_after_the_outcome_is_released_at_once() -> None:
     cloud = prepared()
-    cloud.transfers.finish("first", {"delivered": {"bytes": 5}})
+    cloud.transfers.finish(transfer(), {"delivered": {"bytes": 5}})
     assert not start_transfer(event(), cloud.world)["started"]
     assert cloud.executions.answers == [("success", ("token-a", {"delivered": {"bytes": 5}}))]
     assert cloud.commands[WEST].sent == []
@@ -70,7 +70,7 @@ def test_end_that_does_not_start_shows_its_output() -> None:
 
 def test_fenced_transfer_starts_nothing() -> None:
     cloud = prepared()
-    cloud.transfers.fence("first")
+    cloud.transfers.fence(transfer())
     with pytest.raises(TransferFenced):
         start_transfer(event(), cloud.world)
     assert cloud.commands[WEST].sent == []

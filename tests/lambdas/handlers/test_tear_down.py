@@ -56,18 +56,18 @@ def test_the_plan_stays_where_another_run_may_go_on_with_it() -> None:
     cloud.objects.put("transfers/first/changed/1/part-00000.ndjson", b"")
     cloud.objects.put("transfers/first/changed/2/part-00000.ndjson", b"")
     planned = Planned(plan=plan(), listing_digest="ab" * 32, folder="changed/1/")
-    cloud.transfers.note("first", plan=plan().to_document(), planned=planned.to_document())
+    cloud.transfers.note(transfer(), plan=plan().to_document(), planned=planned.to_document())
     tear_down(event(), cloud.world)
     kept = ("changed/1/part-00000.ndjson", "manifest/part-00000.ndjson", "plan.json", "report.json")
     assert sorted(cloud.objects.objects) == [f"transfers/first/{name}" for name in kept]
-    cloud.transfers.finish("first", {"delivered": {}})
+    cloud.transfers.finish(transfer(), {"delivered": {}})
     tear_down(event(), cloud.world)
     assert list(cloud.objects.objects) == ["transfers/first/report.json"]
 
 
 def test_what_another_execution_has_taken_up_is_left_to_it() -> None:
     cloud = joined()
-    cloud.transfers.close("first", "FAILED")
+    cloud.transfers.close(transfer(), "FAILED")
     assert cloud.transfers.resume(transfer(arn="arn:second").model_copy(update={"run": 2}))
     assert tear_down(event(), cloud.world) == {"terminated": 0}
     record = cloud.transfers.get("first")
@@ -132,7 +132,7 @@ def test_rule_that_another_transfer_shares_stays_until_that_ends() -> None:
     cloud.groups[IRELAND].admit("vpc-destination/cpt-endpoint", "54.0.0.1", 4601, "first")
     tear_down(event(), cloud.world)
     assert [rule.address for rule in cloud.groups[IRELAND].admitted] == ["54.0.0.1"]
-    cloud.transfers.close("first", "SUCCEEDED")
+    cloud.transfers.close(transfer(), "SUCCEEDED")
     tear_down(TearDownInput(transfer=second, execution_arn="arn:second"), cloud.world)
     assert cloud.groups[IRELAND].admitted == []
 

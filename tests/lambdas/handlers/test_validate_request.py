@@ -13,7 +13,7 @@ from lambdas.core.errors import (
     TransferRunning,
 )
 from lambdas.core.lock import Busy, Holding
-from lambdas.core.transfer import RECEIVER_PORTS, Membership
+from lambdas.core.transfer import RECEIVER_PORTS, AcceptedTransfer, Membership
 from lambdas.handlers.reconcile import reconcile
 from lambdas.handlers.tear_down import TearDownInput, tear_down
 from lambdas.handlers.validate_request import ValidateInput, validate_request
@@ -123,8 +123,7 @@ def test_refused_transfer_is_found_by_its_execution_and_leaves_the_others_lock()
 
 def test_used_name_is_refused_and_takes_no_lock() -> None:
     cloud = Cloud()
-    run(cloud, request(name="mine"))
-    cloud.transfers.close("mine", "SUCCEEDED")
+    cloud.transfers.close(run(cloud, request(name="mine")), "SUCCEEDED")
     cloud.locks.release(DESTINATION_ID, "mine")
     with pytest.raises(InvalidRequest, match="'mine' was used by another execution"):
         run(cloud, request(name="mine"), arn="arn:second")
@@ -139,16 +138,17 @@ def test_used_name_of_a_running_transfer_keeps_its_lock() -> None:
     assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == Busy("mine")
 
 
-def ended(cloud: Cloud, status: Status = "FAILED") -> None:
+def ended(cloud: Cloud, status: Status = "FAILED") -> AcceptedTransfer:
     """A transfer `mine` that has ended, with what its ends and relays left in the tables."""
-    run(cloud, request(name="mine"))
-    cloud.transfers.note("mine", plan=plan("mine").to_document())
+    accepted: AcceptedTransfer = run(cloud, request(name="mine"))
+    cloud.transfers.note(accepted, plan=plan("mine").to_document())
     cloud.agents.write_membership("mine", Membership(version=1, paths=[]))
     cloud.agents.write_membership("mine", Membership(version=2, paths=[]))
     cloud.agents.progresses["mine", "sender"] = progress()
     cloud.nodes.put(node(transfer_id="mine", state="LOST"))
-    cloud.transfers.close("mine", status)
+    cloud.transfers.close(accepted, status)
     cloud.locks.release(DESTINATION_ID, "mine")
+    return accepted
 
 
 @pytest.mark.parametrize("status", ["FAILED", "SUCCEEDED"])
@@ -176,8 +176,7 @@ def test_what_has_not_ended_is_not_resumed() -> None:
 
 def test_what_a_late_state_opened_again_is_waited_for_and_resumed_once_it_is_taken_down() -> None:
     cloud = Cloud()
-    ended(cloud)
-    cloud.transfers.fence("mine")
+    cloud.transfers.fence(ended(cloud))
     cloud.transfers.reopen("mine")
     with pytest.raises(TransferEnding, match="'mine' is still being taken down"):
         run(cloud, request(name="mine", resume=True), arn="arn:second")

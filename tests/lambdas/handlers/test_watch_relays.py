@@ -18,7 +18,7 @@ RATE = 20.0
 
 def running(size: int = 10**11) -> Cloud:
     cloud = spawned(1)
-    cloud.transfers.note("first", plan=plan(size=size).to_document())
+    cloud.transfers.note(transfer(), plan=plan(size=size).to_document())
     await_relays(AwaitInput(transfer=transfer(), paths=paths()), cloud.world)
     for node in cloud.nodes.of("first"):
         cloud.nodes.move(node, "JOINED", ["JOINED"], measured_inter_region=RATE, measured_intra_region=8 * RATE)
@@ -100,9 +100,9 @@ def test_last_bytes_show_no_slow_relay() -> None:
 def test_nothing_is_watched_where_no_relay_is_wanted(ending: str) -> None:
     cloud = Cloud() if ending == "no relays" else running()
     if ending == "fenced":
-        cloud.transfers.fence("first")
+        cloud.transfers.fence(transfer())
     if ending == "finished":
-        cloud.transfers.finish("first", {"delivered": {}})
+        cloud.transfers.finish(transfer(), {"delivered": {}})
     before = cloud.clock.time
     assert run(cloud) == {}
     assert cloud.clock.time == before  # no second look

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from lambdas.core.liveness import MOST_RESTARTS
+from lambdas.core.liveness import MOST_RESTARTS, Ends
 from lambdas.core.progress import Side
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.handlers.finish_transfer import finish_transfer
 from lambdas.handlers.reconcile import reconcile
 from lambdas.runtime.handler import BusEvent
@@ -109,9 +110,9 @@ def test_two_looks_at_once_start_it_once() -> None:
     del moving.alive["sender"]
     write = moving.cloud.transfers.note_ends
 
-    def second(transfer_id: str, ends: Any) -> bool:
-        write(transfer_id, ends)
-        return write(transfer_id, ends)
+    def second(transfer: AcceptedTransfer, ends: Ends) -> bool:
+        write(transfer, ends)
+        return write(transfer, ends)
 
     moving.cloud.transfers.note_ends = second  # type: ignore[method-assign]
     assert not moving.minute()["heartbeat"]

@@ -46,8 +46,8 @@ def spawned(
     found = accepted(cloud, **relays_)
     wanted = estimate(pairs, pre_test=pre_test)
     cloud.transfers.create(found)
-    cloud.transfers.note("first", paths=paths().to_document(), estimate=wanted.to_document())
-    cloud.transfers.note("first", plan=plan(size=10**9).to_document())
+    cloud.transfers.note(transfer(), paths=paths().to_document(), estimate=wanted.to_document())
+    cloud.transfers.note(transfer(), plan=plan(size=10**9).to_document())
     direct = TransferPath(path_id="direct", generation=0, hops=[], receiver="54.1.0.1:4600", lanes=2)
     cloud.agents.write_membership("first", Membership(version=1, paths=[direct]))
     cloud.agents.route_keys["first"] = ROUTE_KEY
@@ -198,7 +198,7 @@ def take_down(cloud: Cloud) -> None:
 
 
 def sweep(cloud: Cloud) -> None:
-    cloud.transfers.close("first", "FAILED")
+    cloud.transfers.close(transfer(), "FAILED")
     terminate_strays(cloud.world)
 
 

@@ -83,6 +83,6 @@ def test_two_writers_agree_on_what_the_nodes_say() -> None:
 def test_transfer_that_is_torn_down_keeps_its_record() -> None:
     cloud = joined(1)
     before = version(cloud)
-    cloud.transfers.fence("first")
+    cloud.transfers.fence(transfer())
     relays.lose(cloud.world, relay(cloud, "source-1-0"), "its instance is gone")
     assert version(cloud) == before

@@ -155,7 +155,7 @@ def test_nothing_joins_or_is_launched_once_relays_were_released() -> None:
 def test_a_relay_that_slipped_in_meanwhile_goes_with_the_next_look() -> None:
     cloud = joined(maxCostUsd=BUDGET)
     report(cloud, moved=2 * 10**8)
-    cloud.transfers.note("first", budget={"decision": "direct", "cause": "x"})
+    cloud.transfers.note(transfer(), budget={"decision": "direct", "cause": "x"})
     assert len(cloud.alive()) == 2
     look(cloud)
     assert cloud.alive() == []
@@ -179,7 +179,7 @@ def test_transfer_that_was_delivered_meanwhile_is_not_stopped() -> None:
     report(cloud, moved=10**9, delivered=4 * 10**8)
     record = cloud.transfers.get("first")
     assert record is not None
-    cloud.transfers.finish("first", {"delivered": {"epoch": 1, "sentBytes": 10**9}})
+    cloud.transfers.finish(transfer(), {"delivered": {"epoch": 1, "sentBytes": 10**9}})
     metering.enforce(cloud.world, record)
     assert cloud.executions.answers == []
     assert len(cloud.alive()) == 2

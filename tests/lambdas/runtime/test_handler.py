@@ -193,7 +193,7 @@ def test_state_that_ends_after_the_transfer_was_closed_has_it_taken_down_again(
     cloud: Cloud, stage: str, again: list[str]
 ) -> None:
     def work(_event: Input, world: World) -> dict[str, Any]:
-        world.transfers.close("first", "FAILED")
+        world.transfers.close(transfer(), "FAILED")
         return {}
 
     call(task_state(stage, Input, work), EVENT)
