@@ -98,6 +98,7 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
         }
         _ => HashMap::new(),
     };
+    let mut unnoted = !shared.tree.keeps_order;
     let mut deliveries = Vec::with_capacity(batch.len());
     let mut acknowledged = Vec::with_capacity(batch.len());
     for (index, mut chunk) in batch.into_iter().enumerate() {
@@ -107,7 +108,7 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
             Ok(()) if chunk.failures_at_start != failures => Err(Refusal::destination("a sync failed while the chunk was arriving")),
             Ok(()) => match checked.remove(&index) {
                 Some(refusal) => Err(refusal),
-                None => place_all(shared, &mut landed).map_err(Refusal::destination),
+                None => place_all(shared, &mut landed, &mut unnoted).map_err(Refusal::destination),
             },
             Err(error) => Err(Refusal::destination(format_args!("sync: {error}"))),
         };
@@ -127,7 +128,7 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
             }
         }
     }
-    if let Err(error) = shared.tree.journal.sync() {
+    if let Err(error) = settle(shared, unnoted) {
         let refusal = Refusal::destination(format_args!("journal: {error}"));
         for (chunk, _) in acknowledged {
             shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, refusal.reason, refusal.message.clone());
@@ -155,8 +156,21 @@ fn checkpoint(shared: &Shared, deliveries: &[Delivery]) -> bool {
     true
 }
 
-/// Number of entries that are complete by it. What could not be placed stays in `landed`.
-fn place_all(shared: &Shared, landed: &mut Vec<Landed>) -> io::Result<u64> {
+/// What was placed is on the disk with its name when this returns: by the journal, or where that does not tell of it by
+/// another sync.
+fn settle(shared: &Shared, unnoted: bool) -> io::Result<()> {
+    shared.tree.journal.sync()?;
+    if !unnoted {
+        return Ok(());
+    }
+    shared.tree.sync().inspect_err(|_| {
+        shared.sync_failures.fetch_add(1, Ordering::SeqCst);
+    })
+}
+
+/// Number of entries that are complete by it. What could not be placed stays in `landed`. Sets `unnoted` where something
+/// was placed of which the journal does not tell.
+fn place_all(shared: &Shared, landed: &mut Vec<Landed>, unnoted: &mut bool) -> io::Result<u64> {
     let mut complete = 0;
     landed.reverse();
     while let Some(item) = landed.last() {
@@ -175,9 +189,13 @@ fn place_all(shared: &Shared, landed: &mut Vec<Landed>) -> io::Result<u64> {
                     shared.files.complete(*entry, *digest);
                 } else {
                     shared.files.complete_link(*entry);
+                    *unnoted = true;
                 }
             }
-            Landed::Directory { path, mode, mtime_ns } => shared.tree.directory(path, *mode, *mtime_ns)?,
+            Landed::Directory { path, mode, mtime_ns } => {
+                shared.tree.directory(path, *mode, *mtime_ns)?;
+                *unnoted = true;
+            }
         }
         landed.pop();
     }

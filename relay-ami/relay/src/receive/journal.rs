@@ -114,6 +114,8 @@ struct State {
     plan: Digest,
     /// Records that need not be in the file before the next sync.
     gathered: Vec<u8>,
+    /// Whether a write has failed, which may have left half a record.
+    torn: bool,
 }
 
 impl Journal {
@@ -145,7 +147,12 @@ impl Journal {
 
     /// A part of a large file that is synced. In the file when this returns, so before its file can go to its place.
     pub fn part(&self, entry: u64, size: u64, part: u64, digest: Digest) -> io::Result<()> {
-        self.gather(Record { entry, size, part, digest }).and_then(|mut state| state.write())
+        let mut state = self.gather(Record { entry, size, part, digest })?;
+        state.write().inspect_err(|_| {
+            // It will be sent again, and written over meanwhile.
+            let others = state.gathered.len() - RECORD_BYTES;
+            state.gathered.truncate(others);
+        })
     }
 
     /// A file that is in its place.
@@ -158,8 +165,8 @@ impl Journal {
         self.gather(Record { entry, size: 0, part: FORGOTTEN, digest: [0; 32] }).map(drop)
     }
 
-    /// All records are on the disk when this returns, and with them the names of files that went to their places before: file
-    /// systems that keep a log of their own write it in order.
+    /// All records are on the disk when this returns; and with them, where the file system keeps one log in order, the names
+    /// of files that went to their places before. Without a new record there is nothing that would be written.
     pub fn sync(&self) -> io::Result<()> {
         let mut state = lock(&self.state);
         state.write()?;
@@ -180,16 +187,20 @@ impl Journal {
 }
 
 impl State {
+    /// What cannot be written, on a full disk say, is kept for the next time.
     fn write(&mut self) -> io::Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
-        let written = file.write_all(&self.gathered);
-        match &written {
-            Ok(()) => self.length += self.gathered.len() as u64,
+        if self.torn {
             // Half a record would make what comes after it unreadable.
-            Err(_) => file.set_len(self.length)?,
+            file.set_len(self.length)?;
+            self.torn = false;
         }
+        self.torn = true;
+        file.write_all(&self.gathered)?;
+        self.torn = false;
+        self.length += self.gathered.len() as u64;
         self.gathered.clear();
-        written
+        Ok(())
     }
 }
 
@@ -267,6 +278,25 @@ mod tests {
             first.part(7, 5000, 1, [6; 32]).unwrap();
             assert_eq!(journal(folder.path()).recall(PLAN).unwrap().parts[&7].digests.len(), 2);
         }
+    }
+
+    /// A write that the disk refuses half-way, and then takes.
+    #[test]
+    fn what_a_full_disk_refused_is_written_once_there_is_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = journal(folder.path());
+        first.recall(PLAN).unwrap();
+        first.whole(3, [3; 32]).unwrap();
+        // Like a disk that is full: `/dev/full` takes nothing, and cannot be cut off either.
+        let file = lock(&first.state).file.replace(File::options().write(true).open("/dev/full").unwrap());
+        assert!(first.sync().is_err());
+        assert!(first.part(7, 5000, 0, [7; 32]).is_err());
+        lock(&first.state).file = file;
+        first.part(7, 5000, 2, [8; 32]).unwrap();
+        first.sync().unwrap();
+        let known = journal(folder.path()).recall(PLAN).unwrap();
+        assert_eq!(known.whole.keys().collect::<Vec<_>>(), [&3]);
+        assert_eq!(known.parts[&7].digests.keys().collect::<Vec<_>>(), [&2], "its chunk is sent again");
     }
 
     #[test]

@@ -89,6 +89,8 @@ fn converse(shared: &Arc<Shared>, socket: &TcpStream, sealer: Sealer, opener: Op
                 answered = None;
                 shared.files.forget(&shared.tree, entry)?;
                 if last {
+                    // On the disk before the first of them is begun anew.
+                    shared.tree.journal.sync()?;
                     replies.send(&Frame::Forgotten)?;
                 }
             }

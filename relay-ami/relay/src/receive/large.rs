@@ -130,18 +130,26 @@ pub struct Files {
 
 impl Files {
     /// Goes on from what earlier receivers left.
-    pub fn going_on_from(known: Known, tree: &Tree, part_size: u64) -> Self {
-        let Known { whole: mut digests, parts: mut kept } = known;
-        kept.retain(|entry, parts| {
-            if tree.has_partial(*entry) {
-                return true;
-            }
+    pub fn going_on_from(known: Known, tree: &Tree, part_size: u64) -> io::Result<Self> {
+        let Known { whole: mut digests, parts } = known;
+        let (mut kept, mut gone) = (HashMap::new(), false);
+        for (entry, parts) in parts {
             // Parts are noted before their file goes to its place. Without all of them it has been taken away.
             let all: Vec<Digest> = parts.digests.values().copied().collect();
-            digests.extend(merge_parts(&all, parts.size, part_size).map(|digest| (*entry, digest)));
-            false
-        });
-        Self { kept: Mutex::new(kept), digests: Mutex::new(digests), ..Self::default() }
+            if tree.has_partial(entry) {
+                kept.insert(entry, parts);
+            } else if let Some(digest) = merge_parts(&all, parts.size, part_size) {
+                digests.insert(entry, digest);
+            } else {
+                tree.journal.forgotten(entry)?;
+                gone = true;
+            }
+        }
+        // Before a new partial file can be there, which would be taken for the one of these parts.
+        if gone {
+            tree.journal.sync()?;
+        }
+        Ok(Self { kept: Mutex::new(kept), digests: Mutex::new(digests), ..Self::default() })
     }
 
     /// Takes a part for writing; none when its file is complete already.
@@ -190,14 +198,24 @@ impl Files {
         let parts = usize::try_from(header.size.div_ceil(part_size)).map_err(io::Error::other)?;
         let (mut synced, mut kept) = (vec![None; parts], HashSet::new());
         let left = lock(&self.kept).remove(&header.entry);
-        if let Some(left) = left.filter(|left| left.size == header.size && tree.has_partial(header.entry)) {
-            for (part, digest) in left.digests {
-                let part = usize::try_from(part).unwrap_or(usize::MAX);
-                if let Some(slot) = synced.get_mut(part) {
-                    *slot = Some(digest);
-                    kept.insert(part);
+        let usable = left.as_ref().is_some_and(|left| left.size == header.size) && tree.is_left(header.entry, header.size);
+        match left {
+            Some(left) if usable => {
+                for (part, digest) in left.digests {
+                    let part = usize::try_from(part).unwrap_or(usize::MAX);
+                    if let Some(slot) = synced.get_mut(part) {
+                        *slot = Some(digest);
+                        kept.insert(part);
+                    }
                 }
             }
+            // The file is made anew: the next receiver must not take the old parts for what is in it.
+            Some(_) => {
+                tree.discard(&header.entry.to_string());
+                tree.journal.forgotten(header.entry)?;
+                tree.journal.sync()?;
+            }
+            None => {}
         }
         let missing = parts - kept.len();
         let file = Arc::new(Large {
@@ -307,7 +325,7 @@ mod tests {
         };
         let open = || {
             let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
-            let files = Files::going_on_from(tree.journal.recall([0; 32]).unwrap(), &tree, PART);
+            let files = Files::going_on_from(tree.journal.recall([0; 32]).unwrap(), &tree, PART).unwrap();
             (tree, files)
         };
         let (tree, files) = open();
@@ -324,6 +342,34 @@ mod tests {
         drop((tree, files));
         let (_tree, files) = open();
         assert_eq!((files.unfinished(), files.digests().len()), (0, 1), "all parts are noted, and no partial file is left");
+    }
+
+    /// A receiver of one part, then what `harm` does to the partial file, then one of the other part that dies, then a third one.
+    fn after(harm: impl Fn(&std::path::Path)) -> Option<Vec<u8>> {
+        let folder = tempfile::tempdir().unwrap();
+        let digest = |offset| part_digest(part_hasher(offset).update(&[7; PART as usize]));
+        for (round, offset) in [0, PART, PART].into_iter().enumerate() {
+            let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
+            let files = Files::going_on_from(tree.journal.recall([0; 32]).unwrap(), &tree, PART).unwrap();
+            if let Some(part) = files.part(&tree, &header(offset), PART).unwrap() {
+                part.file.write(part.index, part.token, offset, &[7; PART as usize]).unwrap();
+                part.file.synced(part.index, part.token, digest(offset), &tree).unwrap();
+            }
+            tree.journal.sync().unwrap();
+            if round == 0 {
+                harm(&folder.path().join(".cpt-partial-t/0"));
+            }
+        }
+        std::fs::read(folder.path().join("file")).ok()
+    }
+
+    #[test]
+    fn parts_of_a_partial_file_that_was_made_anew_do_not_count() {
+        let whole = vec![7; 2 * PART as usize];
+        assert_eq!(after(|_| {}), Some(whole));
+        assert_eq!(after(|file| std::fs::hard_link(file, file.with_extension("backup")).unwrap()), None, "another name of it");
+        assert_eq!(after(|file| std::fs::remove_file(file).unwrap()), None, "taken away");
+        assert_eq!(after(|file| std::fs::write(file, "short").unwrap()), None, "of another size");
     }
 
     #[test]

@@ -168,7 +168,7 @@ pub fn run(
         sender_epoch: AtomicU64::new(0),
         part_size: plan.chunk_size_bytes,
         total_bytes: plan.total_bytes(),
-        files: Files::going_on_from(known, &tree, plan.chunk_size_bytes),
+        files: Files::going_on_from(known, &tree, plan.chunk_size_bytes)?,
         counters: Counters::default(),
         queue: Mutex::new(Some(sender)),
         outstanding: Mutex::default(),

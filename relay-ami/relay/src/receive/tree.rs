@@ -32,6 +32,8 @@ pub const PARTIAL: &[u8] = b".cpt-partial-";
 const REMEMBERED: usize = 256;
 /// Of `statfs` (linux/magic.h).
 const TMPFS_MAGIC: fs::FsWord = 0x0102_1994;
+/// ext4, XFS, and memory, which loses all or nothing.
+const ORDERED: [fs::FsWord; 3] = [0xef53, 0x5846_5342, TMPFS_MAGIC];
 
 pub struct Tree {
     root: OwnedFd,
@@ -41,6 +43,8 @@ pub struct Tree {
     /// Whether room is reserved before a large file is written: not in memory, where that would fill in every page first,
     /// 0.2 s per GB in which no lane can go on.
     reserves: bool,
+    /// Whether a record of the journal is on the disk only after what was renamed before it: one log for the file system.
+    pub keeps_order: bool,
     serial: AtomicU64,
     parents: Mutex<HashMap<Vec<u8>, Arc<OwnedFd>>>,
 }
@@ -54,8 +58,10 @@ impl Tree {
         let partial_name = format!("{}{transfer}", String::from_utf8_lossy(PARTIAL));
         let partial = open_partial(&root, &partial_name)?;
         let journal = Journal::new(rustix::io::fcntl_dupfd_cloexec(&partial, 0)?);
-        let reserves = fs::fstatfs(&root)?.f_type != TMPFS_MAGIC;
-        let tree = Self { root, partial, partial_name, journal, reserves, serial: AtomicU64::new(0), parents: Mutex::default() };
+        let kind = fs::fstatfs(&root)?.f_type;
+        let (reserves, keeps_order) = (kind != TMPFS_MAGIC, ORDERED.contains(&kind));
+        let tree =
+            Self { root, partial, partial_name, journal, reserves, keeps_order, serial: AtomicU64::new(0), parents: Mutex::default() };
         // Only large files are worth keeping: a small one comes again as a whole, under another name.
         for name in tree.partial_names()? {
             if name.contains(&b'-') {
@@ -114,7 +120,6 @@ impl Tree {
 
     /// A partial file that is there and is nothing but that: writing through another name of a file would change that file.
     fn open_own(&self, name: &str) -> io::Result<Option<File>> {
-        let is_own = |stat: &fs::Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink == 1;
         match fs::statat(&self.partial, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if is_own(&stat) => {}
             Ok(_) | Err(Errno::NOENT) => return Ok(None),
@@ -180,14 +185,25 @@ impl Tree {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let open = |path: &[u8]| fs::openat2(&self.root, OsStr::from_bytes(path), flags, Mode::empty(), BENEATH);
         match open(path) {
-            Err(Errno::NOENT) => {
-                let (parent, base) = split(path)?;
-                let parent = self.directory_at(parent)?;
-                make_directory(&parent, base)?;
-                Ok(open(path)?)
-            }
-            other => Ok(other?),
+            Err(Errno::NOENT) => {}
+            other => return Ok(other?),
         }
+        // From the deepest one that is there downwards, in a loop: a path may have 2 000 names, and this thread's stack is small.
+        let mut missing = Vec::new();
+        let mut rest = path;
+        let mut directory = loop {
+            let (parent, base) = split(rest)?;
+            missing.push(base);
+            match if parent.is_empty() { rustix::io::dup(&self.root) } else { open(parent) } {
+                Err(Errno::NOENT) => rest = parent,
+                found => break found?,
+            }
+        };
+        for name in missing.into_iter().rev() {
+            make_directory(&directory, name)?;
+            directory = fs::openat2(&directory, OsStr::from_bytes(name), flags, Mode::empty(), BENEATH)?;
+        }
+        Ok(directory)
     }
 
     /// Refuses paths that are not plain names one below the other, or that are ours.
@@ -211,6 +227,12 @@ impl Tree {
         let names = fs::Dir::read_from(&self.partial)?.map(|entry| Ok(entry?.file_name().to_bytes().to_vec()));
         let names: io::Result<Vec<Vec<u8>>> = names.collect();
         Ok(names?.into_iter().filter(|name| !matches!(&**name, b"." | b"..")).collect())
+    }
+
+    /// Whether a large entry's partial file is as an earlier process left it, so that it will be written on.
+    pub fn is_left(&self, entry: u64, size: u64) -> bool {
+        let found = fs::statat(&self.partial, entry.to_string(), AtFlags::SYMLINK_NOFOLLOW);
+        found.is_ok_and(|stat| is_own(&stat) && u64::try_from(stat.st_size) == Ok(size))
     }
 
     /// Whether a large entry has a partial file.
@@ -272,6 +294,11 @@ fn lock_partial(partial: &OwnedFd) -> io::Result<()> {
     }
 }
 
+/// A file that is nothing but what is written here.
+fn is_own(stat: &fs::Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink == 1
+}
+
 /// Sets what a finished file carries.
 pub fn finish_file(file: &File, mode: u16, mtime_ns: i64) -> io::Result<()> {
     fs::fchmod(file, Mode::from_raw_mode(u32::from(mode) & KEPT_MODE))?;
@@ -314,6 +341,20 @@ mod tests {
         for path in ["/etc/x", "../x", "a/../../x", "a//x", ".", "", "a/.", ".cpt-partial-t/x", ".cpt-partial-other/0", "a\0b/x"] {
             assert!(Tree::check(path.as_bytes()).is_err(), "{path:?}");
         }
+    }
+
+    #[test]
+    fn a_path_of_two_thousand_names_needs_no_more_stack_than_the_committing_thread_has() {
+        let (directory, tree) = tree();
+        tree.create("1-0").unwrap();
+        let path = "a/".repeat(2000) + "f";
+        let place = || tree.place("1-0", path.as_bytes());
+        std::thread::scope(|scope| {
+            let placed = std::thread::Builder::new().stack_size(crate::defaults::STACK_BYTES).spawn_scoped(scope, place).unwrap();
+            placed.join().unwrap().unwrap();
+        });
+        assert!(directory.path().join("in/a/a/a").is_dir());
+        assert!(tree.directory(&path.as_bytes()[..path.len() - 2], 0o755, 0).is_ok());
     }
 
     #[test]

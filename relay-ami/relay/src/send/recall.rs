@@ -1,5 +1,6 @@
 //! Digests of what an earlier sender had delivered, read from the source again: nothing is sent for them.
 
+use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
@@ -33,7 +34,7 @@ pub fn run(shared: &Shared, asked: &Receiver<Vec<u64>>) {
 
 /// Fails before anything is read of the source, or not at all.
 fn recall(shared: &Shared, digester: &mut Digester<'_>, chunks: &[u64]) -> Result<(), SendError> {
-    let mut items = shared.control.chunks(chunks)?;
+    let mut items = all_of(shared.control.chunks(chunks)?, chunks)?;
     items.sort_unstable_by_key(|item| item.chunk);
     let runs: Result<Vec<_>, _> = feeder::adjacent(items.iter()).iter().map(|run| feeder::read(shared, run)).collect();
     for (item, work) in runs?.into_iter().flatten() {
@@ -43,6 +44,14 @@ fn recall(shared: &Shared, digester: &mut Digester<'_>, chunks: &[u64]) -> Resul
         settle(shared, digester, item, &work);
     }
     Ok(())
+}
+
+/// A table that is throttled leaves some out, and each has been counted as one that is to come.
+fn all_of(items: Vec<Chunk>, wanted: &[u64]) -> io::Result<Vec<Chunk>> {
+    if items.len() == wanted.len() {
+        return Ok(items);
+    }
+    Err(io::Error::other(format!("the table gave {} of {} items", items.len(), wanted.len())))
 }
 
 fn settle(shared: &Shared, digester: &mut Digester<'_>, item: &Chunk, work: &Work) {
@@ -61,4 +70,15 @@ fn settle(shared: &Shared, digester: &mut Digester<'_>, item: &Chunk, work: &Wor
         }
     };
     shared.board.lost(work, format!("{} after it was delivered", lost.as_str()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_that_the_table_left_out_are_asked_for_again() {
+        assert!(all_of(Vec::new(), &[1]).is_err());
+        assert!(all_of(Vec::new(), &[]).is_ok());
+    }
 }

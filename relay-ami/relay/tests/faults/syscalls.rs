@@ -24,6 +24,7 @@ pub fn run(run: &Run<'_>) {
         for some in ERRORS.chunks(4) {
             std::thread::scope(|scope| some.iter().for_each(|error| drop(scope.spawn(move || one(run, error)))));
         }
+        checkpoint_after_sync();
     } else {
         println!("faults: skipped: strace is not installed or may not trace; the errors of {} calls were not tried", ERRORS.len());
     }
@@ -148,6 +149,26 @@ fn one(run: &Run<'_>, (call, error, when, words): &(&str, &str, &str, &str)) {
     let detected = refused.min(injected);
     let kind = format!("program: {call} fails with {error}");
     run.tally.add(&kind, Count { planned: injected.max(1), injected, detected, repaired: injected, reported: 0 });
+}
+
+/// A link, or a directory with its mode, is on the disk before its chunk is DELIVERED: the journal does not tell of it.
+fn checkpoint_after_sync() {
+    let hand = Hand::plan();
+    let receiver = hand.receive(&["strace", "-f", "-s", "256", "-o", "calls", "-e", "trace=syncfs,rename,renameat,renameat2"]);
+    assert!(hand.send("2").0.success());
+    assert!(ended(receiver).success());
+    let (mut unsynced, mut checkpoints) = (false, 0);
+    for call in hand.text("calls").lines() {
+        if call.contains("renameat(") && call.contains("\"link\"") {
+            unsynced = true;
+        } else if call.contains("syncfs") && call.ends_with("= 0") {
+            unsynced = false;
+        } else if call.contains(".new\"") && call.contains("/chunks/") {
+            checkpoints += 1;
+            assert!(!unsynced, "{call} before a sync");
+        }
+    }
+    assert!(checkpoints > 0, "{}", hand.text("calls"));
 }
 
 /// The destination is a file system of so many KiB, which lives as long as its receiver; what it held is copied at the end.
