@@ -22,6 +22,11 @@ interface Content {
   readonly mainSteps: readonly { inputs: { runCommand: string[]; timeoutSeconds: string } }[];
 }
 
+interface Begun {
+  readonly answer: Promise<unknown[]>;
+  readonly hasEnded: () => boolean;
+}
+
 const contentOf = (document: Document): Content => documentContent(document) as unknown as Content;
 
 describe('documents', () => {
@@ -144,7 +149,7 @@ echo "called $1"; cat "$3"
   }
 
   /** Begins and does not wait; `answer` is its exit status and its output. */
-  function begin(document: Document, command: string): { answer: Promise<unknown[]>; hasEnded: () => boolean } {
+  function begin(document: Document, command: string): Begun {
     const child = spawn('sh', ['-c', documentScript(document)], { env: environment(command) });
     let stdout = '';
     child.stdout.on('data', (text: Buffer) => (stdout += text.toString()));
@@ -154,6 +159,17 @@ echo "called $1"; cat "$3"
       });
     });
     return { answer, hasEnded: () => child.exitCode !== null };
+  }
+
+  /** A start of the relay that a tool holds until there is `go`; and what begins beside it, until that waits or has ended. */
+  async function beginWhileHeld(document: Document, command: string): Promise<[Begun, Begun]> {
+    tool('flock', `echo asked >>"$CPT_HOME/locking"; exec $(PATH=/usr/bin:/bin; command -v flock) "$@"`);
+    const held = begin('relay', '{"be":"ready"}');
+    await vi.waitUntil(() => existsSync(path.join(home, 'held')), 30_000);
+    const beside = begin(document, command);
+    await vi.waitUntil(() => beside.hasEnded() || lines('locking').length === 2, 30_000);
+    writeFileSync(path.join(home, 'go'), '');
+    return [held, beside];
   }
   const lines = (file: string): string[] =>
     existsSync(path.join(home, file)) ? readFileSync(path.join(home, file), 'utf8').trim().split('\n') : [];
@@ -230,12 +246,7 @@ echo "called $1"; cat "$3"
       `case "$*" in *relay.json*) if mkdir "$CPT_HOME/held" 2>/dev/null; then
          while [ ! -e "$CPT_HOME/go" ]; do sleep 0.01; done; fi;; esac; exec /bin/mv "$@"`,
     );
-    tool('flock', `echo asked >>"$CPT_HOME/locking"; exec $(PATH=/usr/bin:/bin; command -v flock) "$@"`);
-    const first = begin('relay', '{"be":"ready"}');
-    await vi.waitUntil(() => existsSync(path.join(home, 'held')), 30_000);
-    const second = begin('relay', '{"be":"ready"}');
-    await vi.waitUntil(() => second.hasEnded() || lines('locking').length === 2, 30_000);
-    writeFileSync(path.join(home, 'go'), '');
+    const [first, second] = await beginWhileHeld('relay', '{"be":"ready"}');
     const answer = [0, '{"role":"relay"}\n'];
     expect(await Promise.all([first.answer, second.answer])).toEqual([answer, answer]);
     expect(lines('started')).toHaveLength(1);
@@ -248,12 +259,7 @@ echo "called $1"; cat "$3"
       `mkdir "$CPT_HOME/held"; while [ ! -e "$CPT_HOME/go" ]; do sleep 0.01; done
        for last in "$@"; do :; done; cp "$CPT_HOME/daemon" "$last"`,
     );
-    tool('flock', `echo asked >>"$CPT_HOME/locking"; exec $(PATH=/usr/bin:/bin; command -v flock) "$@"`);
-    const start = begin('relay', '{"be":"ready"}');
-    await vi.waitUntil(() => existsSync(path.join(home, 'held')), 30_000);
-    const stop = begin('stop', '');
-    await vi.waitUntil(() => stop.hasEnded() || lines('locking').length === 2, 30_000);
-    writeFileSync(path.join(home, 'go'), '');
+    const [start, stop] = await beginWhileHeld('stop', '');
     expect(await stop.answer).toEqual([0, '{"stopped":"demo"}\n']);
     await start.answer;
     expect(existsSync(path.join(home, 'unit-cpt-relay-demo'))).toBe(false);

@@ -8,7 +8,7 @@ from lambdas.adapters.world import World
 from lambdas.core.errors import FailTransfer, Throttled, TooManyRules, WriteConflict
 from lambdas.core.fleet import JOIN_TIMEOUT_SECONDS
 from lambdas.handlers.await_relays import AwaitInput, await_relays
-from lambdas.operations import membership
+from lambdas.operations import membership, relays
 from tests.lambdas import builders
 from tests.lambdas.builders import IRELAND, WEST, paths, transfer
 from tests.lambdas.cloud import Cloud
@@ -175,6 +175,15 @@ def test_wait_ends_when_the_transfer_is_delivered() -> None:
 
 def aws_says(code: str) -> ClientError:
     return ClientError({"Error": {"Code": code, "Message": "refused by the test"}}, "DescribeInstances")
+
+
+def test_relay_that_has_joined_since_it_was_looked_at_is_not_discarded() -> None:
+    cloud = spawned(1)
+    seen = cloud.nodes.of("first")
+    run(cloud)
+    relays.discard_unused(cloud.world, seen, "not joined")
+    assert set(states(cloud).values()) == {"JOINED"}
+    assert len(cloud.alive()) == 2
 
 
 def test_successor_that_was_just_launched_outlives_the_end_of_an_older_wait() -> None:

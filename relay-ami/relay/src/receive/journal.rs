@@ -193,7 +193,6 @@ impl State {
         if self.torn {
             // Half a record would make what comes after it unreadable.
             file.set_len(self.length)?;
-            self.torn = false;
         }
         self.torn = true;
         file.write_all(&self.gathered)?;

@@ -1,0 +1,97 @@
+use super::*;
+
+fn tree() -> (tempfile::TempDir, Tree) {
+    let directory = tempfile::tempdir().unwrap();
+    let tree = Tree::open(&directory.path().join("in"), &TransferId::new("t").unwrap()).unwrap();
+    (directory, tree)
+}
+
+#[test]
+fn no_path_leaves_the_destination() {
+    for path in ["/etc/x", "../x", "a/../../x", "a//x", ".", "", "a/.", ".cpt-partial-t/x", ".cpt-partial-other/0", "a\0b/x"] {
+        assert!(Tree::check(path.as_bytes()).is_err(), "{path:?}");
+    }
+}
+
+#[test]
+fn a_path_of_two_thousand_names_needs_no_more_stack_than_the_committing_thread_has() {
+    let (directory, tree) = tree();
+    tree.create("1-0").unwrap();
+    let path = "a/".repeat(2000) + "f";
+    let place = || tree.place("1-0", path.as_bytes());
+    std::thread::scope(|scope| {
+        let placed = std::thread::Builder::new().stack_size(crate::defaults::STACK_BYTES).spawn_scoped(scope, place).unwrap();
+        placed.join().unwrap().unwrap();
+    });
+    assert!(directory.path().join("in/a/a/a").is_dir());
+    assert!(tree.directory(&path.as_bytes()[..path.len() - 2], 0o755, 0).is_ok());
+}
+
+#[test]
+fn a_planted_link_is_not_followed() {
+    let (directory, tree) = tree();
+    let outside = directory.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::os::unix::fs::symlink(&outside, directory.path().join("in/sub")).unwrap();
+    tree.create("1-0").unwrap();
+    assert!(tree.place("1-0", b"sub/file").is_err());
+    assert!(tree.directory(b"sub/directory", 0o755, 0).is_err());
+    assert!(std::fs::read_dir(&outside).unwrap().next().is_none());
+}
+
+#[test]
+fn an_existing_file_is_replaced_and_a_directory_is_not() {
+    let (directory, tree) = tree();
+    std::fs::write(directory.path().join("in/file"), "old").unwrap();
+    tree.create("1-0").unwrap();
+    tree.place("1-0", b"file").unwrap();
+    assert_eq!(std::fs::read(directory.path().join("in/file")).unwrap(), b"");
+    tree.directory(b"dir", 0o700, 0).unwrap();
+    tree.create("2-0").unwrap();
+    assert!(tree.place("2-0", b"dir").is_err());
+}
+
+#[test]
+fn what_an_earlier_process_left_is_no_obstacle() {
+    let (directory, tree) = tree();
+    drop(tree);
+    let partial = directory.path().join("in/.cpt-partial-t");
+    std::fs::write(partial.join("1-0"), "small").unwrap();
+    std::fs::write(partial.join("7"), "large").unwrap();
+    let tree = Tree::open(&directory.path().join("in"), &TransferId::new("t").unwrap()).unwrap();
+    assert!(!partial.join("1-0").exists() && partial.join("7").exists());
+    std::fs::write(partial.join("2-0"), "planted").unwrap();
+    tree.link("2-0", b"target", 0).unwrap();
+    assert_eq!(std::fs::read_link(partial.join("2-0")).unwrap(), Path::new("target"));
+}
+
+#[test]
+fn a_second_receiver_waits_for_the_first_to_end() {
+    let (directory, first) = tree();
+    let path = directory.path().join("in");
+    let partial = File::open(path.join(".cpt-partial-t")).unwrap();
+    assert_eq!(fs::flock(&partial, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK));
+    let ended = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = Arc::clone(&ended);
+    let second = std::thread::spawn(move || {
+        Tree::open(&path, &TransferId::new("t").unwrap()).unwrap();
+        seen.load(Ordering::SeqCst)
+    });
+    ended.store(true, Ordering::SeqCst);
+    drop(first);
+    assert!(second.join().unwrap());
+}
+
+#[test]
+fn a_partial_directory_of_another_user_is_not_used() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can give a directory away");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let partial = folder.path().join(".cpt-partial-t");
+    std::fs::create_dir(&partial).unwrap();
+    std::os::unix::fs::chown(&partial, Some(65_534), None).unwrap();
+    let error = Tree::open(folder.path(), &TransferId::new("t").unwrap()).err().unwrap();
+    assert!(error.to_string().contains("belongs to another user"), "{error}");
+}
