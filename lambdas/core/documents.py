@@ -26,6 +26,7 @@ def whole(value: object) -> object:
 Integer = Annotated[int, BeforeValidator(whole)]
 Count = Annotated[int, BeforeValidator(whole), Field(ge=0)]
 TransferId = Annotated[str, Field(pattern=TRANSFER_ID)]
+PlanId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 InstanceId = Annotated[str, Field(pattern=INSTANCE_ID)]
 Region = Annotated[str, Field(pattern=REGION)]
 InstanceType = Annotated[str, Field(pattern=INSTANCE_TYPE)]

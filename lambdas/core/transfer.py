@@ -1,12 +1,22 @@
 """The accepted transfer and the small documents that the states hand on."""
 
 import json
+from hashlib import blake2b
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from lambdas.core.bandwidth import Mbps
-from lambdas.core.documents import Count, Document, Handover, InstanceId, Region, SocketAddress, TransferId
+from lambdas.core.documents import (
+    Count,
+    Document,
+    Handover,
+    InstanceId,
+    PlanId,
+    Region,
+    SocketAddress,
+    TransferId,
+)
 from lambdas.core.request import TransferRequest
 
 RELAY_PORT = 4600
@@ -61,6 +71,15 @@ class AcceptedTransfer(Document):
     def between_regions(self) -> bool:
         """Whether the data leaves its region."""
         return self.source.region != self.destination.region
+
+    @property
+    def plan_id(self) -> str:
+        """Id of the plan that this execution makes.
+
+        An execution has one plan, however often its function runs. The start time tells it from an execution of the
+        same name in a deployment that was removed and made anew.
+        """
+        return blake2b(f"{self.execution_arn} {self.execution_started_at}".encode(), digest_size=16).hexdigest()
 
     def end(self, role: str) -> EndMachine:
         """The end machine on the side of `role` (source or destination)."""
@@ -170,10 +189,14 @@ class Survey(Handover):
 
 
 class TransferPlan(Document):
-    """Contract `transfer-plan`; more is added while it is `open`."""
+    """Contract `transfer-plan`; more is added while it is `open`.
+
+    `plan_id`: no two plans share it; nothing that was kept of another plan is believed.
+    """
 
     schema_version: Literal[1] = 1
     transfer_id: TransferId
+    plan_id: PlanId
     chunk_size_bytes: Count
     chunks: Count
     range_size: Count

@@ -28,6 +28,7 @@ def open_plan(event: OpenInput, world: World) -> TransferPlan:
     part_bytes = plan.chunk_size(listed.bytes, lanes, requested)
     opened = TransferPlan(
         transfer_id=transfer.transfer_id,
+        plan_id=transfer.plan_id,
         chunk_size_bytes=part_bytes if requested else max(part_bytes, listing.LEAST_CHUNK_MIB * plan.MIB),
         chunks=0,
         range_size=RANGE_SIZE,

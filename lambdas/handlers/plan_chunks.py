@@ -49,6 +49,7 @@ def _planned(event: PlanInput, world: World) -> Planned:
     written = write_chunks(world, transfer_id, listing, part_bytes, first_range)
     result = TransferPlan(
         transfer_id=transfer_id,
+        plan_id=event.transfer.plan_id,
         chunk_size_bytes=part_bytes,
         chunks=written.count,
         range_size=RANGE_SIZE,

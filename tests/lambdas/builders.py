@@ -156,9 +156,13 @@ def open_survey(listed: Announcement | None = None) -> OpenSurvey:
     return OpenSurvey(command_id="command-1", destination=survey().destination, listed=listed or announcement())
 
 
+PLAN_ID = "9f86d081884c7d659a2feaa0c55ad015"
+
+
 def plan(transfer_id: str = "first", chunks: int = 4, size: int = 10**9, files: int = 3) -> TransferPlan:
     return TransferPlan(
         transfer_id=transfer_id,
+        plan_id=PLAN_ID,
         chunk_size_bytes=1 << 20,
         chunks=chunks,
         range_size=RANGE_SIZE,

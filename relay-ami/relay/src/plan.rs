@@ -6,7 +6,7 @@ use crate::documents::chunk::{Chunk, ChunkState, item_key, range_key};
 use crate::documents::entry::{Kind, ListingEntry, Segment};
 use crate::documents::plan::TransferPlan;
 use crate::documents::survey::{Survey, listing_key};
-use crate::documents::text::{SchemaVersion1, TransferId};
+use crate::documents::text::{PlanId, SchemaVersion1, TransferId};
 
 /// Chunks per range: the unit of a lease.
 pub const RANGE_SIZE: u64 = 128;
@@ -39,6 +39,7 @@ pub fn make(
     let plan = TransferPlan {
         schema_version: SchemaVersion1,
         transfer_id: transfer.clone(),
+        plan_id: new_plan_id()?,
         chunk_size_bytes: chunk_size,
         chunks: planner.chunks,
         range_size: RANGE_SIZE,
@@ -53,6 +54,11 @@ pub fn make(
     control.write_object(MANIFEST_KEY, planner.manifest)?;
     control.write_object(PLAN_KEY, serde_json::to_vec_pretty(&plan).map_err(|error| malformed(PLAN_KEY, error.to_string()))?)?;
     Ok(plan)
+}
+
+fn new_plan_id() -> Result<PlanId, ControlError> {
+    let bits = crate::secure::keys::random::<16>().map_err(|error| malformed("plan id", error.to_string()))?;
+    PlanId::new(format!("{:032x}", u128::from_be_bytes(bits))).map_err(|why| malformed("plan id", why))
 }
 
 fn malformed(what: &str, why: String) -> ControlError {

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::text::{SchemaVersion1, TransferId};
-use crate::digest::Digest;
+use super::text::{PlanId, SchemaVersion1, TransferId};
 
 /// Their numbers have seven digits in the table's keys.
 const RANGES: u64 = 10_000_000;
@@ -16,6 +15,8 @@ const RANGES: u64 = 10_000_000;
 pub struct TransferPlan {
     pub schema_version: SchemaVersion1,
     pub transfer_id: TransferId,
+    /// Whatever is kept of a plan carries it: what has another one is not believed.
+    pub plan_id: PlanId,
     pub chunk_size_bytes: u64,
     pub chunks: u64,
     pub range_size: u64,
@@ -54,12 +55,6 @@ impl TransferPlan {
             return Err(format!("chunkSizeBytes is {}; it must be a power of two of at least 1024", plan.chunk_size_bytes));
         }
         Ok(plan)
-    }
-
-    /// Tells this plan from another one of the same transfer: no two have a range in common. The same while it is open.
-    pub fn digest(&self) -> std::io::Result<Digest> {
-        let Self { transfer_id, chunk_size_bytes, range_size, first_range, .. } = self;
-        Ok(*blake3::hash(&serde_json::to_vec(&(transfer_id, chunk_size_bytes, range_size, first_range))?).as_bytes())
     }
 
     /// Bytes of all files together, none of which is larger; not known while it is open.

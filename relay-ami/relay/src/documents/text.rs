@@ -75,6 +75,12 @@ checked_text!(
     "a key such as announced/nightly.json"
 );
 checked_text!(
+    /// 128 bits in lower-case hexadecimal: no two plans have the same.
+    PlanId,
+    |text| text.len() == 32 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)),
+    "a plan id: 32 digits of lower-case hexadecimal"
+);
+checked_text!(
     /// 32 bytes, base64url without padding.
     RouteKeyText,
     |text| text.len() == 43 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'),

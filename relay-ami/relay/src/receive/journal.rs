@@ -1,7 +1,7 @@
 //! What is on the disk and verified, kept beside the partial files: a receiver that is started again goes on from it.
 //!
 //! Records of 64 bytes, appended: entry, size, part (big-endian, 8 bytes each), digest (32), and the beginning (8) of the BLAKE3 of
-//! all that. The first names the plan, since entries are numbers of its listing.
+//! all that. The first names the format and the plan, since entries are numbers of its listing.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -13,10 +13,13 @@ use rustix::fs::{self, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::digest::Digest;
+use crate::documents::text::PlanId;
 use crate::thread::lock;
 
 /// No partial file has this name: those are numbers.
 const NAME: &str = "journal";
+/// What these records are; a journal of another format is of no use.
+const FORMAT: &str = "cpt-relay 2026-11 journal of a receiver";
 const RECORD_BYTES: usize = 64;
 const CHECKED_BYTES: usize = 56;
 /// In place of a part: the file is whole and in its place.
@@ -75,8 +78,9 @@ struct Record {
 }
 
 impl Record {
-    const fn of_plan(plan: Digest) -> Self {
-        Self { entry: PLAN, size: 0, part: 0, digest: plan }
+    fn of_plan(plan: &PlanId) -> Self {
+        let digest = blake3::Hasher::new_derive_key(FORMAT).update(plan.as_str().as_bytes()).finalize();
+        Self { entry: PLAN, size: 0, part: 0, digest: digest.into() }
     }
 
     fn encode(&self) -> [u8; RECORD_BYTES] {
@@ -111,7 +115,8 @@ struct State {
     /// Made when there is something to write.
     file: Option<File>,
     length: u64,
-    plan: Digest,
+    /// The first record; none before `recall`.
+    head: Option<Record>,
     /// Records that need not be in the file before the next sync.
     gathered: Vec<u8>,
     /// Whether a write has failed, which may have left half a record.
@@ -125,16 +130,17 @@ impl Journal {
     }
 
     /// Reads what earlier receivers left of the same plan; what they left of another one is of no use.
-    pub fn recall(&self, plan: Digest) -> io::Result<Known> {
+    pub fn recall(&self, plan: &PlanId) -> io::Result<Known> {
         let mut state = lock(&self.state);
-        state.plan = plan;
+        let head = Record::of_plan(plan);
+        state.head = Some(head);
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = match fs::openat(&self.partial, NAME, flags, Mode::empty()) {
             Ok(file) => File::from(file),
             Err(Errno::NOENT) => return Ok(Known::default()),
             Err(error) => return Err(error.into()),
         };
-        let (known, length) = read(BufReader::new(&file), plan)?;
+        let (known, length) = read(BufReader::new(&file), &head)?;
         if length == 0 {
             fs::unlinkat(&self.partial, NAME, AtFlags::empty())?;
             return Ok(known);
@@ -178,8 +184,9 @@ impl Journal {
         if state.file.is_none() {
             let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             state.file = Some(fs::openat(&self.partial, NAME, flags, Mode::RUSR | Mode::WUSR)?.into());
-            let plan = Record::of_plan(state.plan);
-            state.gathered.extend(plan.encode());
+            if let Some(head) = state.head {
+                state.gathered.extend(head.encode());
+            }
         }
         state.gathered.extend(record.encode());
         Ok(state)
@@ -204,7 +211,7 @@ impl State {
 }
 
 /// What the records say, and how many bytes of them can be read.
-fn read(mut from: impl Read, plan: Digest) -> io::Result<(Known, u64)> {
+fn read(mut from: impl Read, head: &Record) -> io::Result<(Known, u64)> {
     let mut known = Known::default();
     let mut bytes = [0; RECORD_BYTES];
     let mut length = 0;
@@ -215,7 +222,7 @@ fn read(mut from: impl Read, plan: Digest) -> io::Result<(Known, u64)> {
         }
         match Record::decode(&bytes) {
             Some(record) if length > 0 => known.note(record),
-            Some(record) if record == Record::of_plan(plan) => {}
+            Some(record) if record == *head => {}
             _ => return Ok((known, length)),
         }
         length += RECORD_BYTES as u64;
@@ -230,7 +237,9 @@ mod tests {
 
     use super::*;
 
-    const PLAN: Digest = [9; 32];
+    fn plan(digit: char) -> PlanId {
+        PlanId::new(digit.to_string().repeat(32)).unwrap()
+    }
 
     fn journal(folder: &Path) -> Journal {
         Journal::new(fs::open(folder, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap())
@@ -239,7 +248,7 @@ mod tests {
     /// A file in its place, and two parts of another one.
     fn written(folder: &Path) {
         let journal = journal(folder);
-        assert!(journal.recall(PLAN).unwrap().is_empty());
+        assert!(journal.recall(&plan('9')).unwrap().is_empty());
         journal.whole(3, [3; 32]).unwrap();
         journal.part(7, 5000, 0, [7; 32]).unwrap();
         journal.part(7, 5000, 2, [8; 32]).unwrap();
@@ -252,7 +261,7 @@ mod tests {
         written(folder.path());
         for more in 0..2 {
             let journal = journal(folder.path());
-            let known = journal.recall(PLAN).unwrap();
+            let known = journal.recall(&plan('9')).unwrap();
             assert_eq!(known.whole.len(), 1 + more);
             assert_eq!(known.whole[&3], [3; 32]);
             assert_eq!((known.parts[&7].size, known.parts[&7].digests.len()), (5000, 2));
@@ -273,9 +282,9 @@ mod tests {
         for text in [&whole[..whole.len() - 1], &whole[..3 * RECORD_BYTES + 1], &spoiled[..]] {
             std::fs::write(&path, text).unwrap();
             let first = journal(folder.path());
-            assert_eq!(first.recall(PLAN).unwrap().parts[&7].digests.len(), 1);
+            assert_eq!(first.recall(&plan('9')).unwrap().parts[&7].digests.len(), 1);
             first.part(7, 5000, 1, [6; 32]).unwrap();
-            assert_eq!(journal(folder.path()).recall(PLAN).unwrap().parts[&7].digests.len(), 2);
+            assert_eq!(journal(folder.path()).recall(&plan('9')).unwrap().parts[&7].digests.len(), 2);
         }
     }
 
@@ -284,7 +293,7 @@ mod tests {
     fn what_a_full_disk_refused_is_written_once_there_is_room() {
         let folder = tempfile::tempdir().unwrap();
         let first = journal(folder.path());
-        first.recall(PLAN).unwrap();
+        first.recall(&plan('9')).unwrap();
         first.whole(3, [3; 32]).unwrap();
         // Like a disk that is full: `/dev/full` takes nothing, and cannot be cut off either.
         let file = lock(&first.state).file.replace(File::options().write(true).open("/dev/full").unwrap());
@@ -293,7 +302,7 @@ mod tests {
         lock(&first.state).file = file;
         first.part(7, 5000, 2, [8; 32]).unwrap();
         first.sync().unwrap();
-        let known = journal(folder.path()).recall(PLAN).unwrap();
+        let known = journal(folder.path()).recall(&plan('9')).unwrap();
         assert_eq!(known.whole.keys().collect::<Vec<_>>(), [&3]);
         assert_eq!(known.parts[&7].digests.keys().collect::<Vec<_>>(), [&2], "its chunk is sent again");
     }
@@ -303,11 +312,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         written(folder.path());
         let again = journal(folder.path());
-        again.recall(PLAN).unwrap();
+        again.recall(&plan('9')).unwrap();
         again.forgotten(3).unwrap();
         again.forgotten(7).unwrap();
         again.part(7, 5000, 1, [6; 32]).unwrap();
-        let known = journal(folder.path()).recall(PLAN).unwrap();
+        let known = journal(folder.path()).recall(&plan('9')).unwrap();
         assert!(known.whole.is_empty());
         assert_eq!(known.parts[&7].digests.keys().collect::<Vec<_>>(), [&1]);
     }
@@ -317,10 +326,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         written(folder.path());
         let other = journal(folder.path());
-        assert!(other.recall([1; 32]).unwrap().is_empty());
+        assert!(other.recall(&plan('1')).unwrap().is_empty());
         other.whole(5, [5; 32]).unwrap();
         other.sync().unwrap();
-        assert!(journal(folder.path()).recall(PLAN).unwrap().is_empty());
+        assert!(journal(folder.path()).recall(&plan('9')).unwrap().is_empty());
     }
 
     #[test]

@@ -270,7 +270,7 @@ mod tests {
     use super::*;
     use crate::digest::{part_digest, part_hasher};
     use crate::documents::entry::Kind;
-    use crate::documents::text::TransferId;
+    use crate::documents::text::{PlanId, TransferId};
 
     const PART: u64 = 2048;
 
@@ -325,7 +325,7 @@ mod tests {
         };
         let open = || {
             let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
-            let files = Files::going_on_from(tree.journal.recall([0; 32]).unwrap(), &tree, PART).unwrap();
+            let files = Files::going_on_from(tree.journal.recall(&PlanId::new("0".repeat(32)).unwrap()).unwrap(), &tree, PART).unwrap();
             (tree, files)
         };
         let (tree, files) = open();
@@ -350,7 +350,7 @@ mod tests {
         let digest = |offset| part_digest(part_hasher(offset).update(&[7; PART as usize]));
         for (round, offset) in [0, PART, PART].into_iter().enumerate() {
             let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
-            let files = Files::going_on_from(tree.journal.recall([0; 32]).unwrap(), &tree, PART).unwrap();
+            let files = Files::going_on_from(tree.journal.recall(&PlanId::new("0".repeat(32)).unwrap()).unwrap(), &tree, PART).unwrap();
             if let Some(part) = files.part(&tree, &header(offset), PART).unwrap() {
                 part.file.write(part.index, part.token, offset, &[7; PART as usize]).unwrap();
                 part.file.synced(part.index, part.token, digest(offset), &tree).unwrap();

@@ -155,7 +155,7 @@ pub fn run(
     let Config { transfer, epoch, destination, plan, prefix, rules, limits, verify } = config;
     let at_destination = |source| ReceiveError::Destination { path: destination.clone(), source };
     let tree = Tree::open(&destination, &transfer).map_err(at_destination)?;
-    let mut known = tree.journal.recall(plan.digest()?).map_err(at_destination)?;
+    let mut known = tree.journal.recall(&plan.plan_id).map_err(at_destination)?;
     if epoch > 1 && known.is_empty() {
         known = finish::uploaded(&*control, &prefix);
     }

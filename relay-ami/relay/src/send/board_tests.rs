@@ -1,11 +1,12 @@
 use super::*;
-use crate::documents::text::{SchemaVersion1, TransferId};
+use crate::documents::text::{PlanId, SchemaVersion1, TransferId};
 
 /// One chunk of data, then directories in three chunks.
 fn plan() -> TransferPlan {
     TransferPlan {
         schema_version: SchemaVersion1,
         transfer_id: TransferId::new("t").unwrap(),
+        plan_id: PlanId::new("0".repeat(32)).unwrap(),
         chunk_size_bytes: 1024,
         chunks: 4,
         range_size: 128,

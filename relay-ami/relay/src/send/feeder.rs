@@ -35,7 +35,7 @@ fn next(shared: &Shared, fed: u64) -> Option<TransferPlan> {
     while !shared.stop.sleep(WATCH_INTERVAL) && !shared.board.is_over() {
         let read = shared.control.read_object(&shared.plan_key, None).map_err(|error| error.to_string());
         match read.and_then(|text| TransferPlan::parse(&text)) {
-            Ok(plan) if plan.digest().ok() != shared.plan.digest().ok() => tracing::warn!(key = shared.plan_key, "another plan"),
+            Ok(plan) if plan.plan_id != shared.plan.plan_id => tracing::warn!(key = shared.plan_key, "another plan"),
             Ok(plan) if plan.chunks > fed || !plan.open => return Some(plan),
             Ok(_) => {}
             // Whoever takes the transfer down removes the plan first and fences this process next.

@@ -154,6 +154,28 @@ fn ends_that_are_started_again_after_all_was_compared_send_nothing() {
     assert_eq!((totals.bytes, totals.sent_bytes), (transfer.plan.bytes, 0));
 }
 
+/// `rm -rf d/*` leaves the dotfiles, the journal among them.
+#[test]
+fn a_journal_of_another_plan_of_the_same_name_is_not_believed() {
+    let UnderWay { mut transfer, receiver, sender } = UnderWay::begin(many_small_files);
+    for stop in [&sender.stop, &receiver.stop] {
+        stop.request();
+    }
+    sender.join();
+    receiver.join();
+    for entry in std::fs::read_dir(transfer.destination()).unwrap().map(Result::unwrap) {
+        if !entry.file_name().as_encoded_bytes().starts_with(b".") {
+            std::fs::remove_file(entry.path()).unwrap();
+        }
+    }
+    assert!(transfer.destination().join(".cpt-partial-t-1/journal").exists());
+    transfer.plan_again(CHUNK);
+    let receiver = transfer.receive();
+    transfer.members(to(&receiver, 1));
+    let outcome = transfer.send(None).join();
+    assert_arrived(&transfer, outcome, receiver.join());
+}
+
 #[test]
 fn a_receiver_that_is_started_for_nothing_leaves_nothing() {
     let transfer = Transfer::plan(CHUNK, None, one_large_file);

@@ -85,6 +85,13 @@ impl Transfer {
         }
     }
 
+    /// Plans the same source once more, under the same name.
+    pub fn plan_again(&mut self, chunk_size: u64) {
+        self.control.clear().unwrap();
+        let survey = scan::source(&[self.source().join("")], &*self.control, "", None).unwrap();
+        self.plan = plan::make(&self.control, &self.id, &survey, chunk_size, 2).unwrap();
+    }
+
     pub fn source(&self) -> PathBuf {
         self.directory.path().join("source")
     }
