@@ -13,7 +13,7 @@ from lambdas.core.fleet_report import Spawned
 from lambdas.core.liveness import Ends
 from lambdas.core.lock import Busy, Holding
 from lambdas.core.meter import BudgetDecision, Spent
-from lambdas.core.transfer import AcceptedTransfer, Planned, ResolvedPaths, Same, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, Same, TransferPlan
 from lambdas.core.watch import Watch
 
 ACTIVE_INDEX = "active"
@@ -176,8 +176,7 @@ def to_record(item: dict[str, Any]) -> TransferRecord:
         budget=BudgetDecision.from_document(item["budget"]) if "budget" in item else None,
         watch=Watch.from_document(item.get("watch", {})),
         same=Same.from_document(item["same"]) if "same" in item else None,
-        planned=Planned.from_document(item["planned"]) if "planned" in item else None,
-        earlier=Planned.from_document(item["earlier"]) if "earlier" in item else None,
+        earlier=TransferPlan.from_document(item["earlier"]) if "earlier" in item else None,
         earlier_epochs=item.get("earlierEpochs", 0),
         closed="active" not in item,
         bandwidth=BandwidthLimit.from_document(item["bandwidth"]) if "bandwidth" in item else None,

@@ -19,13 +19,12 @@ from lambdas.core.lock import Busy, Holding
 from lambdas.core.meter import BudgetDecision, Spent
 from lambdas.core.profile import Metric, Profile
 from lambdas.core.progress import Progress, Side
-from lambdas.core.transfer import AcceptedTransfer, Membership, Planned, ResolvedPaths, Same, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer, Membership, ResolvedPaths, Same, TransferPlan
 from lambdas.core.watch import Watch
 
 _NOTED: dict[str, type[Document]] = {
     "paths": ResolvedPaths,
     "same": Same,
-    "planned": Planned,
     "estimate": Estimate,
     "plan": TransferPlan,
     "spawned": Spawned,

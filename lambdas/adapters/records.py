@@ -8,7 +8,7 @@ from lambdas.core.estimate import Estimate
 from lambdas.core.fleet_report import Spawned
 from lambdas.core.liveness import Ends
 from lambdas.core.meter import BudgetDecision, Spent
-from lambdas.core.transfer import AcceptedTransfer, EndMachine, Planned, ResolvedPaths, Same, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer, EndMachine, ResolvedPaths, Same, TransferPlan
 from lambdas.core.watch import Watch
 
 Status = Literal["ACTIVE", "DONE", "SUCCEEDED", "FAILED"]
@@ -34,9 +34,8 @@ class TransferRecord:
     """Once the budget no longer bears relays."""
     watch: Watch = field(default_factory=Watch)
     same: Same | None = None
-    planned: Planned | None = None
     """The plan again, with what it was made from."""
-    earlier: Planned | None = None
+    earlier: TransferPlan | None = None
     """The plan of an earlier run, which may not be fulfilled."""
     earlier_epochs: int = 0
     """The last epoch of the runs before this one."""
@@ -65,12 +64,12 @@ class TransferRecord:
         return not self.fenced and self.is_of(transfer)
 
     @property
-    def unfulfilled(self) -> Planned | None:
+    def unfulfilled(self) -> TransferPlan | None:
         """The plan that a later run may go on with: this one's, or before it has one that of an earlier run."""
         if self.plan is None:
             return self.earlier
         fulfilled = self.plan.chunks == 0 or "delivered" in (self.outcome or {})
-        return None if fulfilled else self.planned
+        return None if fulfilled or self.plan.open else self.plan
 
     @property
     def ended(self) -> bool:

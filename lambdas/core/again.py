@@ -36,15 +36,15 @@ class Rest(NamedTuple):
     undelivered: int
 
 
-def rest(chunks: Iterable[Chunk]) -> Rest | None:
-    """That of a plan's chunks, in order; None where one was given up, or will be.
+def rest(chunks: Iterable[Chunk], plan_id: str) -> Rest | None:
+    """That of a plan's chunks, in order; None where one was given up, or will be, or is of another plan.
 
     A large file's parts follow each other, and only the last one counts as an entry (`files`).
     """
     entries = total = undelivered = held = 0
     whole = True
     for chunk in chunks:
-        if chunk.state == "FAILED" or (chunk.awaits_policy and _ends(chunk)):
+        if chunk.plan_id != plan_id or chunk.state == "FAILED" or (chunk.awaits_policy and _ends(chunk)):
             return None
         if chunk.phase == 1:
             continue

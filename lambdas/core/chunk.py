@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lambdas.core.documents import Count, Document
+from lambdas.core.documents import Count, Document, PlanId
 
 RANGE_SIZE = 128
 # 2.56 million chunks, more than one planner writes in its 15 minutes; seven digits of ranges are enough for 500 plans.
@@ -33,6 +33,7 @@ class Chunk(Document):
     chunk: Count
     state: ChunkState
     attempt: Annotated[int, Field(ge=1)]
+    plan_id: PlanId
     phase: Annotated[int, Field(ge=0, le=1)]
     manifest_key: str
     manifest_start: Count

@@ -80,6 +80,11 @@ def changed_folder(transfer: AcceptedTransfer) -> str:
     return f"changed/{transfer.run}/"
 
 
+def equal_folder(transfer: AcceptedTransfer) -> str:
+    """Where a comparison lists what is there already, below the transfer's prefix."""
+    return f"equal/{transfer.run}/"
+
+
 def scan_comparison(transfer: AcceptedTransfer, control: Control, parts: int) -> Command:
     """Compare the listing's `parts` objects with the destination."""
     return {
@@ -90,6 +95,7 @@ def scan_comparison(transfer: AcceptedTransfer, control: Control, parts: int) ->
         "parts": parts,
         "compare": transfer.request.compare,
         "folder": changed_folder(transfer),
+        "equalFolder": equal_folder(transfer),
     }
 
 

@@ -38,16 +38,17 @@ class Digests:
             yield found
 
     def of(self, entry: int) -> str | None:
-        """None for an entry without a digest: a directory, a link, a file that did not arrive."""
+        """None for an entry without a digest: it did not arrive."""
         found = self._all[entry * _WIDTH : (entry + 1) * _WIDTH]
         return found.hex() if any(found) else None
 
 
 def lines(listing: Iterable[bytes], digests: Digests) -> Iterator[bytes]:
-    """A `file-entry` line for each listing line that has a digest, in the listing's order; entries count from 0."""
+    """A `file-entry` line for each file of the listing that has a digest, in its order; entries count from 0."""
     for entry, line in enumerate(listing):
-        if (digest := digests.of(entry)) is not None:
-            listed = json.loads(line)
+        digest = digests.of(entry)
+        # Links and directories have digests too: most lines are files, and need not be parsed to be told.
+        if digest is not None and (listed := json.loads(line))["kind"] == "file":
             found = {"path": listed["path"], "bytes": listed["size"], "digest": digest}
             yield json.dumps(found, separators=(",", ":")).encode() + b"\n"
 

@@ -172,7 +172,8 @@ class Same(Document):
 class Survey(Handover):
     """Both sides; `comparison` where the destination was not empty.
 
-    `folder`: where it is listed what is to be sent, below the transfer's prefix. `goes_on`: the plan of an earlier run
+    `folder`: where it is listed what is to be sent, below the transfer's prefix; `equal_folder`: what the comparison
+    found equal. `goes_on`: the plan of an earlier run
     still fits, and the comparison's bytes are those that it has not delivered.
     """
 
@@ -180,12 +181,27 @@ class Survey(Handover):
     destination: DestinationSurvey
     comparison: ComparisonSurvey | None = None
     folder: str = "listing/"
+    equal_folder: str | None = None
     goes_on: bool = False
 
     @property
     def to_send(self) -> Listed:
         """What the transfer has to move."""
         return self.comparison or self.source
+
+
+class PlanListing(Document):
+    """Where the listing lies that a plan is made of; the look at the destination in the end goes by it.
+
+    `parts` objects of `listing/` have `digest`; what of them is planned lies in `planned_parts` objects of
+    `planned_folder`, what a comparison found equal in `equal_folder`.
+    """
+
+    parts: Count
+    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    planned_folder: str
+    planned_parts: Count
+    equal_folder: str | None = None
 
 
 class TransferPlan(Document):
@@ -207,25 +223,22 @@ class TransferPlan(Document):
     manifest_parts: list[str]
     lanes_per_path: Annotated[int, Field(ge=1)]
     open: bool = False
+    listing: PlanListing | None = None
 
     @model_validator(mode="after")
-    def _directories_come_with_the_end(self) -> Self:
+    def _what_comes_with_the_end(self) -> Self:
         if self.open and self.last_phase_chunks:
             raise ValueError(f"lastPhaseChunks is {self.last_phase_chunks}; while the plan is open it is 0")
+        if self.open and self.listing:
+            raise ValueError("listing is given; while the plan is open it is not known")
+        if not self.open and self.chunks and not self.listing:
+            raise ValueError("listing is absent; a plan that is whole names it")
         return self
 
     @property
     def ranges(self) -> range:
         """Numbers of the ranges that hold its chunks."""
         return range(self.first_range, self.first_range + -(-self.chunks // max(self.range_size, 1)))
-
-
-class Planned(Document):
-    """A plan, the digest of the source's whole listing, and the folder with what was planned of it."""
-
-    plan: TransferPlan
-    listing_digest: str
-    folder: str
 
 
 class Hop(Document):

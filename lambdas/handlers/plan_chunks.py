@@ -12,7 +12,7 @@ from lambdas.core import plan
 from lambdas.core.chunk import RANGE_SIZE, RANGES_PER_RUN
 from lambdas.core.documents import Handover
 from lambdas.core.estimate import Estimate
-from lambdas.core.transfer import AcceptedTransfer, Planned, Survey, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer, PlanListing, Survey, TransferPlan
 from lambdas.operations.extending import publish
 from lambdas.operations.membership import begin
 from lambdas.operations.planning import taken_up, write_chunks
@@ -31,13 +31,14 @@ class PlanInput(Handover):
 def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
     """The plan, also in S3 and in the transfer's record: a new one, or that of an earlier run where it still fits."""
     transfer_id = event.transfer.transfer_id
-    planned = taken_up(world, transfer_id) if event.survey.goes_on else _planned(event, world)
-    publish(world, event.transfer, planned.plan, planned)
-    begin(world, event.transfer, planned.plan.lanes_per_path)
-    return planned.plan
+    survey = event.survey
+    found = taken_up(world, transfer_id, survey.equal_folder) if survey.goes_on else _planned(event, world)
+    publish(world, event.transfer, found)
+    begin(world, event.transfer, found.lanes_per_path)
+    return found
 
 
-def _planned(event: PlanInput, world: World) -> Planned:
+def _planned(event: PlanInput, world: World) -> TransferPlan:
     transfer_id, to_send, measures = event.transfer.transfer_id, event.survey.to_send, event.transfer.request.measures
     figures = event.estimate.figures
     lanes = plan.lanes_per_path(max(figures.direct.value, figures.pair.value), to_send.bytes, to_send.files)
@@ -46,8 +47,8 @@ def _planned(event: PlanInput, world: World) -> Planned:
     first_range = (event.transfer.run - 1) * RANGES_PER_RUN
     parts = 0 if measures else to_send.parts
     listing = [world.key(transfer_id, f"{event.survey.folder}part-{number:05d}.ndjson") for number in range(parts)]
-    written = write_chunks(world, transfer_id, listing, part_bytes, first_range)
-    result = TransferPlan(
+    written = write_chunks(world, event.transfer, listing, part_bytes, first_range)
+    return TransferPlan(
         transfer_id=transfer_id,
         plan_id=event.transfer.plan_id,
         chunk_size_bytes=part_bytes,
@@ -59,8 +60,18 @@ def _planned(event: PlanInput, world: World) -> Planned:
         files=0 if measures else to_send.files,
         manifest_parts=written.parts,
         lanes_per_path=lanes,
+        listing=None if measures else _listing(event.survey, parts),
     )
-    return Planned(plan=result, listing_digest=event.survey.source.listing_digest, folder=event.survey.folder)
+
+
+def _listing(survey: Survey, planned_parts: int) -> PlanListing:
+    return PlanListing(
+        parts=survey.source.parts,
+        digest=survey.source.listing_digest,
+        planned_folder=survey.folder,
+        planned_parts=planned_parts,
+        equal_folder=survey.equal_folder,
+    )
 
 
 def _once(event: PlanInput, world: World) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Verify Transfer: every chunk delivered, every file's digest the same at both ends; then they are listed by name."""
+"""Verify Transfer: every chunk delivered, every entry's digest the same at both ends; then files are listed by name."""
 
 import json
 from collections.abc import Iterator
@@ -28,39 +28,43 @@ class VerifyInput(Handover):
 def verify_transfer(event: VerifyInput, world: World) -> dict[str, Any]:
     """`{"verified": true, "files": n}`; raises VerificationFailed."""
     transfer_id, plan = event.transfer.transfer_id, event.plan
-    _await_delivered(world, plan)
+    entries = _await_delivered(world, plan)
     digests = Digests()
-    received = digests.noting(_digests(world, transfer_id, "receiver"))
-    found = compare(_digests(world, transfer_id, "sender"), received)
+    received = digests.noting(_digests(world, plan, "receiver"))
+    found = compare(_digests(world, plan, "sender"), received)
     if not found.clean:
         raise VerificationFailed(
             f"entries whose digests differ: {found.different}; with a digest at the sender only: {found.sender_only}; "
             f"at the receiver only: {found.receiver_only} (at most {NAMED} of each); run the transfer again"
         )
-    if found.equal != plan.files:
-        raise VerificationFailed(f"{found.equal} files have digests at both ends, the plan has {plan.files}")
+    if found.equal != entries:
+        raise VerificationFailed(f"{found.equal} entries have digests at both ends, the plan has {entries}")
     file_list.write(world, transfer_id, digests)
-    return {"verified": True, "files": found.equal}
+    return {"verified": True, "files": plan.files}
 
 
-def _await_delivered(world: World, plan: TransferPlan) -> None:
+def _await_delivered(world: World, plan: TransferPlan) -> int:
+    """How many entries the chunks hold."""
     deadline = world.clock.monotonic() + CHECKPOINT_SECONDS
     while True:
-        items = 0
+        items = entries = 0
         missing: list[str] = []
         for chunk in world.chunks.read(plan):
             items += 1
+            entries += chunk.files
+            if chunk.plan_id != plan.plan_id:
+                raise VerificationFailed(f"chunk {chunk.chunk} is of plan {chunk.plan_id}, not of {plan.plan_id}")
             if chunk.state != "DELIVERED" and len(missing) < NAMED:
                 missing.append(f"{chunk.chunk} ({chunk.state}, attempt {chunk.attempt})")
         if items == plan.chunks and not missing:
-            return
+            return entries
         if world.clock.monotonic() >= deadline:
             raise VerificationFailed(f"{items} of {plan.chunks} chunks have items; not delivered: {', '.join(missing)}")
         world.clock.sleep(world.env.poll_seconds)
 
 
-def _digests(world: World, transfer_id: str, side: Side) -> Iterator[Digest]:
-    for key in world.objects.keys(world.key(transfer_id, f"digests/{side}/")):
+def _digests(world: World, plan: TransferPlan, side: Side) -> Iterator[Digest]:
+    for key in world.objects.keys(world.key(plan.transfer_id, f"digests/{plan.plan_id}/{side}/")):
         for line in world.objects.lines(key):
             if line.strip():
                 digest = json.loads(line)

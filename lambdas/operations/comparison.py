@@ -31,16 +31,16 @@ def compared(transfer: AcceptedTransfer, survey: Survey, world: World) -> Survey
         found = found.model_copy(update={"bytes": rest.undelivered})
     same = Same(files=found.same_files, bytes=there)
     world.transfers.note(transfer, same=same.to_document())
-    folder = commands.changed_folder(transfer)
-    return survey.model_copy(update={"comparison": found, "folder": folder, "goes_on": rest is not None})
+    folders = {"folder": commands.changed_folder(transfer), "equal_folder": commands.equal_folder(transfer)}
+    return survey.model_copy(update={"comparison": found, **folders, "goes_on": rest is not None})
 
 
 def _earlier(transfer: AcceptedTransfer, survey: Survey, world: World) -> TransferPlan | None:
     """The plan of an earlier run, where the source is as it was and all of the plan is still there."""
     record = world.transfers.get(transfer.transfer_id) if transfer.run > 1 else None
-    if record is None or record.earlier is None or record.earlier.listing_digest != survey.source.listing_digest:
+    plan = record.earlier if record else None
+    if plan is None or plan.listing is None or plan.listing.digest != survey.source.listing_digest:
         return None
-    plan = record.earlier.plan
     wanted = transfer.request.chunk_size_mib
     kept = set(world.objects.keys(world.key(transfer.transfer_id, "")))
     needed = {world.key(transfer.transfer_id, "plan.json"), *plan.manifest_parts}
@@ -52,7 +52,7 @@ def _rest(plan: TransferPlan, found: ComparisonSurvey, world: World) -> Rest | N
 
     One that was removed or changed meanwhile would never be sent again.
     """
-    rest = again.rest(world.chunks.read(plan))
+    rest = again.rest(world.chunks.read(plan), plan.plan_id)
     missing = (found.files + found.symlinks, found.bytes)
     return rest if rest is not None and (rest.entries, rest.bytes) == missing else None
 

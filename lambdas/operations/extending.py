@@ -13,7 +13,7 @@ from lambdas.core.errors import PlanGoesOn, TransferFenced
 from lambdas.core.listing import LOT_BYTES, Announcement, OpenSurvey, lots
 from lambdas.core.plan import ListedEntry, PlannedChunk
 from lambdas.core.survey import has_room
-from lambdas.core.transfer import AcceptedTransfer, Planned, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer, PlanListing, TransferPlan
 from lambdas.operations.planning import Listing, Written
 from lambdas.operations.surveying import announced, goes_on
 
@@ -22,13 +22,12 @@ PLANNING_SECONDS = 780.0
 LOOK_SECONDS = 0.25
 
 
-def publish(world: World, transfer: AcceptedTransfer, found: TransferPlan, planned: Planned | None = None) -> None:
-    """Let the ends read the plan as it is now, and a later run take up what is `planned`; raises TransferFenced."""
+def publish(world: World, transfer: AcceptedTransfer, found: TransferPlan) -> None:
+    """Let the ends read the plan as it is now, and a later run take it up once it is whole; raises TransferFenced."""
     record = world.transfers.get(transfer.transfer_id)
     if record is None or not record.serves(transfer):
         raise TransferFenced(f"{transfer.transfer_id} is being torn down, or goes on in another execution")
-    whole = {"planned": planned.to_document()} if planned else {}
-    world.transfers.note(transfer, plan=found.to_document(), **whole)
+    world.transfers.note(transfer, plan=found.to_document())
     world.objects.put(world.key(transfer.transfer_id, "plan.json"), found.to_json().encode())
 
 
@@ -40,7 +39,7 @@ class Extension:
         self._until = world.clock.monotonic() + PLANNING_SECONDS
         self._listing = Listing(world)
         self._listed: Announcement = survey.listed
-        self._written = Written(world, transfer.transfer_id, opened.first_range, opened.chunks)
+        self._written = Written(world, transfer, opened.first_range, opened.chunks)
 
     def run(self) -> TransferPlan:
         """The whole plan; raises PlanGoesOn when the time is up, and TransferFenced."""
@@ -52,9 +51,10 @@ class Extension:
             self._check_time()
         self._write(plan.plan_directories(self._listing.backwards()))
         whole = {"last_phase_chunks": self._written.last_phase, "manifest_parts": self._written.parts}
-        found = self._so_far(open=False, bytes=self._written.bytes, **whole)
-        planned = Planned(plan=found, listing_digest=self._listed.listing_digest, folder="listing/")
-        publish(self._world, self._transfer, found, planned)
+        parts, digest = self._listed.parts, self._listed.listing_digest
+        listing = PlanListing(parts=parts, digest=digest, planned_folder="listing/", planned_parts=parts)
+        found = self._so_far(open=False, bytes=self._written.bytes, listing=listing.model_dump(), **whole)
+        publish(self._world, self._transfer, found)
         return found
 
     def _write(self, chunks: Iterator[PlannedChunk] | list[PlannedChunk]) -> None:

@@ -16,7 +16,8 @@ _LINE = TypeAdapter(FileEntry)
 def write(world: World, transfer_id: str, digests: Digests) -> None:
     """`files/part-NNNNN.ndjson` from the listing and the digests of its entries."""
     record = world.transfers.get(transfer_id)
-    folder = record.planned.folder if record and record.planned else "listing/"
+    listing = record.plan.listing if record and record.plan else None
+    folder = listing.planned_folder if listing else "listing/"
     found = file_list.parts(file_list.lines(_lines(world, transfer_id, folder), digests))
     for number, body in enumerate(found):
         world.objects.put(world.key(transfer_id, f"files/part-{number:05d}.ndjson"), body)

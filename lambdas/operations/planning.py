@@ -4,34 +4,40 @@ from collections.abc import Iterator
 from itertools import chain
 
 from lambdas.adapters.world import World
-from lambdas.core import plan
+from lambdas.core import plan as planner
 from lambdas.core.chunk import RANGE_SIZE, Chunk, item_key, range_key
 from lambdas.core.errors import FailTransfer
 from lambdas.core.plan import ListedEntry, ManifestPart, PlacedChunk
-from lambdas.core.transfer import Planned
+from lambdas.core.transfer import AcceptedTransfer, TransferPlan
 from lambdas.operations import retry
 
 MANIFEST_PART_BYTES = 4 << 20
 
 
-def write_chunks(world: World, transfer_id: str, listing: list[str], part_bytes: int, first_range: int) -> "Written":
+def write_chunks(
+    world: World, transfer: AcceptedTransfer, listing: list[str], part_bytes: int, first_range: int
+) -> "Written":
     """Cut and pack what the objects of `listing` hold; large files into parts of `part_bytes`."""
-    written, listed = Written(world, transfer_id, first_range), Listing(world)
-    data = plan.plan_chunks(chain.from_iterable(listed.part(key) for key in listing), part_bytes)
-    directories = plan.plan_directories(listed.backwards())
-    world.chunks.put_all(written.chunks(plan.place(chain(data, directories), MANIFEST_PART_BYTES)))
+    written, listed = Written(world, transfer, first_range), Listing(world)
+    data = planner.plan_chunks(chain.from_iterable(listed.part(key) for key in listing), part_bytes)
+    directories = planner.plan_directories(listed.backwards())
+    world.chunks.put_all(written.chunks(planner.place(chain(data, directories), MANIFEST_PART_BYTES)))
     return written
 
 
-def taken_up(world: World, transfer_id: str) -> Planned:
-    """The plan of an earlier run as it was left; what the policy had not decided about is decided now."""
+def taken_up(world: World, transfer_id: str, equal_folder: str | None) -> TransferPlan:
+    """The plan of an earlier run as it was left; what the policy had not decided about is decided now.
+
+    What was found equal is in `equal_folder`: this run has compared anew.
+    """
     record = world.transfers.get(transfer_id)
-    if record is None or record.earlier is None:
+    plan = record.earlier if record else None
+    if plan is None or plan.listing is None:
         raise FailTransfer(f"the record of {transfer_id} has no earlier plan")
-    for chunk in world.chunks.read(record.earlier.plan):
+    for chunk in world.chunks.read(plan):
         if chunk.awaits_policy:
             retry.decide(world, transfer_id, chunk.chunk, chunk.attempt, chunk.reason or "stream-lost")
-    return record.earlier
+    return plan.model_copy(update={"listing": plan.listing.model_copy(update={"equal_folder": equal_folder})})
 
 
 class Listing:
@@ -65,8 +71,9 @@ class Written:
     The first `planned` chunks are there: somebody may have changed their items since.
     """
 
-    def __init__(self, world: World, transfer_id: str, first_range: int, planned: int = 0) -> None:
-        self._world, self._transfer_id, self._first = world, transfer_id, first_range * RANGE_SIZE
+    def __init__(self, world: World, transfer: AcceptedTransfer, first_range: int, planned: int = 0) -> None:
+        self._world, self._transfer_id, self._first = world, transfer.transfer_id, first_range * RANGE_SIZE
+        self._plan_id = transfer.plan_id
         self._planned = planned
         self._expires_at = int(world.clock.now()) + world.env.chunk_retention_seconds
         self.count = self.bytes = self.last_phase = 0
@@ -98,6 +105,7 @@ class Written:
             chunk=number,
             state="PENDING",
             attempt=1,
+            plan_id=self._plan_id,
             phase=item.phase,
             manifest_key=self._key(item.part),
             manifest_start=item.start,

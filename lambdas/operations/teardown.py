@@ -15,7 +15,7 @@ STOP_SECONDS = 60.0
 TERMINATE_SECONDS = 120.0
 # An instance launched a moment ago may not be listed yet: nothing must be found in two looks, one second apart.
 CLEAN_LOOKS = 2
-TEMPORARY = ("listing/", "announced/", "compare/", "changed/", "manifest/", "digests/", "plan.json")
+TEMPORARY = ("listing/", "announced/", "compare/", "changed/", "equal/", "manifest/", "digests/", "plan.json")
 # Another run may go on with a plan that is not fulfilled; the bucket's own rule removes what nobody comes back for.
 PLAN = ("manifest/", "plan.json")
 
@@ -140,7 +140,8 @@ def _delete_objects(world: World, transfer: AcceptedTransfer) -> int:
     prefix = world.key(transfer.transfer_id, "")
     names = [key.removeprefix(prefix) for key in world.objects.keys(prefix)]
     unfulfilled = _look_again(world, transfer).unfulfilled
-    kept = (*PLAN, unfulfilled.folder) if unfulfilled else ()
+    # A later run compares anew, so that what was found equal is not kept.
+    kept = (*PLAN, unfulfilled.listing.planned_folder) if unfulfilled and unfulfilled.listing else ()
     temporary = [prefix + name for name in names if name.startswith(TEMPORARY) and not name.startswith(kept)]
     world.objects.delete(temporary)
     return len(temporary)

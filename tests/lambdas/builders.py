@@ -16,6 +16,7 @@ from lambdas.core.transfer import (
     AcceptedTransfer,
     DestinationSurvey,
     EndMachine,
+    PlanListing,
     ResolvedPaths,
     SourceSurvey,
     Survey,
@@ -24,6 +25,8 @@ from lambdas.core.transfer import (
 
 WEST, IRELAND = "us-west-2", "eu-west-1"
 SOURCE_ID, DESTINATION_ID = "i-0aaaaaaaaaaaaaaa1", "i-0bbbbbbbbbbbbbbb2"
+PLAN_ID = "9f86d081884c7d659a2feaa0c55ad015"
+LISTING_DIGEST = "ab" * 32
 ARN = "arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:first"
 
 
@@ -125,7 +128,7 @@ def survey(parts: int = 0, *, size: int = 10**9, files: int = 3) -> Survey:
             directories=0,
             symlinks=0,
             skipped=0,
-            listing_digest="ab" * 32,
+            listing_digest=LISTING_DIGEST,
             bytes=size,
             largest_file_bytes=size,
             parts=parts,
@@ -156,9 +159,6 @@ def open_survey(listed: Announcement | None = None) -> OpenSurvey:
     return OpenSurvey(command_id="command-1", destination=survey().destination, listed=listed or announcement())
 
 
-PLAN_ID = "9f86d081884c7d659a2feaa0c55ad015"
-
-
 def plan(transfer_id: str = "first", chunks: int = 4, size: int = 10**9, files: int = 3) -> TransferPlan:
     return TransferPlan(
         transfer_id=transfer_id,
@@ -172,6 +172,7 @@ def plan(transfer_id: str = "first", chunks: int = 4, size: int = 10**9, files: 
         files=files,
         manifest_parts=[],
         lanes_per_path=2,
+        listing=PlanListing(parts=1, digest=LISTING_DIGEST, planned_folder="listing/", planned_parts=1),
     )
 
 
@@ -182,6 +183,7 @@ def chunk(number: int = 0, transfer_id: str = "first", **changes: Any) -> Chunk:
         chunk=number,
         state="PENDING",
         attempt=1,
+        plan_id=PLAN_ID,
         phase=0,
         manifest_key="m",
         manifest_start=0,

@@ -17,8 +17,10 @@ use crate::defaults::PART_LINES;
 use crate::documents::command::Compare;
 use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
-use crate::documents::survey::{Survey, compare_key, listing_key};
+use crate::documents::survey::{Survey, compare_key, listing_key, part_key};
 use crate::documents::text::SchemaVersion1;
+use crate::receive::look::EqualEntry;
+use crate::receive::placed::{Identity, modified_ns};
 use crate::receive::tree::{BENEATH, KEPT_MODE, Tree};
 
 /// The source's listing, in `parts` objects.
@@ -61,12 +63,13 @@ impl Listing<'_> {
     }
 
     /// At the destination: writes those lines of the listing that are to be sent to `{prefix}{folder}part-NNNNN.ndjson`,
-    /// in their order.
+    /// in their order, and which files and links the others are to `{prefix}{equal}part-NNNNN.ndjson`, an object for each of
+    /// the listing's: they are looked at again before the transfer succeeds.
     ///
     /// A file is the same with its size, its permission bits, and its modification time or its digest; a link with its
     /// target and modification time. Where any entry differs all directories are sent: what is put into one changes its
     /// modification time.
-    pub fn with_destination(&self, destination: &Path, by: Compare, folder: &str) -> Result<Survey, ControlError> {
+    pub fn with_destination(&self, destination: &Path, by: Compare, folder: &str, equal: &str) -> Result<Survey, ControlError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         // One that is not there, or cannot be looked into, has nothing that is the same.
         let root = fs::open(destination, flags, Mode::empty()).ok();
@@ -75,13 +78,23 @@ impl Listing<'_> {
         let (mut found, mut number) = (Found::default(), 0);
         for part in 0..self.parts {
             let contents = if by == Compare::Digest { Some(self.contents(part)?) } else { None };
+            let mut kept = Vec::new();
             self.part(part, |entry, line| {
                 let content = contents.as_ref().map(|contents| contents.get(&number).map(String::as_str));
-                let same = root.as_ref().is_some_and(|root| is_same(root, entry, content).unwrap_or(false));
+                let same = root.as_ref().and_then(|root| same(root, entry, content).unwrap_or(None));
                 number += 1;
-                found.count(entry, same);
-                if same && entry.kind != Kind::Directory { Ok(()) } else { changed.line(line) }
+                found.count(entry, same.is_some());
+                match same {
+                    Some(Identity { inode, changed_ns }) if entry.kind != Kind::Directory => {
+                        let line = EqualEntry { entry: number - 1, inode, changed_ns };
+                        serde_json::to_writer(&mut kept, &line).map_err(|error| malformed("comparison", error))?;
+                        kept.push(b'\n');
+                        Ok(())
+                    }
+                    _ => changed.line(line),
+                }
             })?;
+            self.control.write_object(&format!("{}{}", self.prefix, part_key(equal, part)), kept)?;
         }
         changed.flush()?;
         Ok(found.survey(changed.parts))
@@ -176,26 +189,25 @@ impl Changed<'_> {
         if self.count == 0 {
             return Ok(());
         }
-        let key = format!("{}part-{:05}.ndjson", self.folder, self.parts);
+        let key = part_key(&self.folder, self.parts);
         self.parts += 1;
         self.count = 0;
         self.control.write_object(&key, std::mem::take(&mut self.lines))
     }
 }
 
-/// Whether the entry is there as the listing has it; an error is a "no", and shows when the entry is written.
+/// Which file the entry is where it is there as the listing has it; an error is a "no", and shows when the entry is written.
 /// `content`, where files are compared by it: the source's digest, none where it could not be read.
-fn is_same(root: &OwnedFd, entry: &ListingEntry, content: Option<Option<&str>>) -> io::Result<bool> {
+fn same(root: &OwnedFd, entry: &ListingEntry, content: Option<Option<&str>>) -> io::Result<Option<Identity>> {
     let path = percent::decode(&entry.path).map_err(io::Error::other)?;
     Tree::check(&path)?;
     let open =
         |flags: OFlags| fs::openat2(root, OsStr::from_bytes(&path), flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), BENEATH);
     let found = open(OFlags::PATH)?;
     let stat = fs::fstat(&found)?;
-    let mtime_ns = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
-    let same_time = mtime_ns == i128::from(entry.mtime_ns);
+    let same_time = modified_ns(&stat) == entry.mtime_ns;
     let same_mode = stat.st_mode & KEPT_MODE == entry.mode & KEPT_MODE;
-    Ok(match (entry.kind, FileType::from_raw_mode(stat.st_mode)) {
+    let is_same = match (entry.kind, FileType::from_raw_mode(stat.st_mode)) {
         (Kind::File, FileType::RegularFile) => {
             let same = same_mode && i128::from(stat.st_size) == i128::from(entry.size);
             match content {
@@ -209,7 +221,9 @@ fn is_same(root: &OwnedFd, entry: &ListingEntry, content: Option<Option<&str>>) 
             same_time && entry.target == Some(percent::encode(target.as_bytes()))
         }
         _ => false,
-    })
+    };
+    // As it was before it was read: what changes it meanwhile shows in the look at the end.
+    Ok(is_same.then(|| Identity::of(&stat)))
 }
 
 fn digest_at(path: &[u8]) -> io::Result<String> {

@@ -70,6 +70,15 @@ pub const DISK_BYTES: u64 = 64 << 20;
 pub const DISK_SYNC_BYTES: usize = 16 << 20;
 /// A disk with less room is not written to for a trial.
 pub const DISK_LEAST_FREE: u64 = 1 << 30;
+/// Threads that look at the destination in the end: a network's file system answers in a millisecond, eight of them ask 8 000 times
+/// a second; a local one is bound by the processors.
+pub const LOOK_THREADS: usize = 8;
+/// Lines of the listing that one of them takes at a time: a millisecond or two of work.
+pub const LOOK_LINES: usize = 2_000;
+/// Entries that are named where they are not as they should be.
+pub const LOOK_NAMED: usize = 10;
+/// Times that the listing is tried to be read, each for as long as a call may take.
+pub const LOOK_TRIES: u32 = 10;
 /// Concurrent writes to the table: at 150 ms across regions 32 give 210 chunks/s.
 pub const TABLE_CONCURRENCY: usize = 32;
 

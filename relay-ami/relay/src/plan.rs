@@ -4,9 +4,9 @@ use crate::control::directory::Directory;
 use crate::control::{Control, ControlError};
 use crate::documents::chunk::{Chunk, ChunkState, item_key, range_key};
 use crate::documents::entry::{Kind, ListingEntry, Segment};
-use crate::documents::plan::TransferPlan;
-use crate::documents::survey::{Survey, listing_key};
-use crate::documents::text::{PlanId, SchemaVersion1, TransferId};
+use crate::documents::plan::{PlanListing, TransferPlan};
+use crate::documents::survey::{LISTING_FOLDER, Survey, listing_key};
+use crate::documents::text::{HexDigest, PlanId, SchemaVersion1, TransferId};
 
 /// Chunks per range: the unit of a lease.
 pub const RANGE_SIZE: u64 = 128;
@@ -24,10 +24,10 @@ pub fn make(
     chunk_size: u64,
     lanes: u32,
 ) -> Result<TransferPlan, ControlError> {
-    let Survey::Source { parts, bytes, files, .. } = survey else {
+    let Survey::Source { parts, bytes, files, listing_digest, .. } = survey else {
         return Err(malformed("survey", "is not one of a source".to_owned()));
     };
-    let mut planner = Planner { control, transfer, manifest: Vec::new(), bundle: Bundle::default(), chunks: 0 };
+    let mut planner = Planner { control, transfer, plan_id: new_plan_id()?, manifest: Vec::new(), bundle: Bundle::default(), chunks: 0 };
     let mut directories = read_listing(control, *parts, |segment| planner.add(segment, chunk_size))?;
     planner.take(0)?;
     directories.sort_by_key(|directory| std::cmp::Reverse(directory.path.matches('/').count()));
@@ -39,7 +39,7 @@ pub fn make(
     let plan = TransferPlan {
         schema_version: SchemaVersion1,
         transfer_id: transfer.clone(),
-        plan_id: new_plan_id()?,
+        plan_id: planner.plan_id,
         chunk_size_bytes: chunk_size,
         chunks: planner.chunks,
         range_size: RANGE_SIZE,
@@ -50,6 +50,13 @@ pub fn make(
         manifest_parts: vec![MANIFEST_KEY.to_owned()],
         lanes_per_path: lanes,
         open: false,
+        listing: Some(PlanListing {
+            parts: *parts,
+            digest: HexDigest::new(listing_digest.as_str()).map_err(|why| malformed("survey", why))?,
+            planned_folder: LISTING_FOLDER.to_owned(),
+            planned_parts: *parts,
+            equal_folder: None,
+        }),
     };
     control.write_object(MANIFEST_KEY, planner.manifest)?;
     control.write_object(PLAN_KEY, serde_json::to_vec_pretty(&plan).map_err(|error| malformed(PLAN_KEY, error.to_string()))?)?;
@@ -98,6 +105,7 @@ struct Bundle {
 struct Planner<'a> {
     control: &'a Directory,
     transfer: &'a TransferId,
+    plan_id: PlanId,
     manifest: Vec<u8>,
     bundle: Bundle,
     chunks: u64,
@@ -144,6 +152,7 @@ impl Planner<'_> {
             chunk: self.chunks,
             state: ChunkState::Pending,
             attempt: 1,
+            plan_id: self.plan_id.clone(),
             phase,
             manifest_key: MANIFEST_KEY.to_owned(),
             manifest_start: start,

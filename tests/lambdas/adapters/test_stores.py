@@ -22,7 +22,7 @@ from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.liveness import Ends
 from lambdas.core.lock import Busy, Holding
 from lambdas.core.meter import BudgetDecision, Dollars, Sent, Spent
-from lambdas.core.transfer import AcceptedTransfer, ExistingRelay, Membership, Planned, TransferPath
+from lambdas.core.transfer import AcceptedTransfer, ExistingRelay, Membership, TransferPath
 from lambdas.core.watch import Look, PathLook, Watch
 from tests.lambdas import builders
 
@@ -79,8 +79,8 @@ def test_an_ended_transfer_is_resumed_once_and_only_by_the_next_run(transfers: T
     second = builders.transfer(arn="arn:second").model_copy(update={"run": 2})
     assert not transfers.resume(second)
     transfers.create(builders.transfer())
-    planned = Planned(plan=builders.plan(), listing_digest="ab" * 32, folder="listing/")
-    transfers.note(builders.transfer(), plan=builders.plan().to_document(), planned=planned.to_document())
+    planned = builders.plan()
+    transfers.note(builders.transfer(), plan=planned.to_document())
     transfers.note(builders.transfer(), teardown={"terminated": 2})
     assert transfers.next_attempt("first") == 1
     transfers.fence(builders.transfer())
@@ -98,9 +98,9 @@ def test_an_ended_transfer_is_resumed_once_and_only_by_the_next_run(transfers: T
 
 
 def test_a_plan_that_was_fulfilled_is_not_handed_on(transfers: TransferStore) -> None:
-    planned = Planned(plan=builders.plan(), listing_digest="ab" * 32, folder="listing/")
+    planned = builders.plan()
     transfers.create(builders.transfer())
-    transfers.note(builders.transfer(), plan=builders.plan().to_document(), planned=planned.to_document())
+    transfers.note(builders.transfer(), plan=planned.to_document())
     transfers.finish(builders.transfer(), {"delivered": {}})
     transfers.close(builders.transfer(), "SUCCEEDED")
     assert transfers.resume(builders.transfer(arn="arn:second").model_copy(update={"run": 2}))

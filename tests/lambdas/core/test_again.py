@@ -1,20 +1,24 @@
 from lambdas.core.again import Rest, rest
-from tests.lambdas.builders import chunk
+from tests.lambdas.builders import PLAN_ID, chunk
 
 
 def test_of_files_that_are_whole_nothing_is_left() -> None:
-    assert rest([chunk(0, state="DELIVERED"), chunk(1, phase=1, bytes=0, files=3)]) == Rest(0, 0, 0)
+    assert rest([chunk(0, state="DELIVERED"), chunk(1, phase=1, bytes=0, files=3)], PLAN_ID) == Rest(0, 0, 0)
 
 
 def test_a_large_file_is_whole_only_with_all_its_parts() -> None:
     parts = [chunk(0, files=0, state="DELIVERED"), chunk(1, files=0), chunk(2, files=1, bytes=30, state="DELIVERED")]
     small = [chunk(3, files=4, state="DELIVERED"), chunk(4, files=2, bytes=7)]
-    assert rest([*parts, *small]) == Rest(entries=3, bytes=237, undelivered=107)
+    assert rest([*parts, *small], PLAN_ID) == Rest(entries=3, bytes=237, undelivered=107)
     whole = [part.model_copy(update={"state": "DELIVERED"}) for part in parts]
-    assert rest([*whole, *small]) == Rest(entries=2, bytes=7, undelivered=7)
+    assert rest([*whole, *small], PLAN_ID) == Rest(entries=2, bytes=7, undelivered=7)
 
 
 def test_with_a_chunk_that_was_given_up_nothing_goes_on() -> None:
-    assert rest([chunk(0, state="DELIVERED"), chunk(1, state="FAILED")]) is None
-    assert rest([chunk(0, attempt=5, failed_attempt=5, reason="stream-lost")]) is None
-    assert rest([chunk(0, attempt=1, failed_attempt=1, reason="stream-lost")]) == Rest(1, 100, 100)
+    assert rest([chunk(0, state="DELIVERED"), chunk(1, state="FAILED")], PLAN_ID) is None
+    assert rest([chunk(0, attempt=5, failed_attempt=5, reason="stream-lost")], PLAN_ID) is None
+    assert rest([chunk(0, attempt=1, failed_attempt=1, reason="stream-lost")], PLAN_ID) == Rest(1, 100, 100)
+
+
+def test_with_items_of_another_plan_nothing_goes_on() -> None:
+    assert rest([chunk(0, state="DELIVERED")], "0" * 32) is None

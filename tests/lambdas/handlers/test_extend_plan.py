@@ -81,9 +81,9 @@ def test_a_later_run_may_take_the_plan_up_once_it_is_whole() -> None:
     listing.later(look_and_write)
     found = listing.extend()
     assert taken_up == [None]
-    unfulfilled = listing.record().unfulfilled
-    assert unfulfilled is not None
-    assert (unfulfilled.plan, unfulfilled.folder) == (found, "listing/")
+    assert listing.record().unfulfilled == found
+    assert found.listing is not None
+    assert (found.listing.planned_folder, found.listing.planned_parts) == ("listing/", found.listing.parts)
 
 
 def test_what_is_listed_may_be_read_before_the_next_object_is_there() -> None:

@@ -8,7 +8,7 @@ from lambdas.core.chunk import Chunk
 from lambdas.core.commands import Command
 from lambdas.core.errors import CommandFailed, CptError, DaemonVersionSkew, DestinationTooSmall, SurveyProblem
 from lambdas.core.listing import Announcement, OpenSurvey
-from lambdas.core.transfer import ComparisonSurvey, Planned, Same, Survey
+from lambdas.core.transfer import ComparisonSurvey, PlanListing, Same, Survey
 from lambdas.handlers.survey_ends import SurveyInput, survey_ends
 from tests.lambdas.builders import IRELAND, WEST, announcement, chunk, plan, survey, transfer
 from tests.lambdas.cloud import Cloud
@@ -122,8 +122,9 @@ def gone_on(*chunks: Chunk, digest: str = "ab" * 32, **request: Any) -> Survey:
     """The second run of a transfer; these are the chunks of its plan, one large file of 400 bytes in four parts."""
     cloud = Cloud()
     cloud.transfers.create(transfer())
-    planned = Planned(plan=plan(chunks=4), listing_digest=digest, folder="listing/")
-    cloud.transfers.note(transfer(), plan=planned.plan.to_document(), planned=planned.to_document())
+    listing = PlanListing(parts=1, digest=digest, planned_folder="listing/", planned_parts=1)
+    planned = plan(chunks=4).model_copy(update={"listing": listing})
+    cloud.transfers.note(transfer(), plan=planned.to_document())
     cloud.transfers.close(transfer(), "FAILED")
     cloud.objects.put("transfers/first/plan.json", b"{}")
     cloud.chunks.put_all(chunks)

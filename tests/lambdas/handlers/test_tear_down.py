@@ -7,7 +7,7 @@ from lambdas.core.commands import Command
 from lambdas.core.errors import TeardownIncomplete
 from lambdas.core.lock import Holding
 from lambdas.core.rules import Rule
-from lambdas.core.transfer import Planned
+from lambdas.core.transfer import PlanListing
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.handlers.tear_down import TearDownInput, tear_down
 from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, SOURCE_ID, WEST, paths, plan, transfer
@@ -25,7 +25,7 @@ def joined() -> Cloud:
         "listing/part-00000.ndjson",
         "announced/nightly.json",
         "manifest/part-00000.ndjson",
-        "digests/sender/p",
+        "digests/9f86d081884c7d659a2feaa0c55ad015/sender/p",
         "plan.json",
         "report.json",
     ):
@@ -40,6 +40,7 @@ def event(*, known: bool = True) -> TearDownInput:
 @pytest.mark.parametrize("known", [True, False])
 def test_nothing_is_left(known: bool) -> None:
     cloud = joined()
+    cloud.transfers.finish(transfer(), {"delivered": {}})
     assert tear_down(event(known=known), cloud.world)["terminated"] == 4
     assert cloud.alive() == []
     assert set(states(cloud).values()) == {"TERMINATED"}
@@ -55,8 +56,8 @@ def test_the_plan_stays_where_another_run_may_go_on_with_it() -> None:
     cloud = joined()
     cloud.objects.put("transfers/first/changed/1/part-00000.ndjson", b"")
     cloud.objects.put("transfers/first/changed/2/part-00000.ndjson", b"")
-    planned = Planned(plan=plan(), listing_digest="ab" * 32, folder="changed/1/")
-    cloud.transfers.note(transfer(), plan=plan().to_document(), planned=planned.to_document())
+    listing = PlanListing(parts=1, digest="ab" * 32, planned_folder="changed/1/", planned_parts=1)
+    cloud.transfers.note(transfer(), plan=plan().model_copy(update={"listing": listing}).to_document())
     tear_down(event(), cloud.world)
     kept = ("changed/1/part-00000.ndjson", "manifest/part-00000.ndjson", "plan.json", "report.json")
     assert sorted(cloud.objects.objects) == [f"transfers/first/{name}" for name in kept]

@@ -4,18 +4,19 @@ import pytest
 
 from lambdas.core.errors import VerificationFailed
 from lambdas.handlers.verify_transfer import VerifyInput, verify_transfer
-from tests.lambdas.builders import chunk, plan, transfer
+from tests.lambdas.builders import PLAN_ID, chunk, plan, transfer
 from tests.lambdas.cloud import Cloud
 
 
 def prepared(sender: dict[int, str], receiver: dict[int, str], states: list[str]) -> tuple[Cloud, VerifyInput]:
     cloud = Cloud()
-    cloud.chunks.put_all(chunk(number, state=state) for number, state in enumerate(states))
+    # Three entries, all in the first chunk.
+    cloud.chunks.put_all(chunk(at, state=state, files=0 if at else 3) for at, state in enumerate(states))
     for side, digests in (("sender", sender), ("receiver", receiver)):
         lines = [json.dumps({"entry": entry, "digest": digest}) for entry, digest in digests.items()]
         half = len(lines) // 2
         for part, some in enumerate((lines[:half], lines[half:])):
-            key = f"transfers/first/digests/{side}/part-{part:05d}.ndjson"
+            key = f"transfers/first/digests/{PLAN_ID}/{side}/part-{part:05d}.ndjson"
             cloud.objects.put(key, "\n".join([*some, ""]).encode())
     return cloud, VerifyInput(transfer=transfer(), plan=plan(chunks=len(states), files=3))
 
@@ -31,7 +32,7 @@ def test_equal_digests_in_any_order_verify() -> None:
 
 def test_late_checkpoint_is_waited_for() -> None:
     cloud, event = prepared(GOOD, GOOD, ["DELIVERED", "PENDING"])
-    cloud.clock.at(3, lambda: cloud.chunks.put_all([chunk(1, state="DELIVERED")]))
+    cloud.clock.at(3, lambda: cloud.chunks.put_all([chunk(1, state="DELIVERED", files=0)]))
     assert verify_transfer(event, cloud.world)["verified"]
 
 
@@ -52,15 +53,32 @@ def test_whatever_differs_is_named(receiver: dict[int, str], states: list[str], 
 
 def test_missing_digests_of_both_ends_do_not_pass() -> None:
     cloud, event = prepared({0: A}, {0: A}, ["DELIVERED"])
-    with pytest.raises(VerificationFailed, match="1 files have digests at both ends, the plan has 3"):
+    with pytest.raises(VerificationFailed, match="1 entries have digests at both ends, the plan has 3"):
         verify_transfer(event, cloud.world)
+
+
+def test_items_of_another_plan_do_not_pass() -> None:
+    cloud, event = prepared(GOOD, GOOD, ["DELIVERED"])
+    cloud.chunks.put_all([chunk(0, state="DELIVERED", files=3, plan_id="0" * 32)])
+    with pytest.raises(VerificationFailed, match=f"chunk 0 is of plan {'0' * 32}, not of {PLAN_ID}"):
+        verify_transfer(event, cloud.world)
+
+
+def test_digests_of_another_plan_do_not_pass() -> None:
+    cloud, event = prepared(GOOD, GOOD, ["DELIVERED"])
+    other = event.plan.model_copy(update={"plan_id": "0" * 32})
+    cloud.chunks.put_all([chunk(0, state="DELIVERED", files=3, plan_id="0" * 32)])
+    with pytest.raises(VerificationFailed, match="0 entries have digests"):
+        verify_transfer(VerifyInput(transfer=event.transfer, plan=other), cloud.world)
 
 
 def test_files_are_listed_by_name_in_the_order_of_the_listing() -> None:
     cloud, event = prepared(GOOD, GOOD, ["DELIVERED"])
     names = ["set/one", "set/caf%C3%A9", "set", "set/sub", "set/link", "set/%FF"]
+    kinds = dict.fromkeys(names, "file") | {"set": "directory", "set/sub": "directory", "set/link": "symlink"}
     for part, some in enumerate((names[:4], names[4:])):
-        listing = "".join(json.dumps({"path": name, "size": len(name)}) + "\n" for name in some)
+        lines = [{"path": name, "size": len(name), "kind": kinds[name]} for name in some]
+        listing = "".join(json.dumps(line) + "\n" for line in lines)
         cloud.objects.put(f"transfers/first/listing/part-{part:05d}.ndjson", listing.encode())
     verify_transfer(event, cloud.world)
     listed = cloud.objects.objects["transfers/first/files/part-00000.ndjson"].splitlines()

@@ -70,12 +70,12 @@ fn frames() -> Vec<Frame> {
         Frame::Abort { reason, message: message.clone() },
         Frame::Drain,
         Frame::Pause,
-        Frame::Finish { complete: true, compare: false, files: 7, tree: [1; 32] },
+        Frame::Finish { complete: true, skipped: 2, entries: 7, tree: [1; 32] },
         Frame::Forget { entry: 5, last: true },
         Frame::Welcome { version: 1, epoch: 2 },
         Frame::Ack { chunk: 1, attempt: 2 },
         Frame::Nack { chunk: 1, attempt: 2, reason, message: message.clone() },
-        Frame::Finished { agreed: false, message },
+        Frame::Finished { agreed: false, entries: 3, message },
     ]
 }
 

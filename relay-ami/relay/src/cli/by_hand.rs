@@ -99,6 +99,7 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         epoch: next_epoch(&control, Side::Receiver)?,
         destination,
         plan,
+        plan_key: PLAN_KEY.to_owned(),
         prefix: String::new(),
         rules,
         limits: Limits::RECEIVER,

@@ -71,7 +71,8 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
         Command::ScanComparison(scan) => {
             let control = Aws::new(&scan.control, &scan.transfer_id).map_err(control_error)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
-            print_json(&listing.with_destination(scan.path.as_str().as_ref(), scan.compare, &scan.folder).map_err(control_error)?)
+            let found = listing.with_destination(scan.path.as_str().as_ref(), scan.compare, &scan.folder, &scan.equal_folder);
+            print_json(&found.map_err(control_error)?)
         }
         Command::Receive(command) => receive(options, command, &stop),
         Command::Send(command) => send(options, command, &stop),
@@ -129,6 +130,7 @@ fn receive(options: &Options, command: command::Receive, stop: &Stop) -> Result<
         epoch: command.epoch,
         destination: command.destination.as_str().into(),
         plan,
+        plan_key: command.plan,
         prefix: command.control.prefix,
         rules: rules()?,
         limits: Limits::RECEIVER,

@@ -62,6 +62,7 @@ mod tests {
             ("rangeKey", text("t#0000000")),
             ("itemKey", text("000000003")),
             ("state", text("PENDING")),
+            ("planId", text("0".repeat(32))),
             ("manifestKey", text("transfers/t/manifest/part-00000.ndjson")),
             ("notBefore", number("1700000000.5")),
         ]

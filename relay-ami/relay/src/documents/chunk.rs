@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::text::{HexDigest, TransferId};
+use super::text::{HexDigest, PlanId, TransferId};
 
 /// Stored state. IN_FLIGHT is not stored: it is PENDING under a live lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +23,7 @@ pub struct Chunk {
     pub state: ChunkState,
     /// Attempt this state belongs to, from 1.
     pub attempt: u32,
+    pub plan_id: PlanId,
     /// 0: data; 1: directories, after all data.
     pub phase: u8,
     pub manifest_key: String,

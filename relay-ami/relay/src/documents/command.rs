@@ -80,8 +80,10 @@ command!(
         path: AbsolutePath,
         parts: u64,
         compare: Compare,
-        /// Below the prefix, ends with a slash.
+        /// Below the prefix, ends with a slash: what is to be sent.
         folder: String,
+        /// Likewise: what is there already.
+        equal_folder: String,
     }
 );
 command!(

@@ -1,5 +1,7 @@
 //! Listing entries and segments: what is moved, one line each.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::percent;
@@ -28,6 +30,27 @@ pub struct ListingEntry {
     pub inode: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
+}
+
+/// What the look at the destination needs of a line of the listing; its strings are the line's own.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedLine<'a> {
+    #[serde(borrow)]
+    pub path: Cow<'a, str>,
+    pub kind: Kind,
+    pub size: u64,
+    pub mode: u32,
+    pub mtime_ns: i64,
+    #[serde(borrow, default)]
+    pub target: Option<Cow<'a, str>>,
+}
+
+impl<'a> ListedLine<'a> {
+    /// Reads one line; the refusal names the field.
+    pub fn parse(line: &'a [u8]) -> Result<Self, String> {
+        serde_json::from_slice(line).map_err(|error| error.to_string())
+    }
 }
 
 /// One line of a manifest: a whole small entry, or one part of a large file.

@@ -4,10 +4,36 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::text::{PlanId, SchemaVersion1, TransferId};
+use super::survey::LISTING_FOLDER;
+use super::text::{HexDigest, PlanId, SchemaVersion1, TransferId};
 
 /// Their numbers have seven digits in the table's keys.
 const RANGES: u64 = 10_000_000;
+
+/// Where the listing lies that the plan is made of: what must be at the destination in the end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PlanListing {
+    /// Objects of `listing/`, the source's whole listing.
+    pub parts: u64,
+    /// BLAKE3 of those objects, one after the other.
+    pub digest: HexDigest,
+    /// Folder of the listing's lines that are planned: `listing/`, or where a comparison has left some out another one.
+    pub planned_folder: String,
+    /// Objects of that folder.
+    pub planned_parts: u64,
+    /// Folder of what the comparison found equal, an object for each of `listing/`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub equal_folder: Option<String>,
+}
+
+impl PlanListing {
+    /// Whether all lines of the listing are planned.
+    #[must_use]
+    pub fn is_planned_whole(&self) -> bool {
+        self.planned_folder == LISTING_FOLDER
+    }
+}
 
 /// What Plan Chunks hands to the data plane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +55,9 @@ pub struct TransferPlan {
     pub lanes_per_path: u32,
     /// More chunks follow, since the listing goes on: the counts are those of what is planned so far, and none is of directories.
     pub open: bool,
+    /// Not while it is open, nor where nothing is moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listing: Option<PlanListing>,
 }
 
 impl TransferPlan {
@@ -46,6 +75,12 @@ impl TransferPlan {
         }
         if plan.open && plan.last_phase_chunks > 0 {
             return Err(format!("lastPhaseChunks is {}; while the plan is open it is 0", plan.last_phase_chunks));
+        }
+        if plan.listing.is_some() && plan.open {
+            return Err("listing is given; while the plan is open it is not known".to_owned());
+        }
+        if plan.listing.is_none() && !plan.open && plan.chunks > 0 {
+            return Err("listing is absent; a plan that is whole names it".to_owned());
         }
         if plan.ranges().end > RANGES {
             return Err(format!("firstRange is {}; with {} chunks it must end before {RANGES}", plan.first_range, plan.chunks));

@@ -4,16 +4,25 @@ use serde::Serialize;
 
 use super::text::SchemaVersion1;
 
+/// Folder of the source's whole listing, below the transfer's prefix.
+pub const LISTING_FOLDER: &str = "listing/";
+
 /// Key of an object of the listing, below the transfer's prefix.
 #[must_use]
 pub fn listing_key(part: u64) -> String {
-    format!("listing/part-{part:05}.ndjson")
+    part_key(LISTING_FOLDER, part)
+}
+
+/// Key of an object of a folder, below the transfer's prefix.
+#[must_use]
+pub fn part_key(folder: &str, part: u64) -> String {
+    format!("{folder}part-{part:05}.ndjson")
 }
 
 /// Key of an object with the digests of the source's files, for a comparison by them.
 #[must_use]
 pub fn compare_key(part: u64) -> String {
-    format!("compare/part-{part:05}.ndjson")
+    part_key("compare/", part)
 }
 
 /// What is listed so far: announced after each object, and at the end.

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::Shared;
 use super::large::Part;
+use super::placed::Placed;
 use super::readback;
 use crate::control::{Delivery, unix_now};
 use crate::defaults::{COMMIT_QUEUE, READBACK_BATCH, SYNC_INTERVAL};
@@ -27,14 +28,17 @@ use crate::wire::frame::Frame;
 pub enum Landed {
     /// A part of a large file and its chaining value.
     Part(Part, Digest),
-    /// A whole file or link under its partial name; a file has a digest that is reported.
+    /// A whole file or link under its partial name; `inode` is a file's.
     Whole {
         entry: u64,
         name: String,
         path: Vec<u8>,
-        digest: Option<Digest>,
+        digest: Digest,
+        inode: Option<u64>,
     },
     Directory {
+        entry: u64,
+        digest: Digest,
         path: Vec<u8>,
         mode: u16,
         mtime_ns: i64,
@@ -98,7 +102,6 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
         }
         _ => HashMap::new(),
     };
-    let mut unnoted = !shared.tree.keeps_order;
     let mut deliveries = Vec::with_capacity(batch.len());
     let mut acknowledged = Vec::with_capacity(batch.len());
     for (index, mut chunk) in batch.into_iter().enumerate() {
@@ -108,7 +111,7 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
             Ok(()) if chunk.failures_at_start != failures => Err(Refusal::destination("a sync failed while the chunk was arriving")),
             Ok(()) => match checked.remove(&index) {
                 Some(refusal) => Err(refusal),
-                None => place_all(shared, &mut landed, &mut unnoted).map_err(Refusal::destination),
+                None => place_all(shared, &mut landed).map_err(Refusal::destination),
             },
             Err(error) => Err(Refusal::destination(format_args!("sync: {error}"))),
         };
@@ -128,7 +131,7 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
             }
         }
     }
-    if let Err(error) = settle(shared, unnoted) {
+    if let Err(error) = settle(shared) {
         let refusal = Refusal::destination(format_args!("journal: {error}"));
         for (chunk, _) in acknowledged {
             shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, refusal.reason, refusal.message.clone());
@@ -156,11 +159,11 @@ fn checkpoint(shared: &Shared, deliveries: &[Delivery]) -> bool {
     true
 }
 
-/// What was placed is on the disk with its name when this returns: by the journal, or where that does not tell of it by
-/// another sync.
-fn settle(shared: &Shared, unnoted: bool) -> io::Result<()> {
+/// What was placed is on the disk with its name when this returns: by the journal, or where that does not keep the order of
+/// things by another sync.
+fn settle(shared: &Shared) -> io::Result<()> {
     shared.tree.journal.sync()?;
-    if !unnoted {
+    if shared.tree.keeps_order {
         return Ok(());
     }
     shared.tree.sync().inspect_err(|_| {
@@ -168,38 +171,40 @@ fn settle(shared: &Shared, unnoted: bool) -> io::Result<()> {
     })
 }
 
-/// Number of entries that are complete by it. What could not be placed stays in `landed`. Sets `unnoted` where something
-/// was placed of which the journal does not tell.
-fn place_all(shared: &Shared, landed: &mut Vec<Landed>, unnoted: &mut bool) -> io::Result<u64> {
+/// Number of entries that are complete by it. What could not be placed stays in `landed`.
+fn place_all(shared: &Shared, landed: &mut Vec<Landed>) -> io::Result<u64> {
     let mut complete = 0;
     landed.reverse();
     while let Some(item) = landed.last() {
-        complete += 1;
-        match item {
-            Landed::Part(part, digest) => match part.file.synced(part.index, part.token, *digest, &shared.tree)? {
-                Some(whole) => shared.files.complete(part.file.entry(), whole),
-                None => complete -= 1,
-            },
-            // It came on another stream before. Renamed again it would change its directory's time, which may be set by now.
-            Landed::Whole { entry, name, digest, .. } if shared.files.is_placed(*entry, digest.as_ref()) => shared.tree.discard(name),
-            Landed::Whole { entry, name, path, digest } => {
-                shared.tree.place(name, path)?;
-                if let Some(digest) = digest {
-                    shared.tree.journal.whole(*entry, *digest)?;
-                    shared.files.complete(*entry, *digest);
-                } else {
-                    shared.files.complete_link(*entry);
-                    *unnoted = true;
-                }
-            }
-            Landed::Directory { path, mode, mtime_ns } => {
-                shared.tree.directory(path, *mode, *mtime_ns)?;
-                *unnoted = true;
-            }
-        }
+        complete += place(shared, item)?;
         landed.pop();
     }
     Ok(complete)
+}
+
+fn place(shared: &Shared, item: &Landed) -> io::Result<u64> {
+    let (entry, placed) = match item {
+        Landed::Part(part, digest) => match part.file.synced(part.index, part.token, *digest, &shared.tree)? {
+            // Its parts are in the journal; which file they have become is noted too, so that it need not be read again.
+            Some(placed) => (part.file.entry(), placed),
+            None => return Ok(0),
+        },
+        // It came on another stream before. Renamed again it would change its directory's time, which may be set by now.
+        Landed::Whole { entry, name, digest, .. } if shared.files.is_placed(*entry, digest) => {
+            shared.tree.discard(name);
+            return Ok(1);
+        }
+        Landed::Whole { entry, name, path, digest, inode } => {
+            (*entry, Placed { digest: *digest, identity: shared.tree.place(name, path, *inode)? })
+        }
+        Landed::Directory { entry, digest, path, mode, mtime_ns } => {
+            shared.tree.directory(path, *mode, *mtime_ns)?;
+            (*entry, Placed { digest: *digest, identity: None })
+        }
+    };
+    shared.tree.journal.whole(entry, &placed)?;
+    shared.files.complete(entry, placed);
+    Ok(1)
 }
 
 fn delivery(chunk: &Verified) -> Option<Delivery> {

@@ -1,82 +1,169 @@
-//! The last handshake: both ends have the same files.
+//! The last handshake: all that was listed is at the destination, and both ends have read or written the same bytes.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use super::journal::Known;
+use super::look::{Found, Look};
 use super::{Outcome, Shared};
 use crate::control::{Control, ControlError, Side};
-use crate::defaults::PART_LINES;
+use crate::defaults::{LOOK_NAMED, LOOK_TRIES, PART_LINES};
 use crate::digest::{Digest, to_hex, tree_digest};
-use crate::documents::text::HexDigest;
+use crate::documents::plan::{PlanListing, TransferPlan};
+use crate::documents::text::{HexDigest, PlanId};
 use crate::stream::{Replies, StreamError};
 use crate::wire::frame::Frame;
+
+/// Pause between two tries to read what the look needs.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// What the sender says about the whole.
 pub(super) struct Claim {
     pub complete: bool,
-    pub compare: bool,
-    pub files: u64,
+    /// Entries that it has left out.
+    pub skipped: u64,
+    /// How many digests it has uploaded, and the digest of them all.
+    pub entries: u64,
     pub tree: Digest,
 }
 
-/// Compares, uploads this end's digests, answers. The process ends once the sender has confirmed that it heard.
+/// Looks, uploads this end's digests, answers. The process ends once the sender has confirmed that it heard.
 pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Result<Outcome, StreamError> {
-    let Claim { complete, compare, files, tree } = *claim;
-    let digests = shared.files.digests();
-    let own = tree_digest(digests.iter());
-    let unfinished = if complete { shared.files.unfinished() } else { 0 };
-    let agreed = unfinished == 0 && (!compare || (files == digests.len() as u64 && own == tree));
-    let message = if agreed {
-        String::new()
-    } else if unfinished > 0 {
-        format!("{unfinished} large files lack parts")
-    } else {
-        format!("the receiver has {} files with digest {}, the sender {files} with {}", digests.len(), to_hex(&own), to_hex(&tree))
-    };
-    tracing::info!(agreed, complete, files = digests.len(), "finish");
-    upload_digests(&*shared.control, &shared.prefix, Side::Receiver, &digests).map_err(|error| StreamError::Protocol(error.to_string()))?;
     shared.tree.sync()?;
+    let disagreement = if claim.complete { disagreement(shared, claim)? } else { None };
+    let digests: BTreeMap<u64, Digest> = shared.files.placed().iter().map(|(entry, placed)| (*entry, placed.digest)).collect();
+    let place = Digests { control: &*shared.control, prefix: &shared.prefix, plan: &shared.plan.plan_id };
+    place.upload(Side::Receiver, &digests).map_err(|error| StreamError::Protocol(error.to_string()))?;
+    let own = tree_digest(digests.iter());
+    let message = disagreement.unwrap_or_else(|| {
+        if !claim.complete || (claim.entries == digests.len() as u64 && claim.tree == own) {
+            return String::new();
+        }
+        let (ours, theirs) = (to_hex(&own), to_hex(&claim.tree));
+        format!("the receiver has {} entries with digest {ours}, the sender {} with {theirs}", digests.len(), claim.entries)
+    });
+    let agreed = message.is_empty();
+    tracing::info!(agreed, complete = claim.complete, entries = digests.len(), message, "finish");
     // A comparison of everything proves that no partial file is needed any more. Where chunks were given up the transfer is
     // over too, and nothing resumes it. Partial files stay where it was stopped, or has ended without agreement.
     if agreed && let Err(error) = shared.tree.remove_partial() {
         tracing::warn!(%error, "partial files");
     }
-    replies.send(&Frame::Finished { agreed, message: message.clone() })?;
+    replies.send(&Frame::Finished { agreed, entries: digests.len() as u64, message: message.clone() })?;
     Ok(if agreed { Outcome::Agreed } else { Outcome::Disagreed(message) })
 }
 
-/// Writes `digests/{side}/part-NNNNN.ndjson`.
-pub fn upload_digests(control: &dyn Control, prefix: &str, side: Side, digests: &BTreeMap<u64, Digest>) -> Result<(), ControlError> {
-    let mut lines = digests.iter().peekable();
-    let mut part = 0;
-    while lines.peek().is_some() {
-        let text: String = lines
-            .by_ref()
-            .take(PART_LINES)
-            .map(|(entry, digest)| format!("{{\"entry\": {entry}, \"digest\": \"{}\"}}\n", to_hex(digest)))
-            .collect();
-        control.write_object(&part_key(prefix, side, part), text.into_bytes())?;
-        part += 1;
+/// What is not as it should be at the destination, in words.
+fn disagreement(shared: &Shared, claim: &Claim) -> Result<Option<String>, StreamError> {
+    let unfinished = shared.files.unfinished();
+    if unfinished > 0 {
+        return Ok(Some(format!("{unfinished} large files lack parts")));
     }
-    Ok(())
+    let found = match patiently(shared, || look(shared, claim)) {
+        Ok(found) => found,
+        Err(error) => return Ok(Some(format!("the destination could not be compared with the listing: {error}"))),
+    };
+    let lacking = found.lacking.len() as u64;
+    for (entry, placed) in found.renewed {
+        shared.files.complete(entry, placed);
+    }
+    for entry in found.lacking {
+        shared.files.forget(&shared.tree, entry)?;
+    }
+    // On the disk before the first of them is begun anew.
+    shared.tree.journal.sync()?;
+    if lacking == claim.skipped && found.lost == 0 {
+        return Ok(None);
+    }
+    let named = found.named.join("; ");
+    let more = (lacking + found.lost).saturating_sub(LOOK_NAMED as u64);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    Ok(Some(format!("{} of the listed entries are not at the destination as they should be: {named}{more}", lacking + found.lost)))
 }
 
-/// What a receiver before this one uploaded when it finished: then its partial files are gone, and its journal with them.
-pub fn uploaded(control: &dyn Control, prefix: &str) -> Known {
-    #[derive(serde::Deserialize)]
-    struct Line {
-        entry: u64,
-        digest: HexDigest,
-    }
-    let mut known = Known::default();
-    for part in 0.. {
-        let Ok(text) = control.read_object(&part_key(prefix, Side::Receiver, part), None) else { break };
-        let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
-        known.whole.extend(lines.filter_map(|line| Some((line.entry, blake3::Hash::from_hex(line.digest.as_str()).ok()?.into()))));
-    }
-    known
+fn look(shared: &Shared, claim: &Claim) -> Result<Found, ControlError> {
+    let Some(listing) = &listing(shared)? else { return Ok(Found::default()) };
+    let place = Digests { control: &*shared.control, prefix: &shared.prefix, plan: &shared.plan.plan_id };
+    let sent = || place.uploaded(Side::Sender, claim.entries);
+    let placed = shared.files.placed();
+    Look { control: &*shared.control, prefix: &shared.prefix, listing, tree: &shared.tree, placed: &placed, sent: &sent }.run()
 }
 
-fn part_key(prefix: &str, side: Side, part: usize) -> String {
-    format!("{prefix}digests/{}/part-{part:05}.ndjson", side.as_str())
+/// The listing of the plan; none where nothing is moved.
+fn listing(shared: &Shared) -> Result<Option<PlanListing>, ControlError> {
+    if !shared.plan.open {
+        return Ok(shared.plan.listing.clone());
+    }
+    let malformed = |why: String| ControlError::Malformed { what: shared.plan_key.clone(), why };
+    let plan = TransferPlan::parse(&shared.control.read_object(&shared.plan_key, None)?).map_err(malformed)?;
+    if plan.open || plan.plan_id != shared.plan.plan_id {
+        return Err(malformed("is not the whole of the plan that was begun".to_owned()));
+    }
+    Ok(plan.listing)
+}
+
+/// Tries again what may work later.
+fn patiently<T>(shared: &Shared, call: impl Fn() -> Result<T, ControlError>) -> Result<T, ControlError> {
+    let mut tries = 1;
+    loop {
+        match call() {
+            Err(ControlError::Unavailable { what, why }) if tries < LOOK_TRIES => tracing::warn!(what, why, tries, "look"),
+            other => return other,
+        }
+        tries += 1;
+        if shared.stop.sleep(PAUSE) {
+            return Err(ControlError::Unavailable { what: "look".to_owned(), why: "the process is stopped".to_owned() });
+        }
+    }
+}
+
+/// Where both ends leave the digests of their entries: below the plan's own id, so that those of another plan are never read.
+pub struct Digests<'a> {
+    pub control: &'a dyn Control,
+    /// Of the keys of objects, ends with a slash or is empty.
+    pub prefix: &'a str,
+    pub plan: &'a PlanId,
+}
+
+#[derive(serde::Deserialize)]
+struct Line {
+    entry: u64,
+    digest: HexDigest,
+}
+
+impl Digests<'_> {
+    /// Writes `digests/{plan}/{side}/part-NNNNN.ndjson`.
+    pub fn upload(&self, side: Side, digests: &BTreeMap<u64, Digest>) -> Result<(), ControlError> {
+        let mut lines = digests.iter().peekable();
+        let mut part = 0;
+        while lines.peek().is_some() {
+            let text: String = lines
+                .by_ref()
+                .take(PART_LINES)
+                .map(|(entry, digest)| format!("{{\"entry\": {entry}, \"digest\": \"{}\"}}\n", to_hex(digest)))
+                .collect();
+            self.control.write_object(&self.key(side, part), text.into_bytes())?;
+            part += 1;
+        }
+        Ok(())
+    }
+
+    /// What a side has uploaded: so many `entries`.
+    pub fn uploaded(&self, side: Side, entries: u64) -> Result<BTreeMap<u64, Digest>, ControlError> {
+        let mut found = BTreeMap::new();
+        for part in 0..entries.div_ceil(PART_LINES as u64) {
+            let key = self.key(side, usize::try_from(part).unwrap_or(usize::MAX));
+            let malformed = |why: String| ControlError::Malformed { what: key.clone(), why };
+            let text = self.control.read_object(&key, None)?;
+            for line in serde_json::Deserializer::from_slice(&text).into_iter::<Line>() {
+                let line = line.map_err(|error| malformed(error.to_string()))?;
+                let digest = blake3::Hash::from_hex(line.digest.as_str()).map_err(|error| malformed(error.to_string()))?;
+                found.insert(line.entry, digest.into());
+            }
+        }
+        Ok(found)
+    }
+
+    fn key(&self, side: Side, part: usize) -> String {
+        format!("{}digests/{}/{}/part-{part:05}.ndjson", self.prefix, self.plan, side.as_str())
+    }
 }

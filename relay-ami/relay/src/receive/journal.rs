@@ -1,7 +1,7 @@
 //! What is on the disk and verified, kept beside the partial files: a receiver that is started again goes on from it.
 //!
-//! Records of 64 bytes, appended: entry, size, part (big-endian, 8 bytes each), digest (32), and the beginning (8) of the BLAKE3 of
-//! all that. The first names the format and the plan, since entries are numbers of its listing.
+//! Records of 72 bytes, appended: entry, number, part, change time (big-endian, 8 bytes each), digest (32), and the beginning (8) of
+//! the BLAKE3 of all that. The first names the format and the plan, since entries are numbers of its listing.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -12,6 +12,7 @@ use std::sync::Mutex;
 use rustix::fs::{self, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::placed::{Identity, Placed};
 use crate::digest::Digest;
 use crate::documents::text::PlanId;
 use crate::thread::lock;
@@ -20,9 +21,9 @@ use crate::thread::lock;
 const NAME: &str = "journal";
 /// What these records are; a journal of another format is of no use.
 const FORMAT: &str = "cpt-relay 2026-11 journal of a receiver";
-const RECORD_BYTES: usize = 64;
-const CHECKED_BYTES: usize = 56;
-/// In place of a part: the file is whole and in its place.
+const RECORD_BYTES: usize = 72;
+const CHECKED_BYTES: usize = 64;
+/// In place of a part: the entry is whole and in its place.
 const WHOLE: u64 = u64::MAX;
 /// In place of a part: nothing that was noted of the entry counts.
 const FORGOTTEN: u64 = u64::MAX - 1;
@@ -32,8 +33,8 @@ const PLAN: u64 = u64::MAX;
 /// What earlier receivers of the transfer have left.
 #[derive(Default)]
 pub struct Known {
-    /// Files in their places, by entry.
-    pub whole: BTreeMap<u64, Digest>,
+    /// Entries in their places.
+    pub whole: BTreeMap<u64, Placed>,
     pub parts: HashMap<u64, Parts>,
 }
 
@@ -54,7 +55,7 @@ impl Known {
     fn note(&mut self, record: Record) {
         match record.part {
             WHOLE => {
-                self.whole.insert(record.entry, record.digest);
+                self.whole.insert(record.entry, record.placed());
             }
             FORGOTTEN => {
                 self.whole.remove(&record.entry);
@@ -62,7 +63,7 @@ impl Known {
             }
             part => {
                 let parts = self.parts.entry(record.entry).or_default();
-                parts.size = record.size;
+                parts.size = record.number;
                 parts.digests.insert(part, record.digest);
             }
         }
@@ -72,23 +73,36 @@ impl Known {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Record {
     entry: u64,
-    size: u64,
+    /// Of a part its file's size in bytes; of an entry in its place its inode, 0 where that is not known.
+    number: u64,
     part: u64,
+    changed_ns: i64,
     digest: Digest,
 }
 
 impl Record {
     fn of_plan(plan: &PlanId) -> Self {
         let digest = blake3::Hasher::new_derive_key(FORMAT).update(plan.as_str().as_bytes()).finalize();
-        Self { entry: PLAN, size: 0, part: 0, digest: digest.into() }
+        Self { entry: PLAN, number: 0, part: 0, changed_ns: 0, digest: digest.into() }
+    }
+
+    fn of_placed(entry: u64, placed: &Placed) -> Self {
+        let Identity { inode, changed_ns } = placed.identity.unwrap_or(Identity { inode: 0, changed_ns: 0 });
+        Self { entry, number: inode, part: WHOLE, changed_ns, digest: placed.digest }
+    }
+
+    fn placed(&self) -> Placed {
+        let identity = (self.number != 0).then_some(Identity { inode: self.number, changed_ns: self.changed_ns });
+        Placed { digest: self.digest, identity }
     }
 
     fn encode(&self) -> [u8; RECORD_BYTES] {
         let mut bytes = [0; RECORD_BYTES];
         bytes[..8].copy_from_slice(&self.entry.to_be_bytes());
-        bytes[8..16].copy_from_slice(&self.size.to_be_bytes());
+        bytes[8..16].copy_from_slice(&self.number.to_be_bytes());
         bytes[16..24].copy_from_slice(&self.part.to_be_bytes());
-        bytes[24..CHECKED_BYTES].copy_from_slice(&self.digest);
+        bytes[24..32].copy_from_slice(&self.changed_ns.to_be_bytes());
+        bytes[32..CHECKED_BYTES].copy_from_slice(&self.digest);
         let check = blake3::hash(&bytes[..CHECKED_BYTES]);
         bytes[CHECKED_BYTES..].copy_from_slice(&check.as_bytes()[..RECORD_BYTES - CHECKED_BYTES]);
         bytes
@@ -98,8 +112,8 @@ impl Record {
     fn decode(bytes: &[u8; RECORD_BYTES]) -> Option<Self> {
         let number = |at: usize| bytes[at..at + 8].iter().fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte));
         let mut digest = [0; 32];
-        digest.copy_from_slice(&bytes[24..CHECKED_BYTES]);
-        let record = Self { entry: number(0), size: number(8), part: number(16), digest };
+        digest.copy_from_slice(&bytes[32..CHECKED_BYTES]);
+        let record = Self { entry: number(0), number: number(8), part: number(16), changed_ns: number(24).cast_signed(), digest };
         (record.encode() == *bytes).then_some(record)
     }
 }
@@ -153,7 +167,7 @@ impl Journal {
 
     /// A part of a large file that is synced. In the file when this returns, so before its file can go to its place.
     pub fn part(&self, entry: u64, size: u64, part: u64, digest: Digest) -> io::Result<()> {
-        let mut state = self.gather(Record { entry, size, part, digest })?;
+        let mut state = self.gather(Record { entry, number: size, part, changed_ns: 0, digest })?;
         state.write().inspect_err(|_| {
             // It will be sent again, and written over meanwhile.
             let others = state.gathered.len() - RECORD_BYTES;
@@ -161,14 +175,14 @@ impl Journal {
         })
     }
 
-    /// A file that is in its place.
-    pub fn whole(&self, entry: u64, digest: Digest) -> io::Result<()> {
-        self.gather(Record { entry, size: 0, part: WHOLE, digest }).map(drop)
+    /// An entry that is in its place.
+    pub fn whole(&self, entry: u64, placed: &Placed) -> io::Result<()> {
+        self.gather(Record::of_placed(entry, placed)).map(drop)
     }
 
     /// An entry that comes again.
     pub fn forgotten(&self, entry: u64) -> io::Result<()> {
-        self.gather(Record { entry, size: 0, part: FORGOTTEN, digest: [0; 32] }).map(drop)
+        self.gather(Record { entry, number: 0, part: FORGOTTEN, changed_ns: 0, digest: [0; 32] }).map(drop)
     }
 
     /// All records are on the disk when this returns; and with them, where the file system keeps one log in order, the names
@@ -241,6 +255,11 @@ mod tests {
         PlanId::new(digit.to_string().repeat(32)).unwrap()
     }
 
+    fn placed(digit: u8) -> Placed {
+        let identity = Some(Identity { inode: 77, changed_ns: -5 });
+        Placed { digest: [digit; 32], identity: identity.filter(|_| digit != 1) }
+    }
+
     fn journal(folder: &Path) -> Journal {
         Journal::new(fs::open(folder, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap())
     }
@@ -249,7 +268,7 @@ mod tests {
     fn written(folder: &Path) {
         let journal = journal(folder);
         assert!(journal.recall(&plan('9')).unwrap().is_empty());
-        journal.whole(3, [3; 32]).unwrap();
+        journal.whole(3, &placed(3)).unwrap();
         journal.part(7, 5000, 0, [7; 32]).unwrap();
         journal.part(7, 5000, 2, [8; 32]).unwrap();
         journal.sync().unwrap();
@@ -263,10 +282,10 @@ mod tests {
             let journal = journal(folder.path());
             let known = journal.recall(&plan('9')).unwrap();
             assert_eq!(known.whole.len(), 1 + more);
-            assert_eq!(known.whole[&3], [3; 32]);
+            assert_eq!(known.whole[&3], placed(3));
             assert_eq!((known.parts[&7].size, known.parts[&7].digests.len()), (5000, 2));
             assert_eq!(known.parts[&7].digests[&2], [8; 32]);
-            journal.whole(100 + more as u64, [1; 32]).unwrap();
+            journal.whole(100 + more as u64, &placed(1)).unwrap();
             journal.sync().unwrap();
         }
     }
@@ -294,7 +313,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let first = journal(folder.path());
         first.recall(&plan('9')).unwrap();
-        first.whole(3, [3; 32]).unwrap();
+        first.whole(3, &placed(3)).unwrap();
         // Like a disk that is full: `/dev/full` takes nothing, and cannot be cut off either.
         let file = lock(&first.state).file.replace(File::options().write(true).open("/dev/full").unwrap());
         assert!(first.sync().is_err());
@@ -327,7 +346,7 @@ mod tests {
         written(folder.path());
         let other = journal(folder.path());
         assert!(other.recall(&plan('1')).unwrap().is_empty());
-        other.whole(5, [5; 32]).unwrap();
+        other.whole(5, &placed(5)).unwrap();
         other.sync().unwrap();
         assert!(journal(folder.path()).recall(&plan('9')).unwrap().is_empty());
     }

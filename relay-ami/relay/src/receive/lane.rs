@@ -81,9 +81,9 @@ fn converse(shared: &Arc<Shared>, socket: &TcpStream, sealer: Sealer, opener: Op
                     tracing::info!(chunk, attempt, "the sender gave the chunk up");
                 }
             }
-            Some(Frame::Finish { complete, compare, files, tree }) => {
+            Some(Frame::Finish { complete, skipped, entries, tree }) => {
                 sending.set(false);
-                answered = Some(finish(shared, &replies, &Claim { complete, compare, files, tree })?);
+                answered = Some(finish(shared, &replies, &Claim { complete, skipped, entries, tree })?);
             }
             Some(Frame::Forget { entry, last }) => {
                 answered = None;
@@ -175,7 +175,7 @@ impl<'a> Incoming<'a> {
         if header.offset.checked_add(header.length).is_none_or(|end| end > header.size) {
             return Err(StreamError::Protocol(format!("segment of entry {} goes beyond its size", header.entry)));
         }
-        if header.size > self.shared.total_bytes {
+        if header.size > self.shared.plan.total_bytes() {
             return Err(StreamError::Protocol(format!("entry {} is larger than all that the plan holds", header.entry)));
         }
         let is_part = header.kind == Kind::File && header.length < header.size;
@@ -242,7 +242,7 @@ impl<'a> Incoming<'a> {
         let tree = &self.shared.tree;
         Tree::check(&header.path)?;
         match header.kind {
-            Kind::File if is_part => Ok(self.shared.files.part(tree, header, self.shared.part_size)?.map_or(Target::Nowhere, Target::Part)),
+            Kind::File if is_part => Ok(self.shared.files.part(tree, header, self.shared.plan.chunk_size_bytes)?.map_or(Target::Nowhere, Target::Part)),
             Kind::File => {
                 let name = tree.unique_name(header.entry);
                 Ok(Target::Whole(tree.create(&name)?, name))
@@ -260,13 +260,11 @@ impl<'a> Incoming<'a> {
         let SegmentHeader { entry, path, mode, mtime_ns, .. } = header;
         match target {
             Target::Whole(file, name) => {
-                if let Err(error) = finish_file(&file, mode, mtime_ns) {
-                    self.failure.get_or_insert(error);
-                }
-                self.landed.push(Landed::Whole { entry, name, path, digest: Some(digest) });
+                let inode = finish_file(&file, mode, mtime_ns).map_err(|error| self.failure.get_or_insert(error)).ok();
+                self.landed.push(Landed::Whole { entry, name, path, digest, inode });
             }
-            Target::Link(name) => self.landed.push(Landed::Whole { entry, name, path, digest: None }),
-            Target::Directory => self.landed.push(Landed::Directory { path, mode, mtime_ns }),
+            Target::Link(name) => self.landed.push(Landed::Whole { entry, name, path, digest, inode: None }),
+            Target::Directory => self.landed.push(Landed::Directory { entry, digest, path, mode, mtime_ns }),
             Target::Part(_) | Target::Nowhere => {}
         }
     }

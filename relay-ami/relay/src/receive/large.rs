@@ -5,9 +5,10 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::journal::{Known, Parts};
+use super::placed::Placed;
 use super::tree::{Tree, finish_file};
 use crate::digest::{Digest, merge_parts};
 use crate::thread::lock;
@@ -72,9 +73,9 @@ impl Large {
         self.file.write_all_at(bytes, offset)
     }
 
-    /// Notes a part that has been synced. Once all are there the file goes to its place: its digest comes back.
+    /// Notes a part that has been synced. Once all are there the file goes to its place, which comes back.
     /// Fails for a stream that another has taken the part over from: what came after that was not written.
-    pub fn synced(&self, part: usize, token: u64, digest: Digest, tree: &Tree) -> io::Result<Option<Digest>> {
+    pub fn synced(&self, part: usize, token: u64, digest: Digest, tree: &Tree) -> io::Result<Option<Placed>> {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if state.done {
             return Ok(None);
@@ -103,10 +104,10 @@ impl Large {
         let parts: Vec<Digest> = state.synced.iter().copied().flatten().collect();
         let merged = merge_parts(&parts, self.header.size, self.part_size);
         let digest = merged.ok_or_else(|| io::Error::other("the parts do not make up the file"))?;
-        finish_file(&self.file, self.header.mode, self.header.mtime_ns)?;
-        tree.place(&self.header.entry.to_string(), &self.header.path)?;
+        let inode = finish_file(&self.file, self.header.mode, self.header.mtime_ns)?;
+        let identity = tree.place(&self.header.entry.to_string(), &self.header.path, Some(inode))?;
         state.done = true;
-        Ok(Some(digest))
+        Ok(Some(Placed { digest, identity }))
     }
 }
 
@@ -117,21 +118,20 @@ pub struct Part {
     pub token: u64,
 }
 
-/// All large files of the transfer, and the digests of everything that is complete.
+/// All large files of the transfer, and everything that is in its place.
 #[derive(Default)]
 pub struct Files {
     large: Mutex<HashMap<u64, Arc<Large>>>,
     /// Parts that earlier receivers left of files of which none has come yet.
     kept: Mutex<HashMap<u64, Parts>>,
-    digests: Mutex<BTreeMap<u64, Digest>>,
-    links: Mutex<HashSet<u64>>,
+    placed: Mutex<BTreeMap<u64, Placed>>,
     tokens: AtomicU64,
 }
 
 impl Files {
     /// Goes on from what earlier receivers left.
     pub fn going_on_from(known: Known, tree: &Tree, part_size: u64) -> io::Result<Self> {
-        let Known { whole: mut digests, parts } = known;
+        let Known { whole: mut placed, parts } = known;
         let (mut kept, mut gone) = (HashMap::new(), false);
         for (entry, parts) in parts {
             // Parts are noted before their file goes to its place. Without all of them it has been taken away.
@@ -139,7 +139,7 @@ impl Files {
             if tree.has_partial(entry) {
                 kept.insert(entry, parts);
             } else if let Some(digest) = merge_parts(&all, parts.size, part_size) {
-                digests.insert(entry, digest);
+                placed.insert(entry, Placed { digest, identity: None });
             } else {
                 tree.journal.forgotten(entry)?;
                 gone = true;
@@ -149,7 +149,7 @@ impl Files {
         if gone {
             tree.journal.sync()?;
         }
-        Ok(Self { kept: Mutex::new(kept), digests: Mutex::new(digests), ..Self::default() })
+        Ok(Self { kept: Mutex::new(kept), placed: Mutex::new(placed), ..Self::default() })
     }
 
     /// Takes a part for writing; none when its file is complete already.
@@ -159,7 +159,7 @@ impl Files {
         if part_size == 0 || !header.offset.is_multiple_of(part_size) || header.length != part_size.min(header.size - header.offset) {
             return Err(invalid("does not lie on the plan's chunk size"));
         }
-        if lock(&self.digests).contains_key(&header.entry) {
+        if lock(&self.placed).contains_key(&header.entry) {
             return Ok(None);
         }
         let mut file = self.open(tree, header, part_size)?;
@@ -228,25 +228,20 @@ impl Files {
         Ok(file)
     }
 
-    /// Notes a file that is in its place.
-    pub fn complete(&self, entry: u64, digest: Digest) {
-        lock(&self.digests).insert(entry, digest);
+    /// Notes an entry that is in its place.
+    pub fn complete(&self, entry: u64, placed: Placed) {
+        lock(&self.placed).insert(entry, placed);
         lock(&self.large).remove(&entry);
     }
 
-    /// Notes a symbolic link that is in its place.
-    pub fn complete_link(&self, entry: u64) {
-        lock(&self.links).insert(entry);
+    /// Whether an entry with this digest is in its place.
+    pub fn is_placed(&self, entry: u64, digest: &Digest) -> bool {
+        lock(&self.placed).get(&entry).is_some_and(|placed| placed.digest == *digest)
     }
 
-    /// Whether a file with this digest, or a link, which has none, is in its place.
-    pub fn is_placed(&self, entry: u64, digest: Option<&Digest>) -> bool {
-        digest.map_or_else(|| lock(&self.links).contains(&entry), |digest| lock(&self.digests).get(&entry) == Some(digest))
-    }
-
-    /// A file that is complete comes again: as another one, or because it is not what the sender has.
+    /// An entry that was in its place comes again: it is not there any more, or not what the sender has.
     pub fn forget(&self, tree: &Tree, entry: u64) -> io::Result<()> {
-        if lock(&self.digests).remove(&entry).is_some() { tree.journal.forgotten(entry) } else { Ok(()) }
+        if lock(&self.placed).remove(&entry).is_some() { tree.journal.forgotten(entry) } else { Ok(()) }
     }
 
     /// Large files of which parts count, but not all came.
@@ -257,9 +252,9 @@ impl Files {
         open + lock(&self.kept).len()
     }
 
-    /// Digests of all files in their places.
-    pub fn digests(&self) -> BTreeMap<u64, Digest> {
-        lock(&self.digests).clone()
+    /// All entries in their places.
+    pub fn placed(&self) -> MutexGuard<'_, BTreeMap<u64, Placed>> {
+        lock(&self.placed)
     }
 }
 
@@ -341,7 +336,7 @@ mod tests {
         assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), [2; 2 * PART as usize]);
         drop((tree, files));
         let (_tree, files) = open();
-        assert_eq!((files.unfinished(), files.digests().len()), (0, 1), "all parts are noted, and no partial file is left");
+        assert_eq!((files.unfinished(), files.placed().len()), (0, 1), "all parts are noted, and no partial file is left");
     }
 
     /// A receiver of one part, then what `harm` does to the partial file, then one of the other part that dies, then a third one.

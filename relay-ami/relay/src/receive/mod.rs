@@ -5,6 +5,8 @@ pub mod finish;
 mod journal;
 mod lane;
 mod large;
+pub mod look;
+pub mod placed;
 mod readback;
 mod sending;
 pub(crate) mod tree;
@@ -43,7 +45,9 @@ pub struct Config {
     pub transfer: TransferId,
     pub epoch: u64,
     pub destination: PathBuf,
+    /// As it is now; where it is open, it is read again before the end.
     pub plan: TransferPlan,
+    pub plan_key: String,
     /// Of the keys of objects, ends with a slash or is empty.
     pub prefix: String,
     pub rules: RateRules,
@@ -79,10 +83,10 @@ pub enum Outcome {
 struct Shared {
     transfer: TransferId,
     epoch: u64,
+    /// As it was at the beginning.
+    plan: TransferPlan,
+    plan_key: String,
     prefix: String,
-    part_size: u64,
-    /// Of all files together: none is larger.
-    total_bytes: u64,
     verify: Verify,
     rules: RateRules,
     control: Arc<dyn Control>,
@@ -152,13 +156,10 @@ pub fn run(
     listeners: &[TcpListener],
     stop: &Stop,
 ) -> Result<Outcome, ReceiveError> {
-    let Config { transfer, epoch, destination, plan, prefix, rules, limits, verify } = config;
+    let Config { transfer, epoch, destination, plan, plan_key, prefix, rules, limits, verify } = config;
     let at_destination = |source| ReceiveError::Destination { path: destination.clone(), source };
     let tree = Tree::open(&destination, &transfer).map_err(at_destination)?;
-    let mut known = tree.journal.recall(&plan.plan_id).map_err(at_destination)?;
-    if epoch > 1 && known.is_empty() {
-        known = finish::uploaded(&*control, &prefix);
-    }
+    let known = tree.journal.recall(&plan.plan_id).map_err(at_destination)?;
     if !known.is_empty() {
         tracing::info!(files = known.whole.len(), begun = known.parts.len(), "goes on from an earlier receiver");
     }
@@ -166,8 +167,6 @@ pub fn run(
     let shared = Arc::new(Shared {
         peer_key: crate::peer::pinned(Arc::clone(&control), Side::Sender),
         sender_epoch: AtomicU64::new(0),
-        part_size: plan.chunk_size_bytes,
-        total_bytes: plan.total_bytes(),
         files: Files::going_on_from(known, &tree, plan.chunk_size_bytes)?,
         counters: Counters::default(),
         queue: Mutex::new(Some(sender)),
@@ -179,6 +178,8 @@ pub fn run(
         stop: stop.clone(),
         transfer,
         epoch,
+        plan,
+        plan_key,
         prefix,
         verify,
         rules,

@@ -51,14 +51,14 @@ fn check_one(tree: &Tree, item: &Landed, buffer: &mut Buffer) -> Result<(), Refu
             let (offset, length) = part.file.extent(part.index);
             (part.file.entry().to_string(), part_hasher(offset), offset, Some(length))
         }
-        Landed::Whole { name, digest: Some(_), .. } => (name.clone(), blake3::Hasher::new(), 0, None),
-        Landed::Whole { digest: None, .. } | Landed::Directory { .. } => return Ok(()),
+        Landed::Whole { name, inode: Some(_), .. } => (name.clone(), blake3::Hasher::new(), 0, None),
+        Landed::Whole { inode: None, .. } | Landed::Directory { .. } => return Ok(()),
     };
     let hasher =
         read(tree, &name, hasher, offset, length, buffer).map_err(|error| Refusal::destination(format_args!("read back: {error}")))?;
     let (is, was): (Digest, Digest) = match item {
         Landed::Part(_, digest) => (part_digest(&hasher), *digest),
-        Landed::Whole { digest, .. } => (*hasher.finalize().as_bytes(), digest.unwrap_or_default()),
+        Landed::Whole { digest, .. } => (*hasher.finalize().as_bytes(), *digest),
         Landed::Directory { .. } => return Ok(()),
     };
     if is == was {
@@ -127,7 +127,7 @@ mod tests {
     fn whole(tree: &Tree, entry: u64, written: &[u8], came: &[u8]) -> Vec<Landed> {
         let name = tree.unique_name(entry);
         tree.create(&name).unwrap().write_all(written).unwrap();
-        vec![Landed::Whole { entry, name, path: b"x".to_vec(), digest: Some(*blake3::hash(came).as_bytes()) }]
+        vec![Landed::Whole { entry, name, path: b"x".to_vec(), digest: *blake3::hash(came).as_bytes(), inode: Some(1) }]
     }
 
     fn part(tree: &Tree, files: &Files, offset: u64, written: &[u8], came: &[u8]) -> Vec<Landed> {

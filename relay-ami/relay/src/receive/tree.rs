@@ -15,6 +15,7 @@ use rustix::fs::{self, AtFlags, FallocateFlags, FileType, FlockOperation, Mode, 
 use rustix::io::Errno;
 
 use super::journal::Journal;
+use super::placed::Identity;
 use crate::defaults::STOP_TIMEOUT;
 use crate::documents::text::TransferId;
 use crate::thread::lock;
@@ -148,11 +149,25 @@ impl Tree {
         Ok(fs::utimensat(&self.partial, name, &times(mtime_ns), AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// Moves a partial entry to its place, replacing a file or link that is there.
-    pub fn place(&self, name: &str, path: &[u8]) -> io::Result<()> {
+    /// Moves a partial entry to its place, replacing a file or link that is there. Of a file, whose `inode` is known, what it is
+    /// there: the rename itself has set its change time. None where another file has that name already.
+    pub fn place(&self, name: &str, path: &[u8], inode: Option<u64>) -> io::Result<Option<Identity>> {
         let (parent, base) = split(path)?;
         let parent = self.directory_at(parent)?;
-        Ok(fs::renameat(&self.partial, name, &*parent, OsStr::from_bytes(base))?)
+        fs::renameat(&self.partial, name, &*parent, OsStr::from_bytes(base))?;
+        let Some(inode) = inode else { return Ok(None) };
+        let found = fs::statat(&*parent, OsStr::from_bytes(base), AtFlags::SYMLINK_NOFOLLOW).ok();
+        Ok(found.map(|stat| Identity::of(&stat)).filter(|identity| identity.inode == inode))
+    }
+
+    /// A directory below the destination, to look at what it holds.
+    pub fn look_into(&self, path: &[u8]) -> io::Result<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        if path.is_empty() {
+            return Ok(rustix::io::dup(&self.root)?);
+        }
+        Self::check(path)?;
+        Ok(fs::openat2(&self.root, OsStr::from_bytes(path), flags, Mode::empty(), BENEATH)?)
     }
 
     /// Makes a directory, or takes the one that is there, and sets its mode and time.
@@ -299,10 +314,11 @@ fn is_own(stat: &fs::Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink == 1
 }
 
-/// Sets what a finished file carries.
-pub fn finish_file(file: &File, mode: u16, mtime_ns: i64) -> io::Result<()> {
+/// Sets what a finished file carries; its inode.
+pub fn finish_file(file: &File, mode: u16, mtime_ns: i64) -> io::Result<u64> {
     fs::fchmod(file, Mode::from_raw_mode(u32::from(mode) & KEPT_MODE))?;
-    Ok(fs::futimens(file, &times(mtime_ns))?)
+    fs::futimens(file, &times(mtime_ns))?;
+    Ok(fs::fstat(file)?.st_ino)
 }
 
 fn make_directory(parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
@@ -312,7 +328,8 @@ fn make_directory(parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
     }
 }
 
-fn split(path: &[u8]) -> io::Result<(&[u8], &[u8])> {
+/// A path's directory and its last name.
+pub fn split(path: &[u8]) -> io::Result<(&[u8], &[u8])> {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(at) => Ok((&path[..at], &path[at + 1..])),
         None if path.is_empty() => Err(io::ErrorKind::InvalidInput.into()),

@@ -17,6 +17,7 @@ fn plan() -> TransferPlan {
         manifest_parts: Vec::new(),
         lanes_per_path: 1,
         open: false,
+        listing: None,
     }
 }
 
@@ -31,7 +32,7 @@ fn work(chunk: u64) -> Work {
 /// The item as the table holds it; `not_before` seconds from now.
 fn item(chunk: u64, state: ChunkState, attempt: u32, not_before: Option<f64>) -> Chunk {
     let mut item: Chunk = serde_json::from_value(serde_json::json!({
-        "rangeKey": "t#0000000", "itemKey": format!("{chunk:09}"), "chunk": chunk, "state": "PENDING", "attempt": attempt,
+        "rangeKey": "t#0000000", "itemKey": format!("{chunk:09}"), "chunk": chunk, "state": "PENDING", "attempt": attempt, "planId": "0".repeat(32),
         "phase": u8::from(chunk > 0), "manifestKey": "m", "manifestStart": 0, "manifestEnd": 1, "bytes": 0, "files": 0,
     }))
     .unwrap();

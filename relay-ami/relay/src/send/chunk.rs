@@ -17,7 +17,7 @@ use crate::wire::frame::Frame;
 pub enum Sent {
     /// One part of a large file: entry, size of the file, offset, chaining value.
     Part { entry: u64, size: u64, offset: u64, digest: Digest },
-    /// Whole files by entry.
+    /// Whole files, links and directories by entry.
     Whole(Vec<(u64, Digest)>),
 }
 
@@ -136,7 +136,7 @@ impl<'a> Digester<'a> {
 impl Reader<'_> {
     fn segments(&mut self, segments: &[Segment], sink: &mut impl Sink) -> Result<(Digest, Sent), ChunkError> {
         let mut all = blake3::Hasher::new();
-        let mut files = Vec::new();
+        let mut entries = Vec::new();
         for segment in segments {
             let digest = self.segment(segment, &mut all, sink)?;
             all.update(&digest);
@@ -149,11 +149,9 @@ impl Reader<'_> {
                     Err(ChunkError::Source(manifest(format!("a part of entry {} shares its chunk with other segments", segment.entry))))
                 };
             }
-            if segment.kind == Kind::File {
-                files.push((segment.entry, digest));
-            }
+            entries.push((segment.entry, digest));
         }
-        Ok((*all.finalize().as_bytes(), Sent::Whole(files)))
+        Ok((*all.finalize().as_bytes(), Sent::Whole(entries)))
     }
 
     /// Gives the header and the bytes to the sink, the header to the chunk's digest too.

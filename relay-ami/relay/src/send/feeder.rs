@@ -56,6 +56,9 @@ fn feed(shared: &Shared, plan: &TransferPlan, fed: u64) -> Result<bool, SendErro
         let chunks: Vec<Chunk> =
             shared.control.range_chunks(range)?.into_iter().filter(|chunk| (first..end).contains(&chunk.chunk)).collect();
         let expected = end.min((range + 1) * plan.range_size) - first.max(range * plan.range_size);
+        if let Some(other) = chunks.iter().find(|chunk| chunk.plan_id != plan.plan_id) {
+            return Err(SendError::Plan(format!("chunk {} is of plan {}, not of {}", other.chunk, other.plan_id, plan.plan_id)));
+        }
         if chunks.len() as u64 != expected {
             return Err(SendError::Plan(format!("range {range} holds {} of the plan's chunks; the plan says {expected}", chunks.len())));
         }

@@ -72,8 +72,8 @@ struct Link<'a> {
     over: AtomicBool,
     broken: Mutex<Option<StreamError>>,
     acknowledged: AtomicBool,
-    /// The receiver's answers to what this lane asked to finish the transfer.
-    verdict: Mutex<Option<Verdict>>,
+    /// The receiver's answers to what this lane asked to finish the transfer; with the verdict, how many digests it has uploaded.
+    verdict: Mutex<Option<(Verdict, u64)>>,
     forgotten: Mutex<Option<()>>,
     speed: Arc<Speed>,
     /// Since when chunks are left to others, and how long at most.
@@ -282,12 +282,12 @@ impl Link<'_> {
         let (complete, digests) = shared.totals();
         shared.upload(&digests).ok_or(StreamError::Ended)?;
         let tree = crate::digest::tree_digest(digests.iter());
-        writer.frame(&Frame::Finish { complete, compare: complete, files: digests.len() as u64, tree })?;
-        // The receiver uploads its digests first, which may take as long as it takes.
-        let verdict = self.wait_for(&self.verdict)?;
+        writer.frame(&Frame::Finish { complete, skipped: 0, entries: digests.len() as u64, tree })?;
+        // The receiver looks at the destination first, which may take as long as it takes.
+        let (verdict, theirs) = self.wait_for(&self.verdict)?;
         if complete
             && !verdict.agreed
-            && let Some(Repair { entries, works }) = shared.or_trouble(repair::plan(shared)).ok_or(StreamError::Ended)?
+            && let Some(Repair { entries, works }) = shared.or_trouble(repair::plan(shared, theirs)).ok_or(StreamError::Ended)?
         {
             for (number, entry) in entries.iter().enumerate() {
                 Frame::Forget { entry: *entry, last: number + 1 == entries.len() }.encode(writer.sealer.frames());
@@ -363,8 +363,8 @@ impl Link<'_> {
                     shared.failed(work, &lane.path.path_id, reason, message);
                 }
             }
-            Frame::Finished { agreed, message } => {
-                *lock(&self.verdict) = Some(Verdict { agreed, message });
+            Frame::Finished { agreed, entries, message } => {
+                *lock(&self.verdict) = Some((Verdict { agreed, message }, entries));
                 shared.board.wake();
             }
             Frame::Forgotten => {

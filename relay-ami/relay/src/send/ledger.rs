@@ -1,11 +1,11 @@
-//! Digests of the files that are delivered.
+//! Digests of the entries that are delivered.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::chunk::Sent;
 use crate::digest::{Digest, merge_parts};
 
-/// Digests of whole files, and of the parts of files that are not complete yet.
+/// Digests of whole entries, and of the parts of files that are not complete yet.
 #[derive(Default)]
 pub struct Ledger {
     whole: BTreeMap<u64, Digest>,
@@ -18,7 +18,7 @@ impl Ledger {
     /// Notes a delivered chunk.
     pub fn note(&mut self, sent: Sent, part_size: u64) {
         match sent {
-            Sent::Whole(files) => self.whole.extend(files),
+            Sent::Whole(entries) => self.whole.extend(entries),
             Sent::Part { entry, size, offset, digest } => {
                 let count = usize::try_from(size.div_ceil(part_size.max(1))).unwrap_or(0);
                 let parts = self.parts.entry(entry).or_insert_with(|| vec![None; count]);

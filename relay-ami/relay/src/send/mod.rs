@@ -42,7 +42,7 @@ use crate::documents::plan::TransferPlan;
 use crate::documents::text::{PathId, SchemaVersion1};
 use crate::progress::{Counters, Reporter};
 use crate::rate::{Bucket, RateRules};
-use crate::receive::finish;
+use crate::receive::finish::Digests;
 use crate::route::Router;
 use crate::secure::handshake::KeyCheck;
 use crate::secure::keys::Identity;
@@ -160,10 +160,8 @@ impl Shared {
         for chunk in chunks {
             if chunk.state == ChunkState::Delivered {
                 self.counters.delivered(chunk.bytes, chunk.files);
-                if chunk.phase == 0 {
-                    unknown.push(chunk.chunk);
-                    self.board.recalls(1);
-                }
+                unknown.push(chunk.chunk);
+                self.board.recalls(1);
             }
             self.board.settle_before(chunk);
         }
@@ -185,9 +183,13 @@ impl Shared {
         }
     }
 
-    /// Uploads the digests of all files for Verify Transfer.
+    /// Uploads the digests of all entries for the receiver's look and for Verify Transfer.
     fn upload(&self, digests: &BTreeMap<u64, Digest>) -> Option<()> {
-        self.or_trouble(finish::upload_digests(&*self.control, &self.prefix, Side::Sender, digests).map_err(SendError::from))
+        self.or_trouble(self.digests().upload(Side::Sender, digests).map_err(SendError::from))
+    }
+
+    fn digests(&self) -> Digests<'_> {
+        Digests { control: &*self.control, prefix: &self.prefix, plan: &self.plan.plan_id }
     }
 
     /// Without a result the process ends.

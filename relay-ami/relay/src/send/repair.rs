@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::board::Work;
 use super::{SendError, Shared, chunk, feeder};
+use crate::control::Side;
 use crate::defaults::{QUEUE_MANIFEST_BYTES, REPAIR_ROUNDS};
-use crate::receive::finish;
 use crate::thread::lock;
 
 /// What has been repaired so far.
@@ -29,21 +29,22 @@ pub struct Repair {
     pub works: Vec<Work>,
 }
 
-/// Compares with what the receiver has uploaded. None where the rounds are used up, or nothing can be found that differs.
-pub fn plan(shared: &Shared) -> Result<Option<Repair>, SendError> {
+/// Compares with the digests of `theirs` entries that the receiver has uploaded. None where the rounds are used up, or nothing can
+/// be found that differs.
+pub fn plan(shared: &Shared, theirs: u64) -> Result<Option<Repair>, SendError> {
     if shared.repairs.rounds.fetch_add(1, Ordering::Relaxed) >= REPAIR_ROUNDS {
         return Ok(None);
     }
-    let theirs = finish::uploaded(&*shared.control, &shared.prefix).whole;
+    let theirs = shared.digests().uploaded(Side::Receiver, theirs)?;
     let ours = lock(&shared.ledger).whole().clone();
     let mut entries: BTreeSet<u64> =
         ours.iter().filter(|(entry, digest)| theirs.get(*entry) != Some(*digest)).map(|(entry, _)| *entry).collect();
     entries.extend(theirs.keys().filter(|entry| !ours.contains_key(*entry)));
-    let works = works_of(shared, &entries)?;
+    let works = if entries.is_empty() { Vec::new() } else { works_of(shared, &entries)? };
     if works.is_empty() {
         return Ok(None);
     }
-    tracing::warn!(files = entries.len(), chunks = works.len(), "the ends differ: sent again");
+    tracing::warn!(entries = entries.len(), chunks = works.len(), "the ends differ: sent again");
     shared.repairs.chunks.fetch_add(works.iter().filter(|work| work.phase == 0).count() as u64, Ordering::Relaxed);
     Ok(Some(Repair { entries: entries.into_iter().collect(), works }))
 }
@@ -65,5 +66,5 @@ fn works_of(shared: &Shared, entries: &BTreeSet<u64>) -> Result<Vec<Work>, SendE
             }
         }
     }
-    Ok(if works.iter().any(|work| work.phase == 0) { works } else { Vec::new() })
+    Ok(works)
 }

@@ -10,7 +10,7 @@ use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
 
 /// Version of the frames; both ends must have the same.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 /// `type` and `length`.
 pub const HEADER_BYTES: usize = 5;
 
@@ -43,11 +43,12 @@ pub enum Frame {
     Drain,
     /// Nothing follows before something changes: what has come may be synced and acknowledged at once.
     Pause,
-    /// `compare`: the sender knows the digests of all files, so the receiver's must be the same.
+    /// The sender has nothing more to send. `complete`: no chunk was given up, so the receiver looks whether all entries of the
+    /// listing but `skipped` are there; `entries` and `tree`: how many digests the sender has, and the digest of them all.
     Finish {
         complete: bool,
-        compare: bool,
-        files: u64,
+        skipped: u64,
+        entries: u64,
         tree: Digest,
     },
     /// What came of an entry does not count: it comes again. The last one is answered.
@@ -69,8 +70,10 @@ pub enum Frame {
         reason: FailureReason,
         message: String,
     },
+    /// `entries`: how many digests the receiver has uploaded.
     Finished {
         agreed: bool,
+        entries: u64,
         message: String,
     },
     Forgotten,
@@ -148,9 +151,10 @@ impl Frame {
                 out.push(reason_byte(*reason));
                 put16(out, message.as_bytes());
             }
-            Self::Finish { complete, compare, files, tree } => {
-                out.extend_from_slice(&[u8::from(*complete), u8::from(*compare)]);
-                out.extend_from_slice(&files.to_be_bytes());
+            Self::Finish { complete, skipped, entries, tree } => {
+                out.push(u8::from(*complete));
+                out.extend_from_slice(&skipped.to_be_bytes());
+                out.extend_from_slice(&entries.to_be_bytes());
                 out.extend_from_slice(tree);
             }
             Self::Forget { entry, last } => {
@@ -171,8 +175,9 @@ impl Frame {
                 out.push(reason_byte(*reason));
                 put16(out, message.as_bytes());
             }
-            Self::Finished { agreed, message } => {
+            Self::Finished { agreed, entries, message } => {
                 out.push(u8::from(*agreed));
+                out.extend_from_slice(&entries.to_be_bytes());
                 put16(out, message.as_bytes());
             }
         }
@@ -208,15 +213,13 @@ impl Frame {
             0x05 => Self::Digest(fields.array()?),
             0x06 => Self::Abort { reason: reason(fields.u8()?)?, message: fields.text16()? },
             0x07 => Self::Drain,
-            0x08 => {
-                Self::Finish { complete: flag(fields.u8()?)?, compare: flag(fields.u8()?)?, files: fields.u64()?, tree: fields.array()? }
-            }
+            0x08 => Self::Finish { complete: flag(fields.u8()?)?, skipped: fields.u64()?, entries: fields.u64()?, tree: fields.array()? },
             0x09 => Self::Pause,
             0x0a => Self::Forget { entry: fields.u64()?, last: flag(fields.u8()?)? },
             0x81 => Self::Welcome { version: fields.u16()?, epoch: fields.u64()? },
             0x82 => Self::Ack { chunk: fields.u64()?, attempt: fields.u32()? },
             0x83 => Self::Nack { chunk: fields.u64()?, attempt: fields.u32()?, reason: reason(fields.u8()?)?, message: fields.text16()? },
-            0x84 => Self::Finished { agreed: flag(fields.u8()?)?, message: fields.text16()? },
+            0x84 => Self::Finished { agreed: flag(fields.u8()?)?, entries: fields.u64()?, message: fields.text16()? },
             0x85 => Self::Forgotten,
             other => return Err(WireError::Unknown { what: "frame type", value: other.into() }),
         };

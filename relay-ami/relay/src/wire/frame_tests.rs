@@ -29,8 +29,8 @@ fn frames() -> Vec<(Frame, &'static str)> {
         (Frame::Drain, "0700000000"),
         (Frame::Pause, "0900000000"),
         (
-            Frame::Finish { complete: true, compare: false, files: 7, tree: [1; 32] },
-            "080000002a 01 00 0000000000000007 0101010101010101010101010101010101010101010101010101010101010101",
+            Frame::Finish { complete: true, skipped: 2, entries: 7, tree: [1; 32] },
+            "0800000031 01 0000000000000002 0000000000000007 0101010101010101010101010101010101010101010101010101010101010101",
         ),
         (Frame::Forget { entry: 5, last: true }, "0a00000009 0000000000000005 01"),
         (Frame::Welcome { version: 1, epoch: 2 }, "810000000a 0001 0000000000000002"),
@@ -39,7 +39,7 @@ fn frames() -> Vec<(Frame, &'static str)> {
             Frame::Nack { chunk: 1, attempt: 2, reason: FailureReason::ChecksumMismatch, message: String::new() },
             "830000000f 0000000000000001 00000002 01 0000",
         ),
-        (Frame::Finished { agreed: false, message: "x".into() }, "8400000004 00 000178"),
+        (Frame::Finished { agreed: false, entries: 3, message: "x".into() }, "840000000c 00 0000000000000003 000178"),
         (Frame::Forgotten, "8500000000"),
     ]
 }

@@ -37,7 +37,7 @@ fn compared(by: Compare, change: impl FnOnce(&Path)) -> (Value, Vec<String>) {
     if by == Compare::Digest {
         listing.digests().unwrap();
     }
-    let found = serde_json::to_value(listing.with_destination(&copy, by, "changed/1/").unwrap()).unwrap();
+    let found = serde_json::to_value(listing.with_destination(&copy, by, "changed/1/", "equal/1/").unwrap()).unwrap();
     let parts = found["parts"].as_u64().unwrap();
     let left = (0..parts).flat_map(|part| {
         let text = control.read_object(&format!("changed/1/part-{part:05}.ndjson"), None).unwrap();

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cpt_relay::documents::chunk::Chunk;
+use cpt_relay::receive::look::EqualEntry;
 use cpt_relay::documents::command::Command;
 use cpt_relay::documents::entry::{ListingEntry, Segment};
 use cpt_relay::documents::membership::Membership;
@@ -10,13 +11,14 @@ use cpt_relay::documents::plan::TransferPlan;
 
 type Judge = fn(&[u8]) -> Result<(), String>;
 
-const JUDGES: [(&str, Judge); 6] = [
+const JUDGES: [(&str, Judge); 7] = [
     ("relay-command", |text| Command::parse(text).map(drop)),
     ("membership", |text| Membership::parse(text).map(drop)),
     ("transfer-plan", |text| TransferPlan::parse(text).map(drop)),
     ("segment", |text| Segment::parse(text).map(drop)),
     ("listing-entry", |text| ListingEntry::parse(text).map(drop)),
     ("chunk", |text| Chunk::parse(text).map(drop)),
+    ("equal-entry", |text| serde_json::from_slice::<EqualEntry>(text).map(drop).map_err(|error| error.to_string())),
 ];
 
 fn examples(verdict: &str, contract: &str) -> Vec<PathBuf> {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use cpt_relay::control::Side;
 use cpt_relay::documents::chunk::ChunkState;
 use cpt_relay::documents::membership;
 use cpt_relay::{receive, send};
@@ -60,7 +61,7 @@ fn assert_arrived(transfer: &Transfer, outcome: send::Outcome, received: receive
     assert_eq!(received, receive::Outcome::Agreed);
     assert_eq!(delivered(transfer) as u64, transfer.plan.chunks);
     transfer.assert_same_trees();
-    assert_eq!(transfer.object("digests/sender/part-00000.ndjson"), transfer.object("digests/receiver/part-00000.ndjson"));
+    assert_eq!(transfer.digests(Side::Sender), transfer.digests(Side::Receiver));
     totals
 }
 
@@ -221,9 +222,9 @@ fn with_a_bent_journal(bend: impl FnOnce(&Path)) -> send::Totals {
 }
 
 #[test]
-fn what_the_receiver_has_forgotten_is_found_at_the_end_and_sent_again() {
+fn what_the_receiver_has_forgotten_is_read_again_at_the_end_and_not_sent() {
     let totals = with_a_bent_journal(|journal| std::fs::remove_file(journal).unwrap());
-    assert!(totals.repaired_chunks >= 5, "{totals:?}");
+    assert_eq!(totals.repaired_chunks, 0, "{totals:?}");
 }
 
 #[test]
@@ -231,10 +232,10 @@ fn of_a_file_that_differs_at_the_end_only_its_chunk_is_sent_again() {
     let totals = with_a_bent_journal(|journal| {
         let mut records = std::fs::read(journal).unwrap();
         // The first of a whole file: another digest, with a check that agrees.
-        let record = records.chunks_exact_mut(64).find(|record| record[16..24] == [0xff; 8]).unwrap();
-        record[30] ^= 1;
-        let check = blake3::hash(&record[..56]);
-        record[56..].copy_from_slice(&check.as_bytes()[..8]);
+        let record = records.chunks_exact_mut(72).find(|record| record[16..24] == [0xff; 8]).unwrap();
+        record[40] ^= 1;
+        let check = blake3::hash(&record[..64]);
+        record[64..].copy_from_slice(&check.as_bytes()[..8]);
         std::fs::write(journal, records).unwrap();
     });
     assert_eq!(totals.repaired_chunks, 1, "{totals:?}");

@@ -114,6 +114,7 @@ impl Transfer {
             epoch: self.epoch,
             destination: self.destination(),
             plan: self.plan.clone(),
+            plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),
             rules: RateRules::default(),
             limits,
@@ -203,6 +204,11 @@ impl Transfer {
 
     pub fn wait_for_event(&self, kind: &str) -> Value {
         wait_for(kind, || self.events().into_iter().find(|event| event["type"] == kind))
+    }
+
+    /// The digests that a side has uploaded.
+    pub fn digests(&self, side: Side) -> String {
+        self.object(&format!("digests/{}/{}/part-00000.ndjson", self.plan.plan_id, side.as_str()))
     }
 
     pub fn object(&self, key: &str) -> String {

@@ -11,6 +11,7 @@ mod keepalives;
 mod listing;
 mod mesh;
 mod paths;
+mod presence;
 mod relays;
 mod sources;
 mod speaker;

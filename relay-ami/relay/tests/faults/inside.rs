@@ -224,7 +224,7 @@ fn disorder(speaker: &mut Speaker, chunk: u64, number: usize, entries: &[Entry],
         6 => {
             speaker.begin(chunk, 1, 2);
             speaker.entry(first);
-            speaker.say(&Frame::Finish { complete: true, compare: false, files: 0, tree: truth });
+            speaker.say(&Frame::Finish { complete: true, skipped: 0, entries: 0, tree: truth });
         }
         7 => {
             speaker.begin(chunk, 1, 1);

@@ -1,0 +1,360 @@
+//! The last look at the destination, before a transfer may succeed: whether all that the source has listed is there, now.
+//!
+//! What this process has written down is evidence and not proof. A file is taken for the one that was placed, or that was found
+//! equal, by its inode and change time, which nobody can set. A planned file with another identity is read again, and counts if
+//! its digest is the right one: a backup may have made a hard link to it. Whatever does not count is sent again, or named.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
+use serde::{Deserialize, Serialize};
+
+use super::placed::{Identity, Placed, modified_ns};
+use super::tree::{KEPT_MODE, Tree, split};
+use crate::control::{Control, ControlError};
+use crate::defaults::{LOOK_LINES, LOOK_NAMED, LOOK_THREADS, STACK_BYTES};
+use crate::digest::Digest;
+use crate::documents::entry::{Kind, ListedLine};
+use crate::documents::percent;
+use crate::documents::plan::PlanListing;
+use crate::documents::survey::{listing_key, part_key};
+use crate::thread::lock;
+
+/// A line of a comparison: what it found equal, by its number in the listing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EqualEntry {
+    pub entry: u64,
+    pub inode: u64,
+    pub changed_ns: i64,
+}
+
+/// What a look needs to know.
+pub struct Look<'a> {
+    pub control: &'a dyn Control,
+    /// Of the keys of objects, ends with a slash or is empty.
+    pub prefix: &'a str,
+    pub listing: &'a PlanListing,
+    pub tree: &'a Tree,
+    /// Entries of the plan that are in their places, as far as is known.
+    pub placed: &'a BTreeMap<u64, Placed>,
+    /// The sender's digests; asked for where something has to be read that is not known here.
+    pub sent: &'a (dyn Fn() -> Result<BTreeMap<u64, Digest>, ControlError> + Sync),
+}
+
+/// What a look has found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Entries of the plan that are not in their places.
+    pub lacking: BTreeSet<u64>,
+    /// Entries of the plan that are there, and were not known to be, or to be what they are.
+    pub renewed: Vec<(u64, Placed)>,
+    /// How many entries are not there any more that a comparison had found equal, and the first of them in words.
+    pub lost: u64,
+    pub named: Vec<String>,
+}
+
+/// Which evidence there must be of an entry.
+#[derive(Clone, Copy)]
+enum Evidence {
+    /// It is this entry of the plan.
+    Planned(u64),
+    /// The comparison found it equal.
+    Equal(Identity),
+    /// Neither: it came into the listing after the plan.
+    Neither,
+}
+
+/// Lines of one object that one thread looks at.
+struct Batch {
+    text: Arc<Vec<u8>>,
+    lines: Vec<(Range<usize>, Evidence)>,
+}
+
+/// How one entry is.
+enum Verdict {
+    AsPlaced,
+    Renewed(Placed),
+    Lacking(String),
+}
+
+impl Look<'_> {
+    /// Looks at everything that is listed. Fails where the listing cannot be read, or is not the one of the plan.
+    pub fn run(&self) -> Result<Found, ControlError> {
+        let (sender, queue) = sync_channel::<Batch>(2 * LOOK_THREADS);
+        let (queue, found, sent) = (Mutex::new(queue), Mutex::new(Found::default()), OnceLock::new());
+        let read = std::thread::scope(|scope| {
+            for _ in 0..LOOK_THREADS {
+                let work = || self.work(&queue, &found, &sent);
+                std::thread::Builder::new()
+                    .name("look".to_owned())
+                    .stack_size(STACK_BYTES)
+                    .spawn_scoped(scope, work)
+                    .map_err(|error| ControlError::Unavailable { what: "look".to_owned(), why: error.to_string() })?;
+            }
+            self.read(sender)
+        });
+        read?;
+        match sent.into_inner() {
+            Some(Err(error)) => Err(error),
+            _ => Ok(found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)),
+        }
+    }
+
+    /// Reads the listing, tells each line's evidence, and hands the lines out.
+    fn read(&self, batches: SyncSender<Batch>) -> Result<(), ControlError> {
+        let mut digest = blake3::Hasher::new();
+        let mut planned = Lines::new(self, &self.listing.planned_folder, self.listing.planned_parts)?;
+        let (mut number, mut entry) = (0, 0);
+        for part in 0..self.listing.parts {
+            let text = Arc::new(self.control.read_object(&format!("{}{}", self.prefix, listing_key(part)), None)?);
+            digest.update(&text);
+            let mut equal = self.equal(part)?;
+            let mut lines = Vec::with_capacity(LOOK_LINES);
+            for line in lines_of(&text) {
+                let evidence = if self.listing.is_planned_whole() || planned.is_next(&text[line.clone()])? {
+                    entry += 1;
+                    Evidence::Planned(entry - 1)
+                } else {
+                    equal.remove(&number).map_or(Evidence::Neither, Evidence::Equal)
+                };
+                number += 1;
+                lines.push((line, evidence));
+                if lines.len() >= LOOK_LINES {
+                    // Without a thread that takes them, one has panicked, which ends the scope.
+                    let _ = batches.send(Batch { text: Arc::clone(&text), lines: std::mem::take(&mut lines) });
+                }
+            }
+            let _ = batches.send(Batch { text, lines });
+        }
+        if digest.finalize().to_hex().as_str() != self.listing.digest.as_str() {
+            return Err(malformed("listing", "its objects are not those that were planned".to_owned()));
+        }
+        planned.end()
+    }
+
+    /// What a comparison found equal of an object of the listing.
+    fn equal(&self, part: u64) -> Result<BTreeMap<u64, Identity>, ControlError> {
+        let Some(folder) = self.listing.equal_folder.as_ref().filter(|_| !self.listing.is_planned_whole()) else {
+            return Ok(BTreeMap::new());
+        };
+        let key = format!("{}{}", self.prefix, part_key(folder, part));
+        let text = self.control.read_object(&key, None)?;
+        let lines = serde_json::Deserializer::from_slice(&text).into_iter::<EqualEntry>();
+        let lines = lines.map(|line| line.map(|line| (line.entry, Identity { inode: line.inode, changed_ns: line.changed_ns })));
+        lines.collect::<Result<_, _>>().map_err(|error| malformed(&key, error.to_string()))
+    }
+
+    fn work(&self, queue: &Mutex<Receiver<Batch>>, found: &Mutex<Found>, sent: &OnceLock<Result<BTreeMap<u64, Digest>, ControlError>>) {
+        let mut parent = Parent::default();
+        loop {
+            // Not in the loop's head, where the lock would be held for as long as the batch is looked at.
+            let batch = lock(queue).recv();
+            let Ok(batch) = batch else { return };
+            let mut here = Found::default();
+            for (line, evidence) in batch.lines {
+                let line = &batch.text[line];
+                let verdict = self.judge(line, evidence, &mut parent, sent).unwrap_or_else(Verdict::Lacking);
+                here.note(line, evidence, verdict);
+            }
+            lock(found).join(here);
+        }
+    }
+
+    fn judge(
+        &self,
+        line: &[u8],
+        evidence: Evidence,
+        parent: &mut Parent,
+        sent: &OnceLock<Result<BTreeMap<u64, Digest>, ControlError>>,
+    ) -> Result<Verdict, String> {
+        let listed = ListedLine::parse(line)?;
+        let path = percent::decode(&listed.path)?;
+        let (directory, base) = split(&path).map_err(|error| error.to_string())?;
+        let directory = parent.open(self.tree, directory).map_err(|error| error.to_string())?;
+        let base = std::ffi::OsStr::from_bytes(base);
+        let stat = fs::statat(directory, base, AtFlags::SYMLINK_NOFOLLOW).map_err(|error| io::Error::from(error).to_string())?;
+        differs(&listed, &stat)?;
+        match listed.kind {
+            Kind::Directory => {}
+            Kind::Symlink => {
+                let target = fs::readlinkat(directory, base, Vec::new()).map_err(|error| io::Error::from(error).to_string())?;
+                if listed.target.as_deref() != Some(&*percent::encode(target.as_bytes())) {
+                    return Err("points elsewhere".to_owned());
+                }
+            }
+            Kind::File => {}
+        }
+        let identity = Identity::of(&stat);
+        match evidence {
+            Evidence::Neither if listed.kind == Kind::Directory => Ok(Verdict::AsPlaced),
+            Evidence::Neither => Err("was neither planned nor found equal".to_owned()),
+            Evidence::Equal(known) if listed.kind != Kind::File || known == identity => Ok(Verdict::AsPlaced),
+            Evidence::Equal(_) => Err("was replaced or changed after it had been found equal".to_owned()),
+            Evidence::Planned(entry) => {
+                let known = self.placed.get(&entry);
+                if known.is_some_and(|placed| listed.kind != Kind::File || placed.identity == Some(identity)) {
+                    return Ok(Verdict::AsPlaced);
+                }
+                let sent = || sent.get_or_init(self.sent).as_ref().map_err(ToString::to_string);
+                let digest = match known {
+                    Some(placed) => placed.digest,
+                    None => *sent()?.get(&entry).ok_or("did not come")?,
+                };
+                if listed.kind == Kind::File && read(directory, base, &identity).map_err(|error| error.to_string())? != digest {
+                    return Err("has other bytes than those that were sent".to_owned());
+                }
+                Ok(Verdict::Renewed(Placed { digest, identity: (listed.kind == Kind::File).then_some(identity) }))
+            }
+        }
+    }
+}
+
+/// Whether what is there is of another kind, size, mode or time than what was listed; in words.
+fn differs(listed: &ListedLine<'_>, stat: &Stat) -> Result<(), String> {
+    let kind = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Some(Kind::File),
+        FileType::Directory => Some(Kind::Directory),
+        FileType::Symlink => Some(Kind::Symlink),
+        _ => None,
+    };
+    if kind != Some(listed.kind) {
+        return Err("is of another kind".to_owned());
+    }
+    // A link has no mode of its own.
+    if listed.kind != Kind::Symlink && stat.st_mode & KEPT_MODE != listed.mode & KEPT_MODE {
+        return Err(format!("has mode {:o} and should have {:o}", stat.st_mode & KEPT_MODE, listed.mode & KEPT_MODE));
+    }
+    // A directory's time changes with whatever somebody puts into it.
+    if listed.kind == Kind::File && (u64::try_from(stat.st_size) != Ok(listed.size) || modified_ns(stat) != listed.mtime_ns) {
+        return Err("has another size or modification time".to_owned());
+    }
+    Ok(())
+}
+
+/// The digest of a file that stays what it is while it is read.
+fn read(directory: &OwnedFd, base: &std::ffi::OsStr, identity: &Identity) -> io::Result<Digest> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(fs::openat(directory, base, flags, Mode::empty())?);
+    let digest = *blake3::Hasher::new().update_reader(&file)?.finalize().as_bytes();
+    if Identity::of(&fs::fstat(&file)?) == *identity { Ok(digest) } else { Err(io::Error::other("changed while it was read")) }
+}
+
+impl Found {
+    fn note(&mut self, line: &[u8], evidence: Evidence, verdict: Verdict) {
+        match (verdict, evidence) {
+            (Verdict::AsPlaced, _) => {}
+            (Verdict::Renewed(placed), Evidence::Planned(entry)) => self.renewed.push((entry, placed)),
+            (Verdict::Renewed(_), _) => {}
+            (Verdict::Lacking(why), evidence) => {
+                if let Evidence::Planned(entry) = evidence {
+                    self.lacking.insert(entry);
+                } else {
+                    self.lost += 1;
+                }
+                if self.named.len() < LOOK_NAMED {
+                    let path = ListedLine::parse(line).map_or_else(|_| "?".to_owned(), |listed| listed.path.into_owned());
+                    self.named.push(format!("{path}: {why}"));
+                }
+            }
+        }
+    }
+
+    fn join(&mut self, mut other: Self) {
+        self.lacking.append(&mut other.lacking);
+        self.renewed.append(&mut other.renewed);
+        self.lost += other.lost;
+        other.named.truncate(LOOK_NAMED.saturating_sub(self.named.len()));
+        self.named.append(&mut other.named);
+    }
+}
+
+/// The directory that was opened last: entries come sorted by directory.
+#[derive(Default)]
+struct Parent {
+    path: Vec<u8>,
+    opened: Option<OwnedFd>,
+}
+
+impl Parent {
+    fn open(&mut self, tree: &Tree, path: &[u8]) -> io::Result<&OwnedFd> {
+        if self.path != path {
+            self.opened = None;
+        }
+        if self.opened.is_none() {
+            self.opened = Some(tree.look_into(path)?);
+            path.clone_into(&mut self.path);
+        }
+        self.opened.as_ref().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+/// The lines of a folder's objects, one after the other.
+struct Lines<'a> {
+    look: &'a Look<'a>,
+    folder: &'a str,
+    parts: Range<u64>,
+    text: Vec<u8>,
+    at: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn new(look: &'a Look<'a>, folder: &'a str, parts: u64) -> Result<Self, ControlError> {
+        // Those of the listing itself are read anyway.
+        let parts = if look.listing.is_planned_whole() { 0 } else { parts };
+        let mut lines = Self { look, folder, parts: 0..parts, text: Vec::new(), at: 0 };
+        lines.fill()?;
+        Ok(lines)
+    }
+
+    fn fill(&mut self) -> Result<(), ControlError> {
+        while self.at >= self.text.len() {
+            let Some(part) = self.parts.next() else { return Ok(()) };
+            self.text = self.look.control.read_object(&format!("{}{}", self.look.prefix, part_key(self.folder, part)), None)?;
+            self.at = 0;
+        }
+        Ok(())
+    }
+
+    /// Whether `line` is the next one, which is taken then.
+    fn is_next(&mut self, line: &[u8]) -> Result<bool, ControlError> {
+        let rest = &self.text[self.at.min(self.text.len())..];
+        let is_next = rest.strip_prefix(line).is_some_and(|rest| rest.first().is_none_or(|byte| *byte == b'\n')) && !rest.is_empty();
+        if is_next {
+            self.at += line.len() + 1;
+            self.fill()?;
+        }
+        Ok(is_next)
+    }
+
+    fn end(self) -> Result<(), ControlError> {
+        if self.at >= self.text.len() { Ok(()) } else { Err(malformed(self.folder, "holds lines that the listing does not have".to_owned())) }
+    }
+}
+
+fn lines_of(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = text.get(at..).filter(|rest| !rest.is_empty())?;
+        let length = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        let line = at..at + length;
+        at += length + 1;
+        Some(line)
+    })
+    .filter(|line| !line.is_empty())
+}
+
+fn malformed(what: &str, why: String) -> ControlError {
+    ControlError::Malformed { what: what.to_owned(), why }
+}
+
+#[cfg(test)]
+#[path = "look_tests.rs"]
+mod tests;

@@ -1,0 +1,130 @@
+use std::path::Path;
+
+use super::*;
+use crate::control::directory::Directory;
+use crate::documents::survey::LISTING_FOLDER;
+use crate::documents::text::{HexDigest, TransferId};
+
+/// A destination with what was planned of it in its place, `kept` found equal, and the listing of both.
+struct Site {
+    folder: tempfile::TempDir,
+    control: Directory,
+    tree: Tree,
+    listing: PlanListing,
+    placed: BTreeMap<u64, Placed>,
+}
+
+fn line(root: &Path, name: &str) -> String {
+    let stat = fs::statat(fs::CWD, root.join(name), AtFlags::SYMLINK_NOFOLLOW).unwrap();
+    let (kind, size) = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Directory => ("directory", 0),
+        _ => ("file", stat.st_size),
+    };
+    let (mode, mtime) = (stat.st_mode & 0o7777, modified_ns(&stat));
+    format!(
+        r#"{{"path":"{name}","source":"/s/{name}","kind":"{kind}","size":{size},"mode":{mode},"mtimeNs":{mtime},"inode":{}}}"#,
+        stat.st_ino
+    )
+}
+
+impl Site {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("destination");
+        let tree = Tree::open(&root, &TransferId::new("t").unwrap()).unwrap();
+        std::fs::create_dir(root.join("d")).unwrap();
+        for name in ["d/planned", "kept", "planned"] {
+            std::fs::write(root.join(name), name).unwrap();
+        }
+        let control = Directory::open(folder.path().join("control"), 128, None).unwrap();
+        let lines = ["d", "d/planned", "kept", "planned"].map(|name| line(&root, name));
+        let listing = lines.join("\n") + "\n";
+        control.write_object("listing/part-00000.ndjson", listing.clone().into_bytes()).unwrap();
+        let planned = [&lines[0], &lines[1], &lines[3]].map(String::as_str).join("\n") + "\n";
+        control.write_object("changed/1/part-00000.ndjson", planned.into_bytes()).unwrap();
+        let identity = |name: &str| Identity::of(&fs::statat(fs::CWD, root.join(name), AtFlags::empty()).unwrap());
+        let Identity { inode, changed_ns } = identity("kept");
+        let equal = serde_json::to_vec(&EqualEntry { entry: 2, inode, changed_ns }).unwrap();
+        control.write_object("equal/1/part-00000.ndjson", equal).unwrap();
+        let placed = |name: &str| Placed { digest: *blake3::hash(name.as_bytes()).as_bytes(), identity: Some(identity(name)) };
+        let directory = Placed { digest: *blake3::hash(b"").as_bytes(), identity: None };
+        let listing = PlanListing {
+            parts: 1,
+            digest: HexDigest::new(blake3::hash(listing.as_bytes()).to_hex().to_string()).unwrap(),
+            plannedfolder: "changed/1/".to_owned(),
+            planned_parts: 1,
+            equalfolder: Some("equal/1/".to_owned()),
+        };
+        let placed = BTreeMap::from([(0, directory), (1, placed("d/planned")), (2, placed("planned"))]);
+        Self { folder: folder, control, tree, listing, placed }
+    }
+
+    fn root(&self) -> std::path::PathBuf {
+        self.folder.path().join("destination")
+    }
+
+    fn look(&self) -> Result<Found, ControlError> {
+        let Self { control, tree, listing, placed, .. } = self;
+        let sent = || Ok(BTreeMap::from([(2, *blake3::hash(b"planned").as_bytes())]));
+        Look { control, prefix: "", listing, tree, placed, sent: &sent }.run()
+    }
+}
+
+#[test]
+fn what_is_as_it_was_placed_or_found_equal_is_there() {
+    let found = Site::new().look().unwrap();
+    assert_eq!((found.lacking.len(), found.lost, found.renewed.len()), (0, 0, 0), "{found:?}");
+}
+
+#[test]
+fn what_was_found_equal_and_replaced_since_is_named() {
+    let site = Site::new();
+    let time = site.root().join("kept").metadata().unwrap().modified().unwrap();
+    std::fs::write(site.root().join("other"), "KEPT").unwrap();
+    std::fs::File::options().write(true).open(site.root().join("other")).unwrap().set_modified(time).unwrap();
+    std::fs::rename(site.root().join("other"), site.root().join("kept")).unwrap();
+    let found = site.look().unwrap();
+    assert_eq!((found.lacking.len(), found.lost), (0, 1), "{found:?}");
+    assert!(found.named[0].starts_with("kept: was replaced"), "{found:?}");
+}
+
+#[test]
+fn a_directory_that_is_gone_takes_its_files_with_it() {
+    let site = Site::new();
+    std::fs::remove_dir_all(site.root().join("d")).unwrap();
+    let found = site.look().unwrap();
+    assert_eq!(found.lacking, BTreeSet::from([0, 1]), "{found:?}");
+}
+
+#[test]
+fn a_file_of_which_nothing_is_known_counts_by_the_digest_that_the_sender_has() {
+    let mut site = Site::new();
+    site.placed.remove(&2);
+    let found = site.look().unwrap();
+    assert_eq!((found.lacking.len(), found.renewed.len()), (0, 1), "{found:?}");
+    site.placed.remove(&1);
+    assert_eq!(site.look().unwrap().lacking, BTreeSet::from([1]), "the sender has no digest of it either");
+}
+
+#[test]
+fn a_listing_that_is_another_one_or_is_gone_is_no_success() {
+    let site = Site::new();
+    let text = site.control.read_object("listing/part-00000.ndjson", None).unwrap();
+    let cut = text.iter().position(|byte| *byte == b'\n').unwrap();
+    site.control.write_object("listing/part-00000.ndjson", text[cut + 1..].to_vec()).unwrap();
+    assert!(site.look().unwrap_err().to_string().contains("not those that were planned"));
+    std::fs::remove_file(site.folder.path().join("control/listing/part-00000.ndjson")).unwrap();
+    assert!(site.look().is_err());
+}
+
+#[test]
+fn what_was_planned_whole_needs_no_comparison() {
+    let mut site = Site::new();
+    site.listing.plannedfolder = LISTING_FOLDER.to_owned();
+    let identity = Identity::of(&fs::statat(fs::CWD, site.root().join("kept"), AtFlags::empty()).unwrap());
+    let kept = Placed { digest: *blake3::hash(b"kept").as_bytes(), identity: Some(identity) };
+    let last = site.placed.insert(2, kept).unwrap();
+    site.placed.insert(3, last);
+    let found = site.look().unwrap();
+    assert_eq!((found.lacking.len(), found.lost, found.renewed.len()), (0, 0, 0), "{found:?}");
+}

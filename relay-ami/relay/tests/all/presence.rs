@@ -1,0 +1,159 @@
+//! Success means that it is there: whoever interferes at the destination before the end, what is missing or replaced comes again.
+
+use std::os::unix::fs::{FileExt as _, PermissionsExt, symlink};
+use std::path::Path;
+
+use cpt_relay::documents::chunk::ChunkState;
+use cpt_relay::documents::membership;
+use cpt_relay::{receive, send};
+
+use crate::harness::{Transfer, noise, path, wait_for};
+
+const CHUNK: u64 = 64 << 10;
+/// Slow enough for somebody to interfere in the middle, Mbit/s.
+const SLOW: Option<u64> = Some(16);
+
+/// Files that come early, and enough behind them to last until the end.
+fn fill(root: &Path) {
+    for number in 0..20u64 {
+        std::fs::write(root.join(format!("early-{number:02}")), noise(number, 6000)).unwrap();
+    }
+    std::fs::create_dir(root.join("empty")).unwrap();
+    symlink("early-00", root.join("early-link")).unwrap();
+    std::fs::write(root.join("large"), noise(3, 3 * CHUNK as usize)).unwrap();
+    std::fs::write(root.join("vast"), noise(4, 30 * CHUNK as usize)).unwrap();
+}
+
+fn delivered(transfer: &Transfer) -> usize {
+    transfer.chunks().iter().filter(|chunk| chunk.state == ChunkState::Delivered).count()
+}
+
+/// Interferes once all that comes early is in its place; how many bytes more were sent than there are.
+fn interfered(interfere: impl FnOnce(&Path)) -> u64 {
+    let mut transfer = Transfer::plan(CHUNK, Some(9), fill);
+    let receiver = transfer.receive();
+    transfer.members(vec![path("direct", &[], receiver.address)]);
+    let sender = transfer.send(SLOW);
+    wait_for("the large file", || transfer.destination().join("large").exists().then_some(()));
+    assert!((delivered(&transfer) as u64) < transfer.plan.chunks, "too late");
+    interfere(&transfer.destination());
+    transfer.limit(None);
+    let outcome = sender.join();
+    let send::Outcome::Delivered(totals) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(receiver.join(), receive::Outcome::Agreed);
+    transfer.assert_same_trees();
+    totals.sent_bytes - totals.bytes
+}
+
+/// Puts another file of the same size, mode and modification time in a file's place, as `touch -r` makes one.
+fn forge(file: &Path) {
+    let metadata = file.metadata().unwrap();
+    let other = file.with_extension("forged");
+    std::fs::write(&other, noise(99, usize::try_from(metadata.len()).unwrap())).unwrap();
+    std::fs::File::options().write(true).open(&other).unwrap().set_modified(metadata.modified().unwrap()).unwrap();
+    std::fs::set_permissions(&other, metadata.permissions()).unwrap();
+    std::fs::rename(&other, file).unwrap();
+}
+
+#[test]
+fn a_file_that_was_removed_comes_again() {
+    assert!(interfered(|root| std::fs::remove_file(root.join("early-03")).unwrap()) > 0);
+}
+
+#[test]
+fn a_large_file_that_was_removed_comes_again() {
+    assert!(interfered(|root| std::fs::remove_file(root.join("large")).unwrap()) >= 3 * CHUNK);
+}
+
+#[test]
+fn a_file_that_was_replaced_by_one_of_the_same_size_and_time_comes_again() {
+    assert!(interfered(|root| forge(&root.join("early-07"))) > 0);
+}
+
+#[test]
+fn bytes_that_were_changed_in_place_under_the_same_time_come_again() {
+    let change = |root: &Path| {
+        let file = std::fs::File::options().write(true).open(root.join("large")).unwrap();
+        let time = file.metadata().unwrap().modified().unwrap();
+        file.write_all_at(b"somebody else", CHUNK).unwrap();
+        file.set_modified(time).unwrap();
+    };
+    assert!(interfered(change) >= 3 * CHUNK);
+}
+
+#[test]
+fn a_file_that_was_truncated_comes_again() {
+    let cut = |root: &Path| std::fs::File::options().write(true).open(root.join("early-11")).unwrap().set_len(1).unwrap();
+    assert!(interfered(cut) > 0);
+}
+
+#[test]
+fn a_file_with_another_mode_comes_again() {
+    let change = |root: &Path| std::fs::set_permissions(root.join("early-12"), PermissionsExt::from_mode(0o777)).unwrap();
+    assert!(interfered(change) > 0);
+}
+
+/// A backup that makes hard links changes nothing but the change time: the files are read again, and not sent.
+#[test]
+fn a_hard_link_to_a_file_costs_no_traffic() {
+    let linked = |root: &Path| {
+        let backup = root.parent().unwrap().join("backup");
+        std::fs::create_dir(&backup).unwrap();
+        for name in ["early-05", "large"] {
+            std::fs::hard_link(root.join(name), backup.join(name)).unwrap();
+        }
+    };
+    assert_eq!(interfered(linked), 0);
+}
+
+#[test]
+fn a_link_that_was_removed_or_points_elsewhere_comes_again() {
+    interfered(|root| std::fs::remove_file(root.join("early-link")).unwrap());
+    interfered(|root| {
+        std::fs::remove_file(root.join("early-link")).unwrap();
+        symlink("/etc/passwd", root.join("early-link")).unwrap();
+    });
+}
+
+#[test]
+fn everything_that_was_removed_comes_again() {
+    interfered(|root| {
+        for entry in std::fs::read_dir(root).unwrap().map(Result::unwrap) {
+            if !entry.file_name().as_encoded_bytes().starts_with(b".") {
+                std::fs::remove_file(entry.path()).unwrap();
+            }
+        }
+    });
+}
+
+/// Interferes after all was delivered, and starts both ends again; how many bytes they send.
+fn interfered_before_a_restart(interfere: impl FnOnce(&Path)) -> u64 {
+    let mut transfer = Transfer::plan(CHUNK, Some(9), fill);
+    let receiver = transfer.receive();
+    transfer.members(vec![path("direct", &[], receiver.address)]);
+    assert!(matches!(transfer.send(None).join(), send::Outcome::Delivered(_)));
+    receiver.join();
+    interfere(&transfer.destination());
+    transfer.epoch = 2;
+    let receiver = transfer.receive();
+    transfer.members(vec![membership::Path { generation: 2, ..path("direct", &[], receiver.address) }]);
+    let outcome = transfer.send(None).join();
+    let send::Outcome::Delivered(totals) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(receiver.join(), receive::Outcome::Agreed);
+    transfer.assert_same_trees();
+    totals.sent_bytes
+}
+
+#[test]
+fn an_empty_directory_that_was_removed_is_made_again() {
+    assert_eq!(interfered_before_a_restart(|root| std::fs::remove_dir(root.join("empty")).unwrap()), 0);
+}
+
+#[test]
+fn what_was_removed_or_replaced_before_a_restart_comes_again_and_nothing_else() {
+    let sent = interfered_before_a_restart(|root| {
+        std::fs::remove_file(root.join("large")).unwrap();
+        forge(&root.join("early-02"));
+    });
+    assert!((3 * CHUNK..6 * CHUNK).contains(&sent), "{sent}");
+}
