@@ -43,6 +43,7 @@ _BY_NAME = {
     "ChunksFailed": "Correct what the failed chunks name, and go on with cpt start --resume; everything else is at the "
     "destination.",
     "NotEnoughMemory": "Use a machine with more memory, or ask for fewer pairs.",
+    "TooFewOpenFiles": "Raise the machine's hard limit of open files to what the cause names.",
     "DestinationError": "Look at the destination's disk: the cause has what the system answered.",
     "SenderError": "Start again. If it happens twice, report it with the logs of both machines.",
     "ReceiverError": "Start again. If it happens twice, report it with the logs of both machines.",

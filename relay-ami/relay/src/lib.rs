@@ -9,6 +9,7 @@ pub mod compare;
 pub mod control;
 pub mod deadline;
 pub mod defaults;
+pub mod descriptors;
 pub mod digest;
 pub mod disk;
 pub mod documents;
