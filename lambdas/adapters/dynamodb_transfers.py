@@ -11,7 +11,7 @@ from lambdas.core.errors import WriteConflict
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet_report import Spawned
 from lambdas.core.liveness import Ends
-from lambdas.core.lock import Busy, Holding
+from lambdas.core.lock import Busy, Holding, Way
 from lambdas.core.meter import BudgetDecision, Spent
 from lambdas.core.transfer import AcceptedTransfer, Planned, ResolvedPaths, Same, TransferPlan
 from lambdas.core.watch import Watch
@@ -191,11 +191,11 @@ class DynamoPathLocks:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def acquire(self, instance_id: str, path: str, transfer_id: str) -> Holding | Busy:
+    def acquire(self, instance_id: str, path: str, transfer_id: str, ways: tuple[Way, ...] = ()) -> Holding | Busy:
         """See PathLocks."""
         for _ in range(_LOCK_ATTEMPTS):
             version, held = self._read(instance_id)
-            found = lock.take(held, path, transfer_id)
+            found = lock.take(held, path, transfer_id, ways)
             if isinstance(found, Busy) or held.get(transfer_id) == found:
                 return found
             if self._write(instance_id, version, {**held, transfer_id: found}):
@@ -213,7 +213,7 @@ class DynamoPathLocks:
 
     def _read(self, instance_id: str) -> tuple[int, dict[str, Holding]]:
         item = self._table.get(transferId=f"lock#{instance_id}", record="paths") or {}
-        held = {other: Holding(**holding) for other, holding in item.get("held", {}).items()}
+        held = {other: _holding(**holding) for other, holding in item.get("held", {}).items()}
         return item.get("version", 0), held
 
     def _write(self, instance_id: str, version: int, held: dict[str, Holding]) -> bool:
@@ -222,3 +222,8 @@ class DynamoPathLocks:
         if version == 0:
             return self._table.put(item, "attribute_not_exists(transferId)")
         return self._table.put(item, "version = :version", version=version)
+
+
+def _holding(path: str, port: int, ways: list[dict[str, list[str]]] | None = None) -> Holding:
+    """As it lies in the table; before the survey there are no ways."""
+    return Holding(path, port, tuple(Way.of(**way) for way in ways or []))

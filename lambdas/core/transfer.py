@@ -140,8 +140,23 @@ class SourceSurvey(Listed):
     problem_count: Count
 
 
+class DirectoryWay(Document):
+    """One way from the root to the destination: directories that exist, names that lead on from the first."""
+
+    directories: Annotated[list[str], Field(min_length=1)]
+    names: list[str]
+
+    @model_validator(mode="after")
+    def _names_lead_to_directories(self) -> Self:
+        if len(self.names) < len(self.directories) - 1:
+            raise ValueError(
+                f"names has {len(self.names)} entries; {len(self.directories)} directories need at least one fewer"
+            )
+        return self
+
+
 class DestinationSurvey(Document):
-    """What `cpt-relay scan` prints about the destination; bytes and inodes."""
+    """What `cpt-relay scan` prints about the destination; bytes and inodes. `ways`: which directory it is."""
 
     schema_version: Literal[1]
     side: Literal["destination"]
@@ -149,6 +164,7 @@ class DestinationSurvey(Document):
     free_bytes: Count
     free_inodes: Count
     occupied: bool
+    ways: Annotated[list[DirectoryWay], Field(min_length=1)]
     write_mbps: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="writeMBps")
     problems: list[SurveyProblemEntry]
     problem_count: Count

@@ -20,7 +20,7 @@ from lambdas.adapters.ports import AgentRecords, NodeStore, PathLocks, TokenStor
 from lambdas.adapters.records import ControlToken
 from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.liveness import Ends
-from lambdas.core.lock import Busy, Holding
+from lambdas.core.lock import Busy, Holding, Way
 from lambdas.core.meter import BudgetDecision, Dollars, Sent, Spent
 from lambdas.core.transfer import AcceptedTransfer, ExistingRelay, Membership, Planned, TransferPath
 from lambdas.core.watch import Look, PathLook, Watch
@@ -276,6 +276,15 @@ def test_lock_refuses_overlap_and_is_reentrant(locks: PathLocks) -> None:
     locks.release("i-1", "one")
     locks.release("i-1", "one")
     assert locks.acquire("i-1", "/data/a/b", "three") == Holding("/data/a/b", 4601)
+
+
+def test_lock_keeps_the_ways_to_the_directory_and_refuses_another_name_of_it(locks: PathLocks) -> None:
+    ways = (Way(("1:2", "1:3"), ("data", "new")), Way(("7:2",), ("mnt", "new")))
+    assert locks.acquire("i-1", "/data/new", "one") == Holding("/data/new", 4601)
+    assert locks.acquire("i-1", "/data/new", "one", ways) == Holding("/data/new", 4601, ways)
+    assert locks.acquire("i-1", "/data/new", "one") == Holding("/data/new", 4601, ways)
+    assert locks.acquire("i-1", "/link/new", "two") == Holding("/link/new", 4602)
+    assert locks.acquire("i-1", "/link/new", "two", ways[1:]) == Busy("one")
 
 
 def test_port_of_the_receiver_is_the_transfers_from_then_on(transfers: TransferStore) -> None:

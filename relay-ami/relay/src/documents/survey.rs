@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::text::SchemaVersion1;
+use crate::whereabouts::Way;
 
 /// Key of an object of the listing, below the transfer's prefix.
 #[must_use]
@@ -72,6 +73,8 @@ pub enum Survey {
         free_inodes: u64,
         /// Whether anything but partial files is there.
         occupied: bool,
+        /// Which directory it is.
+        ways: Vec<Way>,
         /// Of the disk, by a short trial.
         #[serde(rename = "writeMBps", skip_serializing_if = "Option::is_none")]
         write_mbps: Option<f64>,
