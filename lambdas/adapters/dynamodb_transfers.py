@@ -13,12 +13,15 @@ from lambdas.core.fleet_report import Spawned
 from lambdas.core.liveness import Ends
 from lambdas.core.lock import Busy, Holding, Way
 from lambdas.core.meter import BudgetDecision, Spent
+from lambdas.core.record_format import FORMAT_VERSION, format_of
 from lambdas.core.transfer import AcceptedTransfer, Planned, ResolvedPaths, Same, TransferPlan
 from lambdas.core.watch import Watch
 
 ACTIVE_INDEX = "active"
 _RECORD = "transfer"
 _LOCK_ATTEMPTS = 8
+# Attributes that mean the same in every format, beside the transfer itself.
+_ANY_FORMAT = frozenset({"status", "fenced", "outcome", "stages", "active", "attempt"})
 # A transfer that failed before it had a plan has moved nothing: its corrected request may take the name again.
 _FREE = (
     "attribute_not_exists(transferId) OR "
@@ -159,8 +162,13 @@ def _new_item(transfer: AcceptedTransfer) -> dict[str, Any]:
 
 
 def to_record(item: dict[str, Any]) -> TransferRecord:
-    """The record of a decoded item."""
+    """The record of a decoded item.
+
+    Of another format only what a teardown needs is read: whose it is, and how far it has ended.
+    """
     fields = {str(field.alias) for field in AcceptedTransfer.model_fields.values()}
+    if format_of(item) != FORMAT_VERSION:
+        item = {name: item[name] for name in (fields | _ANY_FORMAT) & item.keys()}
     return TransferRecord(
         transfer=AcceptedTransfer.from_document({name: item[name] for name in fields & item.keys()}),
         status=item["status"],

@@ -33,6 +33,7 @@ _BY_NAME = {
     "MissingPermission": "Give the role the permission that the cause names; the deployment's own roles come back with "
     "cdk deploy.",
     "DaemonVersionSkew": "Deploy again: both machines then get the daemon of the deployment.",
+    "RecordOfOtherVersion": "Start the transfer again under a new name: the deployment was updated while it ran.",
     "CommandFailed": "The cause holds the end of what the command printed on the machine.",
     "EndNotStarted": "Read the end of its log in the cause; on the machine: journalctl -u 'cpt-*'.",
     "EndSilent": "Look at that machine: is it running, does its SSM agent answer, does it reach AWS? Its log: "

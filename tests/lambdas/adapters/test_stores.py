@@ -8,7 +8,7 @@ from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_agents import DynamoAgentRecords
 from lambdas.adapters.dynamodb_nodes import DynamoNodeStore
 from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
-from lambdas.adapters.dynamodb_transfers import DynamoPathLocks, DynamoTransferStore
+from lambdas.adapters.dynamodb_transfers import DynamoPathLocks, DynamoTransferStore, _new_item, to_record
 from lambdas.adapters.memory import (
     MemoryAgentRecords,
     MemoryNodeStore,
@@ -398,3 +398,10 @@ def test_nodes_of_an_earlier_execution_are_forgotten(nodes: NodeStore) -> None:
     nodes.forget("first")
     assert nodes.of("first") == []
     assert nodes.put(builders.node())
+
+
+def test_of_a_record_of_another_format_only_what_a_teardown_needs_is_read() -> None:
+    old = {**_new_item(builders.transfer()), "formatVersion": 1, "plan": {"of": "another form"}, "ends": 7, "watch": []}
+    record = to_record(old)
+    assert (record.transfer.format_version, record.status, record.fenced) == (1, "ACTIVE", False)
+    assert (record.plan, record.estimate, record.spawned) == (None, None, None)
