@@ -46,7 +46,7 @@ def configuration() -> dict[str, Any]:
     """The deployment's settings from cdk.json of this checkout; ends the command where it holds none."""
     path = Path("cdk.json").absolute()
     try:
-        document = json.loads(path.read_text())
+        document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         _unusable(f"{path} is not here; call cpt in the checkout")
     except OSError as error:
@@ -72,7 +72,7 @@ def home(*, local: bool) -> Aws:
     if local:
         if not STATE_FILE.exists():
             _unusable("no local cloud is running; start one with `cpt local up`")
-        endpoint = json.loads(STATE_FILE.read_text())["endpoint"]
+        endpoint = json.loads(STATE_FILE.read_text(encoding="utf-8"))["endpoint"]
     return Aws(settings["homeRegion"], settings.get("name", "cpt"), endpoint)
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+from cli import terminal
 from cli.aws import Aws, configuration
 from cli.demo_data import make_tree
 from cli.figures import tell_figures
@@ -31,6 +32,7 @@ console = make_console()
 
 def main() -> int:
     """Run the demo; 0 when source and destination are the same tree and nothing is left running."""
+    terminal.prepare()
     arguments = _arguments()
     if not Path("cdk.json").exists():
         raise SystemExit("demo: run it in the checkout, by `make demo`")

@@ -17,6 +17,7 @@ from cli import (
     reporting,
     starting,
     tearing_down,
+    terminal,
     watching,
 )
 from cli.exit_codes import ExitCode
@@ -42,6 +43,7 @@ app.add_typer(local_commands.app, name="local")
 
 def main() -> None:
     """Entry point; a call that AWS refuses ends it with words and a code of its own."""
+    terminal.prepare()
     try:
         app()
     except (BotoCoreError, ClientError) as error:

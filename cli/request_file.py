@@ -12,7 +12,7 @@ from cli.exit_codes import ExitCode
 def read_request(path: Path) -> dict[str, Any]:
     """The request in a file; ends the command where it holds none."""
     try:
-        document = json.loads(path.read_text())
+        document = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         typer.echo(f"cpt: {path} is not JSON: {error}", err=True)
         raise typer.Exit(ExitCode.USAGE) from error

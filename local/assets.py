@@ -18,7 +18,7 @@ class AssetError(Exception):
 
 
 def check_function(name: str, properties: dict[str, Any], code: Path) -> None:
-    """Architecture of native libraries, runtime, unzipped size, environment. Raises AssetError."""
+    """Architecture of native libraries, modes, runtime, unzipped size, environment. Raises AssetError."""
     runtime = properties.get("Runtime")
     if runtime not in RUNTIMES:
         raise AssetError(f"function {name}: runtime {runtime} cannot run here; this machine runs {', '.join(RUNTIMES)}")
@@ -26,6 +26,13 @@ def check_function(name: str, properties: dict[str, Any], code: Path) -> None:
     size = sum(path.stat().st_size for path in code.rglob("*") if path.is_file())
     if size > UNZIPPED_BYTES:
         raise AssetError(f"function {name}: {size} bytes unzipped; Lambda takes {UNZIPPED_BYTES}")
+    for path in code.rglob("*"):
+        needed = 0o555 if path.is_dir() else 0o444
+        if path.stat().st_mode & needed != needed:
+            raise AssetError(
+                f"function {name}: mode {path.stat().st_mode & 0o777:o} of {path.relative_to(code)} hides it "
+                "from the user as whom functions run; synthesize anew"
+            )
     for path, machine in native_libraries(code):
         if machine != architecture:
             raise AssetError(

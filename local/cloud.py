@@ -72,7 +72,7 @@ class LocalCloud:
             if account is not None:
                 self.config = self.config.model_copy(update={"account": account})
         self.state.root.mkdir(parents=True, exist_ok=True)
-        self.state.config_file.write_text(self.config.model_dump_json(by_alias=True, indent=1))
+        self.state.config_file.write_text(self.config.model_dump_json(by_alias=True, indent=1), encoding="utf-8")
         try:
             self.endpoint = _spawn(self.state)
             if self._assembly is not None:
@@ -207,6 +207,8 @@ def _spawn(state: StateDir) -> str:
         "CPT_LOCAL_STATE": str(state.root),
         "PYTHONPATH": os.pathsep.join(filter(None, [str(CHECKOUT), os.environ.get("PYTHONPATH")])),
         "PYTHONUNBUFFERED": "1",
+        # As Lambda's runtime and the machines' agent do, whatever the terminal's locale.
+        "PYTHONUTF8": "1",
     }
     reading, writing = os.pipe()
     with state.log_file.open("wb") as log:

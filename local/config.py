@@ -172,7 +172,7 @@ def load_config(path: Path | None) -> LocalConfig:
     if path is None:
         return LocalConfig()
     try:
-        document = tomllib.loads(path.read_text())
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"--config {path}: {error.strerror}; give the path of a TOML file") from error
     except tomllib.TOMLDecodeError as error:

@@ -55,8 +55,8 @@ def stacks_of(assembly: Path, default_region: str) -> list[Stack]:
         stacks[key] = Stack(
             name=properties.get("stackName", key),
             region=default_region if region == "unknown-region" else region,
-            template=json.loads((assembly / properties["templateFile"]).read_text()),
-            assets=json.loads(assets.read_text()).get("files", {}) if assets.exists() else {},
+            template=json.loads((assembly / properties["templateFile"]).read_text(encoding="utf-8")),
+            assets=json.loads(assets.read_text(encoding="utf-8")).get("files", {}) if assets.exists() else {},
             dependencies=tuple(artifact.get("dependencies", ())),
         )
     ordered: list[Stack] = []
@@ -168,6 +168,6 @@ def _filled(text: str, names: dict[str, str]) -> str:
 
 def _manifest(assembly: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads((assembly / "manifest.json").read_text()))
+        return dict(json.loads((assembly / "manifest.json").read_text(encoding="utf-8")))
     except OSError as error:
         raise DeployError(f"{assembly}: no cloud assembly there; run `make synth`") from error

@@ -21,6 +21,7 @@ from local.instances.model import AddressPlan, Backend
 from local.instances.netns import NamespaceBackend, NetworkError
 from local.instances.process import ProcessBackend
 from local.instances.tree import CommandLineMissingError, aws_command_line
+from local.open_files import OpenFilesError, raise_limit
 from local.state import StateDir
 
 log = logging.getLogger("local")
@@ -141,9 +142,10 @@ def main() -> None:
     # It prints each failing component with all its children, a page per failed state; the program's line says enough.
     logging.getLogger("moto.stepfunctions.parser.asl.component.eval_component").setLevel(logging.CRITICAL)
     try:
+        raise_limit()
         listener = listen(config.port)
         block, lock = claim_block() if config.instances == "process" else (0, None)
-    except PortTakenError as error:
+    except (OpenFilesError, PortTakenError) as error:
         sys.exit(str(error))
     port = listener.getsockname()[1]
     prepare_environment(config, state, port)

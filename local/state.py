@@ -61,7 +61,7 @@ class StateDir:
     def read(self) -> dict[str, object] | None:
         """State of the last emulator, or None when there is none."""
         try:
-            content = json.loads(self.state_file.read_text())
+            content = json.loads(self.state_file.read_text(encoding="utf-8"))
         except (OSError, json.JSONDecodeError):
             return None
         return content if isinstance(content, dict) else None

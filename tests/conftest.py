@@ -1,5 +1,10 @@
 import os
 
+from local.open_files import raise_limit
+
+# Tests talk to several clouds at once, whose clients keep their connections.
+raise_limit(what="pytest")
+
 # Powertools reads these when a handler is imported, by whichever test comes first.
 os.environ.setdefault("POWERTOOLS_SERVICE_NAME", "cpt-test")
 os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "cpt")

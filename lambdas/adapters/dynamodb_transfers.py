@@ -11,14 +11,17 @@ from lambdas.core.errors import WriteConflict
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet_report import Spawned
 from lambdas.core.liveness import Ends
-from lambdas.core.lock import Busy, Holding
+from lambdas.core.lock import Busy, Holding, Way
 from lambdas.core.meter import BudgetDecision, Spent
+from lambdas.core.record_format import FORMAT_VERSION, format_of
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, Same, TransferPlan
 from lambdas.core.watch import Watch
 
 ACTIVE_INDEX = "active"
 _RECORD = "transfer"
 _LOCK_ATTEMPTS = 8
+# Attributes that mean the same in every format, beside the transfer itself.
+_ANY_FORMAT = frozenset({"status", "fenced", "outcome", "stages", "active", "attempt"})
 # A transfer that failed before it had a plan has moved nothing: its corrected request may take the name again.
 _FREE = (
     "attribute_not_exists(transferId) OR "
@@ -159,8 +162,13 @@ def _new_item(transfer: AcceptedTransfer) -> dict[str, Any]:
 
 
 def to_record(item: dict[str, Any]) -> TransferRecord:
-    """The record of a decoded item."""
+    """The record of a decoded item.
+
+    Of another format only what a teardown needs is read: whose it is, and how far it has ended.
+    """
     fields = {str(field.alias) for field in AcceptedTransfer.model_fields.values()}
+    if format_of(item) != FORMAT_VERSION:
+        item = {name: item[name] for name in (fields | _ANY_FORMAT) & item.keys()}
     return TransferRecord(
         transfer=AcceptedTransfer.from_document({name: item[name] for name in fields & item.keys()}),
         status=item["status"],
@@ -190,11 +198,11 @@ class DynamoPathLocks:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def acquire(self, instance_id: str, path: str, transfer_id: str) -> Holding | Busy:
+    def acquire(self, instance_id: str, path: str, transfer_id: str, ways: tuple[Way, ...] = ()) -> Holding | Busy:
         """See PathLocks."""
         for _ in range(_LOCK_ATTEMPTS):
             version, held = self._read(instance_id)
-            found = lock.take(held, path, transfer_id)
+            found = lock.take(held, path, transfer_id, ways)
             if isinstance(found, Busy) or held.get(transfer_id) == found:
                 return found
             if self._write(instance_id, version, {**held, transfer_id: found}):
@@ -212,7 +220,7 @@ class DynamoPathLocks:
 
     def _read(self, instance_id: str) -> tuple[int, dict[str, Holding]]:
         item = self._table.get(transferId=f"lock#{instance_id}", record="paths") or {}
-        held = {other: Holding(**holding) for other, holding in item.get("held", {}).items()}
+        held = {other: _holding(**holding) for other, holding in item.get("held", {}).items()}
         return item.get("version", 0), held
 
     def _write(self, instance_id: str, version: int, held: dict[str, Holding]) -> bool:
@@ -221,3 +229,8 @@ class DynamoPathLocks:
         if version == 0:
             return self._table.put(item, "attribute_not_exists(transferId)")
         return self._table.put(item, "version = :version", version=version)
+
+
+def _holding(path: str, port: int, ways: list[dict[str, list[str]]] | None = None) -> Holding:
+    """As it lies in the table; before the survey there are no ways."""
+    return Holding(path, port, tuple(Way.of(**way) for way in ways or []))

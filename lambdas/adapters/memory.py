@@ -15,7 +15,7 @@ from lambdas.core.estimate import Estimate
 from lambdas.core.fleet import Node, NodeState
 from lambdas.core.fleet_report import Spawned
 from lambdas.core.liveness import Ends
-from lambdas.core.lock import Busy, Holding
+from lambdas.core.lock import Busy, Holding, Way
 from lambdas.core.meter import BudgetDecision, Spent
 from lambdas.core.profile import Metric, Profile
 from lambdas.core.progress import Progress, Side
@@ -143,10 +143,10 @@ class MemoryPathLocks:
     def __init__(self) -> None:
         self._held: dict[str, dict[str, Holding]] = {}
 
-    def acquire(self, instance_id: str, path: str, transfer_id: str) -> Holding | Busy:
+    def acquire(self, instance_id: str, path: str, transfer_id: str, ways: tuple[Way, ...] = ()) -> Holding | Busy:
         """See PathLocks."""
         held = self._held.setdefault(instance_id, {})
-        found = lock.take(held, path, transfer_id)
+        found = lock.take(held, path, transfer_id, ways)
         if isinstance(found, Holding):
             held[transfer_id] = found
         return found

@@ -19,7 +19,7 @@ from lambdas.core.commands import Command
 from lambdas.core.fleet import Node, NodeState
 from lambdas.core.launch_plan import Subnet
 from lambdas.core.liveness import Ends
-from lambdas.core.lock import Busy, Holding
+from lambdas.core.lock import Busy, Holding, Way
 from lambdas.core.measures import MeasureName
 from lambdas.core.meter import Spent
 from lambdas.core.profile import Metric, Profile
@@ -50,7 +50,7 @@ class TransferStore(Protocol):
         """Set the receiver's port."""
 
     def note(self, transfer: AcceptedTransfer, **documents: dict[str, Any]) -> bool:
-        """Set `paths`, `same`, `estimate`, `plan`, `planned`, `spawned`, `watch`, `teardown`, `budget`, `bandwidth`."""
+        """Set `paths`, `same`, `estimate`, `plan`, `spawned`, `watch`, `teardown`, `budget`, `bandwidth`."""
 
     def note_spent(self, transfer: AcceptedTransfer, spent: Spent) -> bool:
         """Set `spent`; False where a later look has set it."""
@@ -80,8 +80,8 @@ class TransferStore(Protocol):
 class PathLocks(Protocol):
     """Locks on destination paths, and the ports of receivers, per machine."""
 
-    def acquire(self, instance_id: str, path: str, transfer_id: str) -> Holding | Busy:
-        """Take the lock and a port, or learn what is in the way. Taking it again is fine."""
+    def acquire(self, instance_id: str, path: str, transfer_id: str, ways: tuple[Way, ...] = ()) -> Holding | Busy:
+        """Take the lock and a port, or learn what is in the way. Taking it again is fine, with `ways` or without."""
 
     def release(self, instance_id: str, transfer_id: str) -> None:
         """Give it back; nothing happens where it is not held."""

@@ -33,6 +33,7 @@ _BY_NAME = {
     "MissingPermission": "Give the role the permission that the cause names; the deployment's own roles come back with "
     "cdk deploy.",
     "DaemonVersionSkew": "Deploy again: both machines then get the daemon of the deployment.",
+    "RecordOfOtherVersion": "Start the transfer again under a new name: the deployment was updated while it ran.",
     "CommandFailed": "The cause holds the end of what the command printed on the machine.",
     "EndNotStarted": "Read the end of its log in the cause; on the machine: journalctl -u 'cpt-*'.",
     "EndSilent": "Look at that machine: is it running, does its SSM agent answer, does it reach AWS? Its log: "
@@ -43,6 +44,7 @@ _BY_NAME = {
     "ChunksFailed": "Correct what the failed chunks name, and go on with cpt start --resume; everything else is at the "
     "destination.",
     "NotEnoughMemory": "Use a machine with more memory, or ask for fewer pairs.",
+    "TooFewOpenFiles": "Raise the machine's hard limit of open files to what the cause names.",
     "DestinationError": "Look at the destination's disk: the cause has what the system answered.",
     "SenderError": "Start again. If it happens twice, report it with the logs of both machines.",
     "ReceiverError": "Start again. If it happens twice, report it with the logs of both machines.",

@@ -106,6 +106,10 @@ class DaemonVersionSkew(FailTransfer):
     """Both ends must run the same version of cpt-relay."""
 
 
+class RecordOfOtherVersion(FailTransfer):
+    """Another version of this deployment wrote the transfer's records; they are taken down, and not read."""
+
+
 class CommandFailed(FailTransfer):
     """An SSM command ended badly; the message holds the tail of its output."""
 

@@ -1,18 +1,40 @@
-"""The lock of destinations: who may write where on one machine, and who is received at which of its ports."""
+"""The lock of destinations: who may write where on one machine, and who is received at which of its ports.
 
-from collections.abc import Mapping
+A directory can have several names: links, "..", bind mounts. A transfer takes the lock by the path in its request,
+which refuses most at once, and again when the survey has told which directories the path leads through.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import normpath
 
-from lambdas.core.transfer import RECEIVER_PORTS
+from lambdas.core.errors import DestinationBusy, DestinationTaken
+from lambdas.core.transfer import RECEIVER_PORTS, AcceptedTransfer, DestinationSurvey
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way from the root to a destination: the directories that exist, and the names that lead on from the first.
+
+    `names[i]` is looked up in `directories[i]`; names beyond the last directory did not exist yet.
+    """
+
+    directories: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, directories: Sequence[str], names: Sequence[str]) -> "Way":
+        """From the lists of a document or an item."""
+        return cls(tuple(directories), tuple(names))
 
 
 @dataclass(frozen=True)
 class Holding:
-    """What one transfer holds of a machine."""
+    """What one transfer holds of a machine; `ways` to its destination once it was surveyed."""
 
     path: str
     port: int
+    ways: tuple[Way, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -22,22 +44,60 @@ class Busy:
     holder: str | None
 
 
-def take(held: Mapping[str, Holding], path: str, transfer_id: str) -> Holding | Busy:
-    """What `transfer_id` gets of a machine of which `held` is taken, by transfer id; the same when it asks again."""
+def take(held: Mapping[str, Holding], path: str, transfer_id: str, ways: tuple[Way, ...] = ()) -> Holding | Busy:
+    """What `transfer_id` gets of a machine of which `held` is taken, by transfer id; the same when it asks again.
+
+    Where `ways` are not known those that it holds already stay.
+    """
+    mine = held.get(transfer_id)
+    ways = ways or (mine.ways if mine else ())
     others = {other: holding for other, holding in sorted(held.items()) if other != transfer_id}
     for other, holding in others.items():
-        if overlaps(path, holding.path):
+        if overlaps(path, holding.path) or lead_together(ways, holding.ways):
             return Busy(other)
-    if transfer_id in held:
-        return Holding(path, held[transfer_id].port)
+    if mine:
+        return Holding(path, mine.port, ways)
     taken = {holding.port for holding in others.values()}
     port = next((port for port in RECEIVER_PORTS if port not in taken), None)
-    return Busy(None) if port is None else Holding(path, port)
+    return Busy(None) if port is None else Holding(path, port, ways)
+
+
+def ways_of(survey: DestinationSurvey) -> tuple[Way, ...]:
+    """The ways that a survey found."""
+    return tuple(Way.of(way.directories, way.names) for way in survey.ways)
+
+
+def refusal(transfer: AcceptedTransfer, busy: Busy) -> DestinationTaken | DestinationBusy:
+    """What is raised: DestinationTaken, which is tried again, where the request waits."""
+    machine, path = transfer.destination.instance_id, transfer.request.destination.path
+    if busy.holder is None:
+        field, why = "$.destination.instanceId", f"'{machine}' receives {len(RECEIVER_PORTS)} transfers, the most"
+        what, instead = "one of them has ended", "choose another machine"
+    else:
+        field, why = "$.destination.path", f"'{path}' on {machine} overlaps with what transfer '{busy.holder}' writes"
+        what, instead = "that has ended", "choose another path"
+    if transfer.request.when_busy == "wait":
+        return DestinationTaken(f"{field}: {why}; it waits until {what}, for 12 hours at most")
+    return DestinationBusy(f"{field}: {why}; wait until {what} or {instead}")
+
+
+def lead_together(one: Iterable[Way], other: Iterable[Way]) -> bool:
+    """Whether one destination is the other or lies inside it, by the directories that both lead through."""
+    below = {(directory, way.names[at:]) for way in one for at, directory in enumerate(way.directories)}
+    for way in other:
+        for at, directory in enumerate(way.directories):
+            theirs = way.names[at:]
+            if any(directory == found and _starts_alike(names, theirs) for found, names in below):
+                return True
+    return False
 
 
 def overlaps(one: str, other: str) -> bool:
     """Whether one path is the other or lies inside it."""
-    a, b = _parts(one), _parts(other)
+    return _starts_alike(_parts(one), _parts(other))
+
+
+def _starts_alike(a: Sequence[str], b: Sequence[str]) -> bool:
     shorter = min(len(a), len(b))
     return a[:shorter] == b[:shorter]
 

@@ -17,6 +17,7 @@ from lambdas.core.documents import (
     SocketAddress,
     TransferId,
 )
+from lambdas.core.record_format import FORMAT_VERSION
 from lambdas.core.request import TransferRequest
 
 RELAY_PORT = 4600
@@ -49,9 +50,11 @@ class AcceptedTransfer(Document):
     """What Validate Request returns; `request` has its defaults filled in.
 
     `run`: which of the transfer's executions it is; those after the first have `resume` in their request.
-    `receiver_port`: where the destination receives it, beside other transfers.
+    `receiver_port`: where the destination receives it, beside other transfers. `format_version`: of its records; those
+    that say nothing are of format 1.
     """
 
+    format_version: Annotated[int, Field(ge=1)] = FORMAT_VERSION
     transfer_id: TransferId
     run: Annotated[int, Field(ge=1)] = 1
     execution_arn: str
@@ -61,6 +64,12 @@ class AcceptedTransfer(Document):
     destination: EndMachine
     existing: list[ExistingRelay] = Field(default_factory=list)
     receiver_port: int = RECEIVER_PORTS[0]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _says_nothing(cls, value: Any) -> Any:
+        # Documents and items have "transferId"; code that makes a transfer says transfer_id.
+        return {"formatVersion": 1, **value} if isinstance(value, dict) and "transferId" in value else value
 
     @property
     def region_pair(self) -> str:
@@ -140,8 +149,23 @@ class SourceSurvey(Listed):
     problem_count: Count
 
 
+class DirectoryWay(Document):
+    """One way from the root to the destination: directories that exist, names that lead on from the first."""
+
+    directories: Annotated[list[str], Field(min_length=1)]
+    names: list[str]
+
+    @model_validator(mode="after")
+    def _names_lead_to_directories(self) -> Self:
+        if len(self.names) < len(self.directories) - 1:
+            raise ValueError(
+                f"names has {len(self.names)} entries; {len(self.directories)} directories need at least one fewer"
+            )
+        return self
+
+
 class DestinationSurvey(Document):
-    """What `cpt-relay scan` prints about the destination; bytes and inodes."""
+    """What `cpt-relay scan` prints about the destination; bytes and inodes. `ways`: which directory it is."""
 
     schema_version: Literal[1]
     side: Literal["destination"]
@@ -149,6 +173,7 @@ class DestinationSurvey(Document):
     free_bytes: Count
     free_inodes: Count
     occupied: bool
+    ways: Annotated[list[DirectoryWay], Field(min_length=1)]
     write_mbps: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="writeMBps")
     problems: list[SurveyProblemEntry]
     problem_count: Count

@@ -6,9 +6,8 @@ from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
-from lambdas.core.errors import DestinationBusy, DestinationTaken
-from lambdas.core.lock import Busy
-from lambdas.core.transfer import RECEIVER_PORTS, AcceptedTransfer
+from lambdas.core.lock import Busy, refusal
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.acceptance import accept
 from lambdas.operations.again import take_name
 from lambdas.runtime.handler import task_state
@@ -45,25 +44,12 @@ def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
     path = request.destination.path
     held = world.locks.acquire(transfer.destination.instance_id, path, transfer_id)
     if isinstance(held, Busy):
-        raise _busy(transfer, held)
+        raise refusal(transfer, held)
     world.transfers.note_port(transfer, held.port)
     transfer = transfer.model_copy(update={"receiver_port": held.port})
     world.events.put("Transfer Started", {"transferId": transfer_id, "executionArn": event.execution_arn})
     world.measures.put({"TransfersStarted": 1})
     return transfer
-
-
-def _busy(transfer: AcceptedTransfer, busy: Busy) -> DestinationTaken | DestinationBusy:
-    machine, path = transfer.destination.instance_id, transfer.request.destination.path
-    if busy.holder is None:
-        field, why = "$.destination.instanceId", f"'{machine}' receives {len(RECEIVER_PORTS)} transfers, the most"
-        what, instead = "one of them has ended", "choose another machine"
-    else:
-        field, why = "$.destination.path", f"'{path}' on {machine} overlaps with what transfer '{busy.holder}' writes"
-        what, instead = "that has ended", "choose another path"
-    if transfer.request.when_busy == "wait":
-        return DestinationTaken(f"{field}: {why}; it waits until {what}, for 12 hours at most")
-    return DestinationBusy(f"{field}: {why}; wait until {what} or {instead}")
 
 
 handler = task_state("Validate Request", ValidateInput, validate_request)

@@ -3,6 +3,7 @@
 from lambdas.adapters.world import World
 from lambdas.core import again
 from lambdas.core.errors import InvalidRequest, NoSuchTransfer, TransferEnding, TransferRunning, WriteConflict
+from lambdas.core.record_format import FORMAT_VERSION, in_words
 from lambdas.core.transfer import AcceptedTransfer
 
 
@@ -36,6 +37,8 @@ def _resumed(world: World, transfer: AcceptedTransfer) -> AcceptedTransfer:
             raise TransferRunning(
                 f"$.resume: '{name}' has not ended ({found.execution_arn}); wait for it, or cancel it first"
             )
+        if found.format_version != FORMAT_VERSION:
+            raise InvalidRequest(f"$.resume: {in_words(name, found.format_version)}")
         found = _next_run(world, found, transfer)
     # Nothing of this run is there yet. What the earlier one left would be taken for this one's.
     world.agents.forget(name)

@@ -6,6 +6,7 @@ from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.fleet import ENDED_INSTANCE_STATES, JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.progress import Progress
+from lambdas.core.record_format import FORMAT_VERSION, in_words
 from lambdas.core.transfer import Failure
 from lambdas.operations import ends, relays, reporting, retry, teardown
 from lambdas.operations.replace import RESUME_SECONDS
@@ -29,6 +30,10 @@ def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
     token = world.tokens.get(transfer.transfer_id)
     if token is None or record.fenced:
         return {"waiting": "its states are at work"}
+    if transfer.format_version != FORMAT_VERSION:
+        # Its states are over but for the wait of Start Transfer: nobody else would end it before its heartbeats stop.
+        why = {"error": "RecordOfOtherVersion", "cause": in_words(transfer.transfer_id, transfer.format_version)}
+        return {"refused": release(world, token, why)}
     if record.outcome is not None:
         return {"released": release(world, token, record.outcome)}
     sender = world.agents.progress(transfer.transfer_id, "sender")

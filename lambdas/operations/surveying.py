@@ -6,6 +6,7 @@ from lambdas.adapters.world import World
 from lambdas.core import commands, listing
 from lambdas.core.errors import TransferFenced
 from lambdas.core.listing import Announcement, OpenSurvey
+from lambdas.core.lock import Busy, refusal, ways_of
 from lambdas.core.survey import check, check_room
 from lambdas.core.transfer import AcceptedTransfer, DestinationSurvey, SourceSurvey, Survey
 from lambdas.operations.commands import LONGEST_POLL, Order, Running, answer, await_all, begin
@@ -22,8 +23,13 @@ SOURCE, DESTINATION = 0, 1
 def look_at_ends(transfer: AcceptedTransfer, world: World) -> Survey | OpenSurvey:
     """The surveys, open where the listing goes on and may be followed.
 
-    Raises SurveyProblem, DestinationTooSmall, DaemonVersionSkew or CommandFailed.
+    Raises SurveyProblem, DestinationTooSmall, DaemonVersionSkew, CommandFailed, DestinationBusy or DestinationTaken.
     """
+    if transfer.request.when_busy == "wait":
+        # While it waits it looks again and again: at the destination only, not at the whole source.
+        alone = Order.on(transfer.destination, "scan", commands.scan_destination(transfer))
+        (result,) = await_all(world, begin(world, transfer.transfer_id, [alone]), COMMAND_SECONDS)
+        hold(transfer, DestinationSurvey.from_document(answer(alone, result)), world)
     announce = listing.announcement_name(transfer) if listing.may_be_followed(transfer) else None
     control = world.control(transfer.transfer_id)
     source = Order.on(transfer.source, "scan", commands.scan_source(transfer, control, announce))
@@ -39,10 +45,19 @@ def look_at_ends(transfer: AcceptedTransfer, world: World) -> Survey | OpenSurve
         source=SourceSurvey.from_document(printed[0]), destination=DestinationSurvey.from_document(printed[1])
     )
     check(transfer, survey)
+    hold(transfer, survey.destination, world)
     if not transfer.request.measures:
         survey = compared(transfer, survey, world)
     check_room(transfer, survey.to_send, survey.destination)
     return survey
+
+
+def hold(transfer: AcceptedTransfer, destination: DestinationSurvey, world: World) -> None:
+    """Take the destination's lock by the directory that it is; raises DestinationBusy or DestinationTaken."""
+    machine, path = transfer.destination.instance_id, transfer.request.destination.path
+    held = world.locks.acquire(machine, path, transfer.transfer_id, ways_of(destination))
+    if isinstance(held, Busy):
+        raise refusal(transfer, held)
 
 
 def survey_of_followed(transfer: AcceptedTransfer, found: OpenSurvey, world: World) -> Survey:
@@ -95,6 +110,7 @@ class _Opening:
         now = self.world.clock.monotonic()
         self.first_seen = now if self.first_seen is None else self.first_seen
         if now - self.first_seen >= WAITED_SECONDS:
+            hold(self.transfer, destination, self.world)
             command_id = self.running.sent[SOURCE]
             self.survey = OpenSurvey(command_id=command_id, destination=destination, listed=listed)
         return self.survey is not None

@@ -19,6 +19,7 @@ from lambdas.adapters.world import World, world
 from lambdas.core.documents import Document, Handover
 from lambdas.core.errors import CptError, InvalidRequest, Throttled
 from lambdas.core.problems import describe
+from lambdas.core.record_format import format_of, refuse_other
 from lambdas.runtime import idempotency
 
 # After any other state a transfer that is closed was swept while the state's function still ran: stopping an execution
@@ -56,7 +57,7 @@ def task_state(stage: str, model: type[Input], run: Callable[[Input, World], Res
             _note(here, _transfer_id(event) or _transfer_id(result), stage, left)
         return result
 
-    return _observed(model, staged)
+    return _observed(model, staged, _read if stage in LAST_STAGES else _read_of_this_version)
 
 
 def event_rule(run: Callable[[BusEvent, World], Result]) -> Handler:
@@ -71,6 +72,17 @@ def user_call(model: type[Input], run: Callable[[Input, World], Result]) -> Hand
 
 def _read(event: dict[str, Any], model: type[Input]) -> Input:
     return parse(event, model)
+
+
+def _read_of_this_version(event: dict[str, Any], model: type[Input]) -> Input:
+    """An execution that another version's functions began ends here; what it has is taken down and reported.
+
+    Looked at before anything is parsed: what the other version handed on may have another form.
+    """
+    transfer = event.get("transfer")
+    if isinstance(transfer, dict) and "transferId" in transfer:
+        refuse_other(str(transfer["transferId"]), format_of(transfer))
+    return _read(event, model)
 
 
 def _read_from_person(event: dict[str, Any], model: type[Input]) -> Input:

@@ -87,7 +87,7 @@ def run_script(
     argv = [*prefix, "/bin/bash", "--posix", "-c", script]
     if script.startswith("#!"):
         path = home / "tmp" / f"script-{os.urandom(6).hex()}.sh"
-        path.write_text(script)
+        path.write_text(script, encoding="utf-8")
         path.chmod(0o700)
         argv = [*prefix, str(path)]
     process = subprocess.Popen(

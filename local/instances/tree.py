@@ -68,10 +68,10 @@ def make_tree(instance: Instance, environment: Mapping[str, str], image: Path | 
         shutil.copyfile(source, target)
         target.chmod(0o755)
     aws = home / "bin/aws"
-    aws.write_text(f'#!/bin/sh\nexec {shlex.quote(str(aws_command_line()))} "$@"\n')
+    aws.write_text(f'#!/bin/sh\nexec {shlex.quote(str(aws_command_line()))} "$@"\n', encoding="utf-8")
     aws.chmod(0o755)
     lines = [f"export {name}={shlex.quote(value)}\n" for name, value in environment.items()]
-    (home / "env").write_text("".join(lines))
+    (home / "env").write_text("".join(lines), encoding="utf-8")
 
 
 def keep_logs(instance: Instance, state: StateDir) -> None:

@@ -108,3 +108,16 @@ def test_a_busy_destination_is_refused(account: Account, tmp_path: Path) -> None
     second = account.run(account.request(tmp_path / "set", tmp_path / "out" / "inner", relays={"pairs": 0}), "busy-2")
     assert (second.status, second.error) == ("FAILED", "DestinationBusy")
     assert account.wait(first).status == "SUCCEEDED"
+
+
+def test_a_busy_destination_is_refused_under_another_name_of_it(account: Account, tmp_path: Path) -> None:
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "big").write_bytes(bytes(120_000_000))
+    (tmp_path / "link").symlink_to(tmp_path)
+    first = account.start(account.request(tmp_path / "set", tmp_path / "out", relays={"pairs": 0}), "named-1")
+    account.cloud.wait_for(lambda: "Start Transfer" in account.history(first), 60)
+    second = account.run(account.request(tmp_path / "set", tmp_path / "link/out/inner", relays={"pairs": 0}), "named-2")
+    assert (second.status, second.error) == ("FAILED", "DestinationBusy")
+    assert "'named-1'" in str(second.cause)
+    assert account.wait(first).status == "SUCCEEDED"
+    assert not (tmp_path / "out" / "inner").exists()

@@ -17,6 +17,7 @@ afterAll(() => {
 });
 
 function bundle(): string {
+  process.umask(0o077);
   const app = new App({ outdir, analyticsReporting: false });
   new lambda.Function(new Stack(app, 'Stack'), 'Any', {
     runtime: lambda.Runtime.PYTHON_3_11,
@@ -48,6 +49,16 @@ describe('the asset of the Lambdas', () => {
         .map((file) => path.relative(path.join('lambdas', 'core', 'page', 'templates'), file))
         .sort(),
     ).toEqual(['pictures.html', 'report.css', 'report.html']);
+  });
+
+  it('can be read by the user as whom functions run, whatever the umask of the synthesis', () => {
+    const all = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => path.join(folder, file));
+    const hidden = [folder, ...all].filter((file) => {
+      const status = statSync(file);
+      const needed = status.isDirectory() ? 0o555 : 0o444;
+      return (status.mode & needed) !== needed;
+    });
+    expect(hidden).toEqual([]);
   });
 
   it('has native code for x86-64 only', () => {

@@ -15,6 +15,7 @@ from lambdas.core.selection import Candidate
 from lambdas.core.transfer import (
     AcceptedTransfer,
     DestinationSurvey,
+    DirectoryWay,
     EndMachine,
     PlanListing,
     ResolvedPaths,
@@ -142,6 +143,7 @@ def survey(parts: int = 0, *, size: int = 10**9, files: int = 3) -> Survey:
             free_bytes=10**12,
             free_inodes=10**6,
             occupied=False,
+            ways=[DirectoryWay(directories=["1:2", "1:3"], names=["restore"])],
             problems=[],
             problem_count=0,
         ),

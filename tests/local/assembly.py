@@ -63,6 +63,7 @@ def write(target: Path) -> Path:
     code = target / f"asset.{ASSET}"
     code.mkdir(parents=True)
     (code / "probe.py").write_text(CODE)
+    (code / "probe.py").chmod(0o644)  # as functions' own user must be able to read it, whatever the umask
     stacks = {"probe-control": (HOME, control()), "probe-other": (OTHER, region()), "probe-home": (HOME, region())}
     artifacts = {}
     for name, (where, template) in stacks.items():

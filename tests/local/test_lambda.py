@@ -88,13 +88,29 @@ def test_asset_that_lambda_would_refuse_is_refused(
     tmp_path: Path, machine: int, properties: dict[str, object], reason: str
 ) -> None:
     (tmp_path / "native.so").write_bytes(b"\x7fELF" + bytes(14) + machine.to_bytes(2, "little"))
+    (tmp_path / "native.so").chmod(0o644)
     with pytest.raises(AssetError, match=reason):
         check_function("probe", {"Runtime": "python3.11", **properties}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("folder", "file", "hidden"), [(0o755, 0o600, "600 of folder/f.py"), (0o700, 0o644, "700 of folder")]
+)
+def test_asset_that_the_functions_user_could_not_read_is_refused(
+    tmp_path: Path, folder: int, file: int, hidden: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/f.py").write_text("")
+    (tmp_path / "folder/f.py").chmod(file)
+    (tmp_path / "folder").chmod(folder)
+    with pytest.raises(AssetError, match=f"mode {hidden} hides it"):
+        check_function("probe", {"Runtime": "python3.11"}, tmp_path)
 
 
 def test_asset_above_250_megabytes_is_refused(tmp_path: Path) -> None:
     with (tmp_path / "large").open("wb") as file:
         file.truncate(250 * 1024 * 1024 + 1)
+    (tmp_path / "large").chmod(0o644)
     with pytest.raises(AssetError, match="262144001 bytes unzipped"):
         check_function("probe", {"Runtime": "python3.11"}, tmp_path)
 

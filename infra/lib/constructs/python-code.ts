@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import * as path from 'node:path';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
@@ -50,11 +50,22 @@ export function pythonCode(): lambda.Code {
         tryBundle(output: string): boolean {
           cpSync(installedDependencies(), output, { recursive: true });
           for (const file of sources) cpSync(path.join(ROOT, file), path.join(output, file));
+          readableByAll(output);
           return true;
         },
       },
     },
   });
+}
+
+/** A function runs as another user than the owner of its files, and the archive keeps their modes: a umask must not count. */
+function readableByAll(folder: string): void {
+  chmodSync(folder, 0o755);
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const inside = path.join(folder, entry.name);
+    if (entry.isDirectory()) readableByAll(inside);
+    else if (entry.isFile()) chmodSync(inside, 0o644);
+  }
 }
 
 /** Files of the asset under a folder of the checkout, sorted, relative to the checkout. */

@@ -54,10 +54,10 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       ],
     },
     survey_ends: {
-      description: 'Lists the source and checks the destination',
+      description: 'Lists the source, checks the destination, and locks it by the directory that it is',
       timeout: LONG,
       access: [
-        readAndNote,
+        on('transfers', 'GetItem', 'PutItem', 'UpdateItem'),
         on('chunks', 'Query'),
         data.listTransferObjects(settings),
         ...ssm.commandEnds(settings, 'scan'),

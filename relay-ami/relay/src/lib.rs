@@ -9,6 +9,7 @@ pub mod compare;
 pub mod control;
 pub mod deadline;
 pub mod defaults;
+pub mod descriptors;
 pub mod digest;
 pub mod disk;
 pub mod documents;
@@ -34,6 +35,7 @@ pub mod splice;
 pub mod stop;
 pub mod stream;
 pub mod thread;
+pub mod whereabouts;
 pub mod wire;
 
 /// Version that ready files and surveys carry.

@@ -274,6 +274,7 @@ pub fn destination(path: &Path) -> Survey {
         free_bytes,
         free_inodes,
         occupied: is_occupied(path),
+        ways: crate::whereabouts::ways(path),
         write_mbps,
         problems,
         problem_count,

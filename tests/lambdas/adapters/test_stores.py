@@ -8,7 +8,7 @@ from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_agents import DynamoAgentRecords
 from lambdas.adapters.dynamodb_nodes import DynamoNodeStore
 from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
-from lambdas.adapters.dynamodb_transfers import DynamoPathLocks, DynamoTransferStore
+from lambdas.adapters.dynamodb_transfers import DynamoPathLocks, DynamoTransferStore, _new_item, to_record
 from lambdas.adapters.memory import (
     MemoryAgentRecords,
     MemoryNodeStore,
@@ -20,7 +20,7 @@ from lambdas.adapters.ports import AgentRecords, NodeStore, PathLocks, TokenStor
 from lambdas.adapters.records import ControlToken
 from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.liveness import Ends
-from lambdas.core.lock import Busy, Holding
+from lambdas.core.lock import Busy, Holding, Way
 from lambdas.core.meter import BudgetDecision, Dollars, Sent, Spent
 from lambdas.core.transfer import AcceptedTransfer, ExistingRelay, Membership, TransferPath
 from lambdas.core.watch import Look, PathLook, Watch
@@ -278,6 +278,15 @@ def test_lock_refuses_overlap_and_is_reentrant(locks: PathLocks) -> None:
     assert locks.acquire("i-1", "/data/a/b", "three") == Holding("/data/a/b", 4601)
 
 
+def test_lock_keeps_the_ways_to_the_directory_and_refuses_another_name_of_it(locks: PathLocks) -> None:
+    ways = (Way(("1:2", "1:3"), ("data", "new")), Way(("7:2",), ("mnt", "new")))
+    assert locks.acquire("i-1", "/data/new", "one") == Holding("/data/new", 4601)
+    assert locks.acquire("i-1", "/data/new", "one", ways) == Holding("/data/new", 4601, ways)
+    assert locks.acquire("i-1", "/data/new", "one") == Holding("/data/new", 4601, ways)
+    assert locks.acquire("i-1", "/link/new", "two") == Holding("/link/new", 4602)
+    assert locks.acquire("i-1", "/link/new", "two", ways[1:]) == Busy("one")
+
+
 def test_port_of_the_receiver_is_the_transfers_from_then_on(transfers: TransferStore) -> None:
     transfers.create(builders.transfer())
     transfers.note_port(builders.transfer(), 4603)
@@ -389,3 +398,10 @@ def test_nodes_of_an_earlier_execution_are_forgotten(nodes: NodeStore) -> None:
     nodes.forget("first")
     assert nodes.of("first") == []
     assert nodes.put(builders.node())
+
+
+def test_of_a_record_of_another_format_only_what_a_teardown_needs_is_read() -> None:
+    old = {**_new_item(builders.transfer()), "formatVersion": 1, "plan": {"of": "another form"}, "ends": 7, "watch": []}
+    record = to_record(old)
+    assert (record.transfer.format_version, record.status, record.fenced) == (1, "ACTIVE", False)
+    assert (record.plan, record.estimate, record.spawned) == (None, None, None)

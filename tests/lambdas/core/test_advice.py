@@ -10,7 +10,7 @@ ASKS = [kind.__name__ for kind in errors.AskPerson.__subclasses__()]
 FAILS = [kind.__name__ for kind in errors.FailTransfer.__subclasses__() if kind is not errors.AskPerson]
 OTHERS = [
     *("States.Timeout", "States.HeartbeatTimeout", "ExecutionAborted", "ExecutionTimedOut", "ExecutionGone"),
-    *("ChunksFailed", "DestinationError", "ControlUnavailable", "NotEnoughMemory", "DigestMismatch"),
+    *("ChunksFailed", "DestinationError", "ControlUnavailable", "NotEnoughMemory", "TooFewOpenFiles", "DigestMismatch"),
 ]
 
 

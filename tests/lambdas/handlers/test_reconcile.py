@@ -48,6 +48,17 @@ def test_heartbeat_is_sent_only_while_both_ends_advance() -> None:
     assert cloud.executions.answers == [("heartbeat", "token")] * 2
 
 
+def test_transfer_that_was_deployed_over_is_failed_by_name_at_the_next_look() -> None:
+    cloud = Cloud()
+    old = transfer().model_copy(update={"format_version": 1})
+    cloud.transfers.create(old)
+    cloud.executions.statuses[old.execution_arn] = "RUNNING"
+    cloud.tokens.put("first", "token", 1)
+    assert run(cloud)["first"] == {"refused": True}
+    (answer,) = cloud.executions.answers
+    assert (answer[0], *answer[1][:2]) == ("failure", "token", "RecordOfOtherVersion")
+
+
 def test_end_that_has_not_spoken_gets_no_heartbeat() -> None:
     cloud = running()
     del cloud.agents.progresses["first", "receiver"]

@@ -6,8 +6,17 @@ import pytest
 from lambdas.adapters.records import CommandResult
 from lambdas.core.chunk import Chunk
 from lambdas.core.commands import Command
-from lambdas.core.errors import CommandFailed, CptError, DaemonVersionSkew, DestinationTooSmall, SurveyProblem
+from lambdas.core.errors import (
+    CommandFailed,
+    CptError,
+    DaemonVersionSkew,
+    DestinationBusy,
+    DestinationTaken,
+    DestinationTooSmall,
+    SurveyProblem,
+)
 from lambdas.core.listing import Announcement, OpenSurvey
+from lambdas.core.lock import Busy, ways_of
 from lambdas.core.transfer import ComparisonSurvey, PlanListing, Same, Survey
 from lambdas.handlers.survey_ends import SurveyInput, survey_ends
 from tests.lambdas.builders import IRELAND, WEST, announcement, chunk, plan, survey, transfer
@@ -72,6 +81,35 @@ def test_command_that_fails_shows_the_tail_of_its_output() -> None:
         CommandFailed, match=r"scan on i-0aaaaaaaaaaaaaaa1 \(us-west-2\) ended with Failed: cpt: cannot read"
     ):
         survey_ends(SurveyInput(transfer=transfer()), cloud.world)
+
+
+@pytest.mark.parametrize(("when_busy", "error"), [("refuse", DestinationBusy), ("wait", DestinationTaken)])
+def test_destination_under_another_name_is_refused_or_waited_for(when_busy: str, error: type[CptError]) -> None:
+    cloud = Cloud()
+    asked = transfer(whenBusy=when_busy)
+    good = survey(3)
+    scans: list[str] = []
+
+    def scan(side: str) -> Callable[[Command | None], CommandResult]:
+        def script(_: Command | None) -> CommandResult:
+            scans.append(side)
+            return printed((good.source if side == "source" else good.destination).to_document())
+
+        return script
+
+    cloud.commands[WEST].scripts["scan"] = scan("source")
+    cloud.commands[IRELAND].scripts["scan"] = scan("destination")
+    cloud.transfers.create(asked)
+    machine = asked.destination.instance_id
+    cloud.locks.acquire(machine, "/other-name", "holder", ways_of(good.destination))
+    cloud.locks.acquire(machine, asked.request.destination.path, asked.transfer_id)
+    with pytest.raises(error, match="overlaps with what transfer 'holder' writes"):
+        survey_ends(SurveyInput(transfer=asked), cloud.world)
+    if when_busy == "wait":
+        assert scans == ["destination"], "the source is not listed again and again"
+    cloud.locks.release(machine, "holder")
+    assert isinstance(survey_ends(SurveyInput(transfer=asked), cloud.world), Survey)
+    assert cloud.locks.acquire(machine, "/third-name", "late", ways_of(good.destination)) == Busy(asked.transfer_id)
 
 
 COMPARISON = ComparisonSurvey(

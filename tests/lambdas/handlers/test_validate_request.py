@@ -18,7 +18,18 @@ from lambdas.handlers.reconcile import reconcile
 from lambdas.handlers.tear_down import TearDownInput, tear_down
 from lambdas.handlers.validate_request import ValidateInput, validate_request
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, SOURCE_ID, WEST, node, plan, progress, request
+from tests.lambdas.builders import (
+    ARN,
+    DESTINATION_ID,
+    IRELAND,
+    SOURCE_ID,
+    WEST,
+    node,
+    plan,
+    progress,
+    request,
+    transfer,
+)
 from tests.lambdas.cloud import Cloud
 
 
@@ -164,6 +175,18 @@ def test_resumed_it_is_the_next_run_of_the_same_transfer_and_finds_nothing_of_th
     assert (cloud.agents.membership("mine"), cloud.agents.progress("mine", "sender")) == (None, None)
     assert cloud.nodes.of("mine") == []
     assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == Busy("mine")
+
+
+def test_transfer_of_another_format_is_not_resumed_and_stays_as_it_is() -> None:
+    cloud = Cloud()
+    old = transfer().model_copy(update={"format_version": 1})
+    cloud.transfers.create(old)
+    cloud.transfers.close(old, "FAILED")
+    with pytest.raises(InvalidRequest, match=r"transfer 'first' has records of format 1.* under a new name"):
+        run(cloud, request(name="first", resume=True), name="first-attempt2", arn="arn:second")
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert (record.transfer.run, record.status) == (1, "FAILED")
 
 
 def test_what_has_not_ended_is_not_resumed() -> None:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from lambdas.adapters.world import World
 from lambdas.core.approval import ApprovalDecision
 from lambdas.core.documents import Handover
-from lambdas.core.errors import InvalidRequest, SurveyProblem, Throttled
+from lambdas.core.errors import InvalidRequest, RecordOfOtherVersion, SurveyProblem, Throttled
 from lambdas.core.measures import UNITS
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.runtime import handler as module
@@ -198,3 +198,24 @@ def test_state_that_ends_after_the_transfer_was_closed_has_it_taken_down_again(
 
     call(task_state(stage, Input, work), EVENT)
     assert [record.transfer.transfer_id for record in cloud.transfers.active()] == again
+
+
+@pytest.mark.parametrize("said", [{}, {"formatVersion": 1}, {"formatVersion": 99}])
+def test_state_of_an_execution_of_another_format_is_refused_before_anything_is_parsed(
+    cloud: Cloud, said: dict[str, Any]
+) -> None:
+    done: list[Any] = []
+    old = transfer().to_document() | {"request": "?"}
+    del old["formatVersion"]
+    with pytest.raises(RecordOfOtherVersion, match="'first' has records of format"):
+        call(task_state("Survey Ends", Input, lambda event, _: done.append(event)), {"transfer": old | said})
+    assert done == []
+
+
+def test_teardown_takes_down_what_another_format_left(cloud: Cloud) -> None:
+    done: list[Any] = []
+    call(
+        task_state("Tear Down", Input, lambda event, _: done.append(event.transfer.format_version)),
+        {"transfer": {**transfer().to_document(), "formatVersion": 1}},
+    )
+    assert done == [1]

@@ -17,7 +17,7 @@ use crate::documents::text::{Address, PathId, SchemaVersion1};
 use crate::door::Limits;
 use crate::plan::{self, PLAN_KEY, RANGE_SIZE};
 use crate::stop::Stop;
-use crate::{net, peer, probe, receive, relay, scan};
+use crate::{descriptors, net, peer, probe, receive, relay, scan};
 
 /// A relay without work ends after so long unless told otherwise: an evening's experiment should not run for ever.
 const IDLE_SECONDS: u64 = 600;
@@ -161,6 +161,7 @@ fn wait_for_key(control: &Directory, side: Side, stop: &Stop) -> Result<crate::c
 }
 
 fn relay(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
+    roles::open_files(descriptors::Role::Relay)?;
     let control = open(options)?;
     let addresses = listen_addresses(options);
     // Before the key is there: whoever dials early waits instead of being refused.

@@ -53,6 +53,7 @@ impl CliError {
 /// Runs one command. Exit codes: 0 done, 1 failed, 2 wrong call, 3 fenced.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     start_log();
+    crate::descriptors::raise();
     let arguments: Vec<OsString> = arguments.collect();
     if arguments.first().is_some_and(|first| first == "--version") {
         println!("cpt-relay {}", crate::VERSION);

@@ -21,7 +21,7 @@ use crate::route::Router;
 use crate::secure::keys::{Identity, generate_route_key, kept_route_key, route_public};
 use crate::send::{self, SendError};
 use crate::stop::Stop;
-use crate::{compare, memory, net, peer, probe, ready, relay, scan};
+use crate::{compare, descriptors, memory, net, peer, probe, ready, relay, scan};
 
 /// Waits for a ready file and prints it.
 pub fn await_ready(options: &Options) -> Result<ExitCode, CliError> {
@@ -150,6 +150,7 @@ pub fn run_receiver(
     let (transfer, epoch) = (config.transfer.clone(), config.epoch);
     let begin = || -> Result<_, CliError> {
         memory::check(memory::Role::Receiver).map_err(|error| CliError::failed("NotEnoughMemory", error))?;
+        open_files(descriptors::Role::Receiver)?;
         let listeners = listen(addresses, stop)?;
         let identity = Identity::generate().map_err(|error| CliError::failed("NoKey", error))?;
         let address = listeners.first().and_then(|listener| listener.local_addr().ok()).map(|address| address.to_string());
@@ -200,6 +201,7 @@ impl Sender {
     /// `key_file` keeps the key that relays know, for a sender that is started again.
     pub fn new(transfer: TransferId, epoch: u64, key_file: Option<&Path>) -> Result<Self, CliError> {
         memory::check(memory::Role::Sender).map_err(|error| CliError::failed("NotEnoughMemory", error))?;
+        open_files(descriptors::Role::Sender)?;
         let no_key = |error| CliError::failed("NoKey", error);
         let key = key_file.map_or_else(generate_route_key, kept_route_key).map_err(no_key)?;
         let router = Router { transfer, key };
@@ -293,7 +295,13 @@ fn relay(options: &Options, command: &command::Relay, stop: &Stop) -> Result<Exi
     let lifetime = command.time_to_live_seconds.map(|seconds| relay::Lifetime::new(Duration::from_secs(seconds)));
     let bandwidth = command.bandwidth_limit_mbps.map(Bucket::of_megabits);
     let config = relay::Config { transfer, route_key, known_as, idle, lifetime, rules: rules()?, bandwidth, limits: Limits::RELAY };
+    open_files(descriptors::Role::Relay)?;
     run_relay(config, &listen(&addresses, stop)?, Some(&command.node_id), options, stop)
+}
+
+/// Whether the process may open the files that the role may need.
+pub fn open_files(role: descriptors::Role) -> Result<(), CliError> {
+    descriptors::check(role).map_err(|error| CliError::failed("TooFewOpenFiles", error))
 }
 
 pub fn listen(addresses: &[SocketAddrV4], stop: &Stop) -> Result<Vec<TcpListener>, CliError> {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::text::SchemaVersion1;
+use crate::whereabouts::Way;
 
 /// Folder of the source's whole listing, below the transfer's prefix.
 pub const LISTING_FOLDER: &str = "listing/";
@@ -81,6 +82,8 @@ pub enum Survey {
         free_inodes: u64,
         /// Whether anything but partial files is there.
         occupied: bool,
+        /// Which directory it is.
+        ways: Vec<Way>,
         /// Of the disk, by a short trial.
         #[serde(rename = "writeMBps", skip_serializing_if = "Option::is_none")]
         write_mbps: Option<f64>,

@@ -13,8 +13,8 @@ use crate::defaults::{DRAIN_TIMEOUT, HANDSHAKE_TIMEOUT};
 use crate::documents::event::LaneProgress;
 use crate::documents::membership::{Membership, Path};
 use crate::documents::text::PathId;
-use crate::memory;
 use crate::progress::round;
+use crate::{descriptors, memory};
 
 struct Running {
     path: Arc<Path>,
@@ -37,8 +37,8 @@ pub struct Lanes {
     /// Whether the membership names any path.
     pub any_path: bool,
     send_buffer: u64,
-    /// A lane was left out for want of memory.
-    short_of_memory: bool,
+    /// A lane was left out for want of memory or of open files.
+    short_of_room: bool,
 }
 
 impl Lanes {
@@ -67,8 +67,8 @@ impl Lanes {
             for number in 0..lanes_of(path) {
                 let is_this = |lane: &Running| lane.until.is_none() && lane.path.path_id == path.path_id && lane.number == number;
                 if !self.running.iter().any(is_this) {
-                    if let Err(error) = memory::check_lane(self.running.len()) {
-                        if !std::mem::replace(&mut self.short_of_memory, true) {
+                    if let Err(error) = room_for_lane(self.running.len()) {
+                        if !std::mem::replace(&mut self.short_of_room, true) {
                             tracing::warn!(path = %path.path_id, %error, "no more lanes");
                         }
                         break;
@@ -164,4 +164,10 @@ impl Running {
         self.until.get_or_insert_with(|| Instant::now() + time);
         self.handle.leave.store(true, Ordering::SeqCst);
     }
+}
+
+/// Whether the machine bears one more lane beside so many; the text says what is missing.
+fn room_for_lane(lanes: usize) -> Result<(), String> {
+    memory::check_lane(lanes).map_err(|error| error.to_string())?;
+    descriptors::check_lane(lanes).map_err(|error| error.to_string())
 }

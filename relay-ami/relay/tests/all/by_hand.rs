@@ -181,3 +181,34 @@ fn an_end_that_cannot_have_its_memory_fails_at_once_and_says_so() {
     }
     assert!(!here.join("never").exists());
 }
+
+#[test]
+fn a_process_that_may_not_open_enough_files_says_how_many_it_needs_and_a_low_soft_limit_is_raised() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    std::fs::write(here.join("file"), "content").unwrap();
+    assert!(run(here, &["plan", "--control-dir", "control", "file"]).status.success());
+    let program = std::env::var("CARGO_BIN_EXE_cpt-relay").unwrap();
+    let limited = |limit: &str, arguments: &[&str]| {
+        let script = format!("ulimit {limit}; exec \"$0\" \"$@\"");
+        let mut command = Command::new("bash");
+        command.args(["-c", &script, &program]).args(arguments).args(["--control-dir", "control"]).current_dir(here);
+        command
+    };
+    let roles: [&[&str]; 3] =
+        [&["send", "--direct"], &["receive", "--listen", "127.0.0.1:0", "never"], &["relay", "--listen", "127.0.0.1:0"]];
+    for role in roles {
+        let output = limited("-n 256", role).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(["TooFewOpenFiles", "open files", "LimitNOFILE="].iter().all(|part| text.contains(part)), "{text}");
+    }
+    assert!(!here.join("never").exists());
+    let mut child = limited("-Sn 64", &["receive", "--listen", "127.0.0.1:0", "--ready", "ready", "destination"]).spawn().unwrap();
+    assert!(run(here, &["await-ready", "ready"]).status.success());
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", child.id())).unwrap();
+    let files: Vec<&str> = limits.lines().find(|line| line.starts_with("Max open files")).unwrap().split_whitespace().collect();
+    assert_eq!(files[3], files[4], "soft and hard");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

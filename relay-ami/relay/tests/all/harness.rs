@@ -61,6 +61,8 @@ impl<T> Running<T> {
 impl Transfer {
     /// Plans what `fill` makes in the source directory. `attempts`: the directory's retry policy, none to leave it to the test.
     pub fn plan(chunk_size: u64, attempts: Option<u32>, fill: impl FnOnce(&Path)) -> Self {
+        // The tests of one binary run side by side in one process.
+        cpt_relay::descriptors::raise();
         let directory = tempfile::tempdir().unwrap();
         let source = directory.path().join("source");
         std::fs::create_dir(&source).unwrap();

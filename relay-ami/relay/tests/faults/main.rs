@@ -22,6 +22,9 @@ use std::time::Instant;
 
 use tally::Tally;
 
+/// What the suite may come to need.
+const OPEN_FILES: u64 = 4_000;
+
 type Part = fn(&tally::Run<'_>);
 
 fn main() {
@@ -35,6 +38,11 @@ fn main() {
     let seed = number("CPT_FAULT_SEED").unwrap_or_else(|| u64::from_be_bytes(cpt_relay::secure::keys::random().unwrap()) >> 16);
     let factor = usize::try_from(number("CPT_FAULT_FACTOR").unwrap_or(1)).unwrap();
     println!("faults: seed {seed} (CPT_FAULT_SEED={seed} repeats it)");
+    // Many transfers run side by side in this process: 1 391 open files were seen at a time.
+    cpt_relay::descriptors::raise();
+    if let Err(error) = cpt_relay::descriptors::check_total("the fault suite", OPEN_FILES) {
+        panic!("{error}");
+    }
     let log = tally::Log::start();
     let start = Instant::now();
     let tally = Tally::default();
