@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from posixpath import basename
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
@@ -232,13 +231,13 @@ def _path_problem(where: str, path: str) -> list[str]:
 
 
 def _collisions(paths: list[str]) -> list[str]:
-    """Two paths of one base name would land on each other (a trailing slash moves the contents instead)."""
+    """Two paths that land under one name. What paths that end with a slash bring, the survey of the source knows."""
     seen: dict[str, int] = {}
     problems = []
     for i, path in enumerate(paths):
-        if path.endswith("/"):
+        name = _landing_name(path)
+        if name is None:
             continue
-        name = basename(path)
         if name in seen:
             problems.append(
                 f"$.source.paths[{i}]: '{path}' and '{paths[seen[name]]}' both land as '{name}'; "
@@ -246,3 +245,10 @@ def _collisions(paths: list[str]) -> list[str]:
             )
         seen.setdefault(name, i)
     return problems
+
+
+def _landing_name(path: str) -> str | None:
+    """The name under which `path` lands, as the daemon does it ('/a//b/.' as 'b'); None where its contents do."""
+    if path.endswith("/"):
+        return None
+    return next((part for part in reversed(path.split("/")) if part not in ("", ".")), None)

@@ -17,6 +17,7 @@ _REMEDIES = (
     ("not found", "correct the path or make it"),
     ("permission", "let root read (source) or write (destination) it"),
     ("read-only", "mount the file system for writing or choose another destination"),
+    ("both land as", "move them in two transfers to two destinations"),
     ("not a directory", "name a directory, or remove the file that is in the way"),
     ("no space", "free some space or choose another destination"),
 )

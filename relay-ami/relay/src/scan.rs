@@ -1,5 +1,6 @@
 //! Surveys: what the source holds, what the destination can take.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{DirEntry, Metadata};
 use std::io;
@@ -34,8 +35,11 @@ pub fn source(paths: &[PathBuf], control: &dyn Control, prefix: &str, announce: 
         digest: blake3::Hasher::new(),
         totals: Totals::default(),
     };
-    for path in paths {
-        listing.root(path)?;
+    // All of their names before the first line: nothing may be announced of a listing that is refused.
+    let mut roots: Vec<Root> = paths.iter().filter_map(|path| listing.root(path)).collect();
+    listing.leave_out_collisions(&mut roots);
+    for root in roots {
+        listing.below(root)?;
     }
     listing.write()?;
     listing.tell(true)?;
@@ -92,22 +96,69 @@ struct Listing<'a> {
     totals: Totals,
 }
 
+/// A path of the request, with the names that it brings to the top of the destination.
+struct Root {
+    /// The directory that holds `names`.
+    directory: PathBuf,
+    names: Vec<Vec<u8>>,
+}
+
 impl Listing<'_> {
-    fn root(&mut self, path: &Path) -> Result<(), ControlError> {
+    /// The names that `path` brings, sorted; a problem where it cannot be listed.
+    fn root(&mut self, path: &Path) -> Option<Root> {
         let bytes = path.as_os_str().as_bytes();
         let plain = bytes.len() - bytes.iter().rev().take_while(|byte| **byte == b'/').count();
         let contents_only = plain < bytes.len();
         let path = Path::new(OsStr::from_bytes(if plain == 0 { b"/" } else { &bytes[..plain] }));
         // A trailing slash goes through a link to the directory itself, as rsync's does.
         let found = if contents_only { std::fs::metadata(path) } else { std::fs::symlink_metadata(path) };
-        match found {
-            Err(error) => self.totals.problem(path, &error),
-            Ok(metadata) if contents_only && metadata.is_dir() => self.walk(path, b"")?,
-            Ok(_) if contents_only => self.totals.problem(path, &io::ErrorKind::NotADirectory.into()),
-            Ok(metadata) => match path.file_name() {
-                Some(name) => self.entry(path, name.as_bytes(), &metadata)?,
-                None => self.totals.problem(path, &io::Error::other("has no name to land under; end it with a slash")),
-            },
+        let problem = match (found, path.file_name(), path.parent()) {
+            (Err(error), ..) => error,
+            (Ok(metadata), ..) if contents_only && metadata.is_dir() => {
+                return Some(Root { directory: path.to_owned(), names: self.names(path) });
+            }
+            (Ok(_), ..) if contents_only => io::ErrorKind::NotADirectory.into(),
+            (Ok(_), Some(name), Some(directory)) => {
+                return Some(Root { directory: directory.to_owned(), names: vec![name.as_bytes().to_vec()] });
+            }
+            (Ok(_), ..) => io::Error::other("has no name to land under; end it with a slash"),
+        };
+        self.totals.problem(path, &problem);
+        None
+    }
+
+    /// Two sources for one path are a problem, two directories included: their modes and times could not both arrive, and
+    /// what they hold might meet below. The first one stays listed, so no path is listed twice. Below the top nothing can
+    /// meet then, and a single root has no name twice: the memory that this takes is bounded by the names at the top.
+    fn leave_out_collisions(&mut self, roots: &mut [Root]) {
+        if roots.len() < 2 {
+            return;
+        }
+        let mut taken: HashMap<Vec<u8>, usize> = HashMap::new();
+        for number in 0..roots.len() {
+            let (before, rest) = roots.split_at_mut(number);
+            let Some(Root { directory, names }) = rest.first_mut() else { continue };
+            names.retain(|name| {
+                let Some(first) = taken.get(name).and_then(|first| before.get(*first)) else {
+                    taken.insert(name.clone(), number);
+                    return true;
+                };
+                let name = OsStr::from_bytes(name);
+                let reason = format!("this and {:?} both land as {name:?} at the destination", directory.join(name));
+                self.totals.problem(&first.directory.join(name), &io::Error::other(reason));
+                false
+            });
+        }
+    }
+
+    /// Lists what a root brings.
+    fn below(&mut self, Root { directory, names }: Root) -> Result<(), ControlError> {
+        for name in names {
+            let path = directory.join(OsStr::from_bytes(&name));
+            match std::fs::symlink_metadata(&path) {
+                Err(error) => self.totals.problem(&path, &error),
+                Ok(metadata) => self.entry(&path, &name, &metadata)?,
+            }
         }
         Ok(())
     }
@@ -133,7 +184,7 @@ impl Listing<'_> {
         Ok(())
     }
 
-    fn children(&mut self, directory: &Path, relative: &[u8]) -> std::vec::IntoIter<(PathBuf, Vec<u8>)> {
+    fn names(&mut self, directory: &Path) -> Vec<Vec<u8>> {
         let entries = std::fs::read_dir(directory).and_then(Iterator::collect::<io::Result<Vec<DirEntry>>>);
         let mut names: Vec<Vec<u8>> = match entries {
             Ok(entries) => entries.into_iter().map(|entry| entry.file_name().into_vec()).collect(),
@@ -143,6 +194,11 @@ impl Listing<'_> {
             }
         };
         names.sort_unstable();
+        names
+    }
+
+    fn children(&mut self, directory: &Path, relative: &[u8]) -> std::vec::IntoIter<(PathBuf, Vec<u8>)> {
+        let names = self.names(directory);
         let child = |name: Vec<u8>| {
             let below = if relative.is_empty() { name.clone() } else { [relative, b"/", &name].concat() };
             (directory.join(OsStr::from_bytes(&name)), below)

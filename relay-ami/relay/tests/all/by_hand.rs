@@ -181,3 +181,20 @@ fn an_end_that_cannot_have_its_memory_fails_at_once_and_says_so() {
     }
     assert!(!here.join("never").exists());
 }
+
+#[test]
+fn a_plan_of_two_sources_for_one_path_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    for source in ["a", "b"] {
+        std::fs::create_dir(here.join(source)).unwrap();
+        std::fs::write(here.join(source).join("x"), source).unwrap();
+    }
+    let refused = run(here, &["plan", "--control-dir", "control", "a/", "b/"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    for word in ["SurveyProblem", "a/x", "b/x", "both land as \"x\""] {
+        assert!(said.contains(word), "{said}");
+    }
+    assert!(!here.join("control/plan.json").exists());
+}

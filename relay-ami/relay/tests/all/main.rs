@@ -12,6 +12,7 @@ mod listing;
 mod mesh;
 mod paths;
 mod relays;
+mod roots;
 mod sources;
 mod speaker;
 mod strangers;
