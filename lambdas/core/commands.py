@@ -71,6 +71,7 @@ def scan_digests(transfer: AcceptedTransfer, control: Control, parts: int) -> Co
         **_head("scan", transfer.transfer_id),
         "side": "digests",
         "control": control.to_document(),
+        "paths": transfer.request.source.paths,
         "parts": parts,
     }
 
@@ -109,12 +110,13 @@ def receive(transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: 
 def send(
     transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: str, relay_time_to_live_seconds: int
 ) -> Command:
-    """Send the chunks of the plan, and keep the relays alive."""
+    """Send the chunks of the plan, read from beneath the request's paths alone, and keep the relays alive."""
     return {
         **_head("send", transfer.transfer_id),
         "control": control.to_document(),
         "epoch": epoch,
         "plan": plan_key,
+        "paths": transfer.request.source.paths,
         "keepaliveSeconds": max(1, relay_time_to_live_seconds // KEEPALIVES_PER_LIFE),
     }
 

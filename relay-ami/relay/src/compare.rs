@@ -20,6 +20,7 @@ use crate::documents::percent;
 use crate::documents::survey::{Survey, compare_key, listing_key};
 use crate::documents::text::SchemaVersion1;
 use crate::receive::tree::{BENEATH, KEPT_MODE, Tree};
+use crate::roots::Roots;
 
 /// The source's listing, in `parts` objects.
 pub struct Listing<'a> {
@@ -37,15 +38,15 @@ struct Content {
 }
 
 impl Listing<'_> {
-    /// At the source: digests its files into `{prefix}compare/part-NNNNN.ndjson`, an object for each of the listing's.
+    /// At the source: digests its files, as far as they are beneath `roots`, into `{prefix}compare/part-NNNNN.ndjson`, an object for each of the listing's.
     /// One that cannot be read has no digest, and will count as changed.
-    pub fn digests(&self) -> Result<Survey, ControlError> {
+    pub fn digests(&self, roots: &Roots) -> Result<Survey, ControlError> {
         let (mut files, mut bytes, mut number) = (0, 0, 0);
         for part in 0..self.parts {
             let mut lines = Vec::new();
             self.part(part, |entry, _| {
                 if entry.kind == Kind::File
-                    && let Ok(digest) = percent::decode(&entry.source).map_err(io::Error::other).and_then(|path| digest_at(&path))
+                    && let Ok(digest) = percent::decode(&entry.source).map_err(io::Error::other).and_then(|path| digest_at(roots, &path))
                 {
                     files += 1;
                     bytes += entry.size;
@@ -212,9 +213,8 @@ fn is_same(root: &OwnedFd, entry: &ListingEntry, content: Option<Option<&str>>) 
     })
 }
 
-fn digest_at(path: &[u8]) -> io::Result<String> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    digest(File::from(fs::open(OsStr::from_bytes(path), flags, Mode::empty())?))
+fn digest_at(roots: &Roots, path: &[u8]) -> io::Result<String> {
+    digest(File::from(roots.open(path, OFlags::RDONLY | OFlags::NONBLOCK)?))
 }
 
 fn digest(file: File) -> io::Result<String> {

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -41,9 +42,10 @@ impl Default for Buffer {
     }
 }
 
-/// MB/s at which a file of `size` bytes comes off its disk; none where it is too small to tell, or cannot be read.
+/// MB/s at which the file of `size` bytes that `open` opens comes off its disk; none where it is too small to tell, or cannot
+/// be read.
 #[must_use]
-pub fn read_rate(path: &Path, size: u64) -> Option<f64> {
+pub fn read_rate(open: impl Fn(OFlags) -> io::Result<OwnedFd> + Sync, size: u64) -> Option<f64> {
     let share = size / READBACK_THREADS as u64 / READBACK_BYTES as u64 * READBACK_BYTES as u64;
     if size < DISK_BYTES {
         return None;
@@ -52,9 +54,9 @@ pub fn read_rate(path: &Path, size: u64) -> Option<f64> {
     let read = std::sync::Mutex::new(Some(0));
     std::thread::scope(|scope| {
         for number in 0..READBACK_THREADS as u64 {
-            let read = &read;
+            let (read, open) = (&read, &open);
             scope.spawn(move || {
-                let bytes = read_share(path, number * share, share, start + DISK_TIME);
+                let bytes = read_share(open, number * share, share, start + DISK_TIME);
                 let mut total = lock(read);
                 *total = total.zip(bytes.ok()).map(|(total, bytes)| total + bytes);
             });
@@ -64,10 +66,10 @@ pub fn read_rate(path: &Path, size: u64) -> Option<f64> {
     Some(rate(bytes, start.elapsed()))
 }
 
-fn read_share(path: &Path, offset: u64, length: u64, deadline: Instant) -> io::Result<u64> {
+fn read_share(open: &impl Fn(OFlags) -> io::Result<OwnedFd>, offset: u64, length: u64, deadline: Instant) -> io::Result<u64> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     // A memory-backed file system has no direct reads.
-    let file = rustix::fs::open(path, flags | OFlags::DIRECT, Mode::empty()).or_else(|_| rustix::fs::open(path, flags, Mode::empty()))?;
+    let file = open(flags | OFlags::DIRECT).or_else(|_| open(flags))?;
     let (file, mut buffer, mut read) = (File::from(file), Buffer::new(), 0);
     while read < length.min(DISK_BYTES) && Instant::now() < deadline {
         match file.read_at(buffer.aligned(), offset + read) {
@@ -118,9 +120,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("large");
         File::create(&path).unwrap().set_len(DISK_BYTES).unwrap();
-        assert!(read_rate(&path, DISK_BYTES).unwrap() > 0.0);
-        assert_eq!(read_rate(&path, DISK_BYTES - 1), None);
-        assert_eq!(read_rate(&folder.path().join("gone"), DISK_BYTES), None);
+        let open = |path: &Path, flags| Ok(rustix::fs::open(path, flags, Mode::empty())?);
+        assert!(read_rate(|flags| open(&path, flags), DISK_BYTES).unwrap() > 0.0);
+        assert_eq!(read_rate(|flags| open(&path, flags), DISK_BYTES - 1), None);
+        assert_eq!(read_rate(|flags| open(&folder.path().join("gone"), flags), DISK_BYTES), None);
     }
 
     #[test]

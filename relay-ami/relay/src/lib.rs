@@ -26,6 +26,7 @@ pub mod rate;
 pub mod ready;
 pub mod receive;
 pub mod relay;
+pub mod roots;
 pub mod route;
 pub mod scan;
 pub mod secure;

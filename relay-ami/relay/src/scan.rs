@@ -2,13 +2,11 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::{DirEntry, Metadata};
 use std::io;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, AtFlags, CWD, accessat, statvfs};
+use rustix::fs::{Access, AtFlags, CWD, FileType, Stat, accessat, readlinkat, statvfs};
 
 use crate::VERSION;
 use crate::control::{Control, ControlError};
@@ -19,6 +17,10 @@ use crate::documents::percent;
 use crate::documents::survey::{Announcement, Problem, Survey, listing_key};
 use crate::documents::text::SchemaVersion1;
 use crate::receive::tree::PARTIAL;
+use crate::roots::{Root, Roots, Step, Walk};
+
+/// Permission to read for everybody.
+const READABLE: u32 = 0o444;
 
 /// Lists `paths` into objects `{prefix}listing/part-NNNNN.ndjson`. Like rsync: a path lands under its base name, with a
 /// trailing slash its contents do. Names are sorted, links are not followed. `announce` is the key, below the prefix, of the
@@ -36,13 +38,16 @@ pub fn source(paths: &[PathBuf], control: &dyn Control, prefix: &str, announce: 
         totals: Totals::default(),
     };
     // All of their names before the first line: nothing may be announced of a listing that is refused.
-    let mut roots: Vec<Root> = paths.iter().filter_map(|path| listing.root(path)).collect();
-    listing.leave_out_collisions(&mut roots);
-    for root in roots {
-        listing.below(root)?;
+    let mut brought: Vec<Brought> = paths.iter().filter_map(|path| listing.open(path)).collect();
+    listing.leave_out_collisions(&mut brought);
+    for Brought { root, names } in brought {
+        for name in names {
+            listing.below(Walk::new(&root, name))?;
+        }
     }
     listing.write()?;
     listing.tell(true)?;
+    let roots = Roots::new(paths);
     let Totals { files, directories, symlinks, skipped, bytes, largest, problems, problem_count } = listing.totals;
     let (largest_file_bytes, largest) = largest;
     Ok(Survey::Source {
@@ -54,7 +59,7 @@ pub fn source(paths: &[PathBuf], control: &dyn Control, prefix: &str, announce: 
         skipped,
         bytes,
         largest_file_bytes,
-        read_mbps: disk::read_rate(&largest, largest_file_bytes),
+        read_mbps: disk::read_rate(|flags| roots.open(&largest, flags), largest_file_bytes),
         parts: listing.parts,
         listing_digest: listing.digest.finalize().to_hex().to_string(),
         problems,
@@ -69,7 +74,8 @@ struct Totals {
     symlinks: u64,
     skipped: u64,
     bytes: u64,
-    largest: (u64, PathBuf),
+    /// Bytes and path.
+    largest: (u64, Vec<u8>),
     problems: Vec<Problem>,
     problem_count: u64,
 }
@@ -97,158 +103,111 @@ struct Listing<'a> {
 }
 
 /// A path of the request, with the names that it brings to the top of the destination.
-struct Root {
-    /// The directory that holds `names`.
-    directory: PathBuf,
+struct Brought {
+    root: Root,
     names: Vec<Vec<u8>>,
 }
 
 impl Listing<'_> {
     /// The names that `path` brings, sorted; a problem where it cannot be listed.
-    fn root(&mut self, path: &Path) -> Option<Root> {
-        let bytes = path.as_os_str().as_bytes();
-        let plain = bytes.len() - bytes.iter().rev().take_while(|byte| **byte == b'/').count();
-        let contents_only = plain < bytes.len();
-        let path = Path::new(OsStr::from_bytes(if plain == 0 { b"/" } else { &bytes[..plain] }));
-        // A trailing slash goes through a link to the directory itself, as rsync's does.
-        let found = if contents_only { std::fs::metadata(path) } else { std::fs::symlink_metadata(path) };
-        let problem = match (found, path.file_name(), path.parent()) {
-            (Err(error), ..) => error,
-            (Ok(metadata), ..) if contents_only && metadata.is_dir() => {
-                return Some(Root { directory: path.to_owned(), names: self.names(path) });
+    fn open(&mut self, path: &Path) -> Option<Brought> {
+        let found = Root::open(path).and_then(|root| Ok((root.names()?, root)));
+        match found {
+            Ok(((names, skipped), root)) => {
+                self.totals.skipped += skipped;
+                Some(Brought { root, names })
             }
-            (Ok(_), ..) if contents_only => io::ErrorKind::NotADirectory.into(),
-            (Ok(_), Some(name), Some(directory)) => {
-                return Some(Root { directory: directory.to_owned(), names: vec![name.as_bytes().to_vec()] });
+            Err(error) => {
+                self.totals.problem(path, &error);
+                None
             }
-            (Ok(_), ..) => io::Error::other("has no name to land under; end it with a slash"),
-        };
-        self.totals.problem(path, &problem);
-        None
+        }
     }
 
     /// Two sources for one path are a problem, two directories included: their modes and times could not both arrive, and
     /// what they hold might meet below. The first one stays listed, so no path is listed twice. Below the top nothing can
     /// meet then, and a single root has no name twice: the memory that this takes is bounded by the names at the top.
-    fn leave_out_collisions(&mut self, roots: &mut [Root]) {
+    fn leave_out_collisions(&mut self, roots: &mut [Brought]) {
         if roots.len() < 2 {
             return;
         }
         let mut taken: HashMap<Vec<u8>, usize> = HashMap::new();
         for number in 0..roots.len() {
             let (before, rest) = roots.split_at_mut(number);
-            let Some(Root { directory, names }) = rest.first_mut() else { continue };
+            let Some(Brought { root, names }) = rest.first_mut() else { continue };
             names.retain(|name| {
                 let Some(first) = taken.get(name).and_then(|first| before.get(*first)) else {
                     taken.insert(name.clone(), number);
                     return true;
                 };
-                let name = OsStr::from_bytes(name);
-                let reason = format!("this and {:?} both land as {name:?} at the destination", directory.join(name));
-                self.totals.problem(&first.directory.join(name), &io::Error::other(reason));
+                let reason = format!("this and {:?} both land as {:?} at the destination", root.path_of(name), OsStr::from_bytes(name));
+                self.totals.problem(&first.root.path_of(name), &io::Error::other(reason));
                 false
             });
         }
     }
 
-    /// Lists what a root brings.
-    fn below(&mut self, Root { directory, names }: Root) -> Result<(), ControlError> {
-        for name in names {
-            let path = directory.join(OsStr::from_bytes(&name));
-            match std::fs::symlink_metadata(&path) {
-                Err(error) => self.totals.problem(&path, &error),
-                Ok(metadata) => self.entry(&path, &name, &metadata)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Lists what a directory holds. The walk keeps its own stack: a deep tree must not exhaust the thread's.
-    fn walk(&mut self, directory: &Path, relative: &[u8]) -> Result<(), ControlError> {
-        let mut stack = vec![self.children(directory, relative)];
-        while let Some(level) = stack.last_mut() {
-            let Some((path, relative)) = level.next() else {
-                stack.pop();
-                continue;
+    /// Lists one of a root's names and all beneath it.
+    fn below(&mut self, mut walk: Walk) -> Result<(), ControlError> {
+        while let Some(step) = walk.step() {
+            let line = match step {
+                Step::Entry(stat) => self.entry(&walk, &stat),
+                Step::Problem(error) => Err(error),
             };
-            match std::fs::symlink_metadata(&path) {
-                Err(error) => self.totals.problem(&path, &error),
-                Ok(metadata) => {
-                    self.one(&path, &relative, &metadata)?;
-                    if metadata.is_dir() {
-                        stack.push(self.children(&path, &relative));
-                    }
-                }
+            match line {
+                Ok(Some(entry)) => self.line(&entry)?,
+                Ok(None) => {}
+                Err(error) => self.totals.problem(Path::new(OsStr::from_bytes(&walk.source())), &error),
             }
         }
         Ok(())
     }
 
-    fn names(&mut self, directory: &Path) -> Vec<Vec<u8>> {
-        let entries = std::fs::read_dir(directory).and_then(Iterator::collect::<io::Result<Vec<DirEntry>>>);
-        let mut names: Vec<Vec<u8>> = match entries {
-            Ok(entries) => entries.into_iter().map(|entry| entry.file_name().into_vec()).collect(),
-            Err(error) => {
-                self.totals.problem(directory, &error);
-                Vec::new()
-            }
-        };
-        names.sort_unstable();
-        names
-    }
-
-    fn children(&mut self, directory: &Path, relative: &[u8]) -> std::vec::IntoIter<(PathBuf, Vec<u8>)> {
-        let names = self.names(directory);
-        let child = |name: Vec<u8>| {
-            let below = if relative.is_empty() { name.clone() } else { [relative, b"/", &name].concat() };
-            (directory.join(OsStr::from_bytes(&name)), below)
-        };
-        names.into_iter().map(child).collect::<Vec<_>>().into_iter()
-    }
-
-    fn entry(&mut self, path: &Path, relative: &[u8], metadata: &Metadata) -> Result<(), ControlError> {
-        self.one(path, relative, metadata)?;
-        if metadata.is_dir() { self.walk(path, relative) } else { Ok(()) }
-    }
-
-    fn one(&mut self, path: &Path, relative: &[u8], metadata: &Metadata) -> Result<(), ControlError> {
-        let kind = metadata.file_type();
-        let (kind, target) = if kind.is_file() {
-            if let Err(error) = accessat(CWD, path, Access::READ_OK, AtFlags::empty()) {
-                self.totals.problem(path, &error.into());
-            }
-            self.totals.files += 1;
-            self.totals.bytes += metadata.size();
-            if metadata.size() > self.totals.largest.0 {
-                self.totals.largest = (metadata.size(), path.to_owned());
-            }
-            (Kind::File, None)
-        } else if kind.is_dir() {
-            self.totals.directories += 1;
-            (Kind::Directory, None)
-        } else if kind.is_symlink() {
-            self.totals.symlinks += 1;
-            match std::fs::read_link(path) {
-                Ok(target) => (Kind::Symlink, Some(percent::encode(target.as_os_str().as_bytes()))),
-                Err(error) => {
-                    self.totals.problem(path, &error);
-                    return Ok(());
+    /// The line of an entry; none for what is not moved.
+    fn entry(&mut self, walk: &Walk, stat: &Stat) -> io::Result<Option<ListingEntry>> {
+        let (source, (directory, name)) = (walk.source(), walk.place());
+        let mode = stat.st_mode & 0o7777;
+        let mut size = 0;
+        let (kind, target) = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => {
+                size = u64::try_from(stat.st_size).unwrap_or_default();
+                // What everybody may read needs no second look.
+                if mode & READABLE != READABLE
+                    && let Err(error) = accessat(directory, name, Access::READ_OK, AtFlags::empty())
+                {
+                    self.totals.problem(Path::new(OsStr::from_bytes(&source)), &error.into());
                 }
+                self.totals.files += 1;
+                self.totals.bytes += size;
+                if size > self.totals.largest.0 {
+                    self.totals.largest = (size, source.clone());
+                }
+                (Kind::File, None)
             }
-        } else {
-            self.totals.skipped += 1;
-            return Ok(());
+            FileType::Directory => {
+                self.totals.directories += 1;
+                (Kind::Directory, None)
+            }
+            FileType::Symlink => {
+                self.totals.symlinks += 1;
+                (Kind::Symlink, Some(percent::encode(readlinkat(directory, name, Vec::new())?.as_bytes())))
+            }
+            _ => {
+                self.totals.skipped += 1;
+                return Ok(None);
+            }
         };
-        self.line(&ListingEntry {
-            path: percent::encode(relative),
-            source: percent::encode(path.as_os_str().as_bytes()),
-            size: if kind == Kind::File { metadata.size() } else { 0 },
+        let mtime_ns = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
+        Ok(Some(ListingEntry {
+            path: percent::encode(walk.relative()),
+            source: percent::encode(&source),
+            size,
             kind,
-            mode: metadata.permissions().mode() & 0o7777,
-            mtime_ns: metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()),
-            inode: metadata.ino(),
+            mode,
+            mtime_ns: i64::try_from(mtime_ns).unwrap_or(if mtime_ns < 0 { i64::MIN } else { i64::MAX }),
+            inode: stat.st_ino,
             target,
-        })
+        }))
     }
 
     fn line(&mut self, entry: &ListingEntry) -> Result<(), ControlError> {

@@ -1,6 +1,8 @@
 //! Commands by hand: a directory that both ends see stands in for the control plane.
 
+use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,6 +15,7 @@ use crate::control::directory::Directory;
 use crate::control::{Control, ControlError, Side};
 use crate::defaults::{DIRECTORY_MAX_ATTEMPTS, KEEPALIVE_INTERVAL, PORT};
 use crate::documents::membership::{Hop, Membership, Path};
+use crate::documents::percent;
 use crate::documents::text::{Address, PathId, SchemaVersion1};
 use crate::door::Limits;
 use crate::plan::{self, PLAN_KEY, RANGE_SIZE};
@@ -21,6 +24,8 @@ use crate::{net, peer, probe, receive, relay, scan};
 
 /// A relay without work ends after so long unless told otherwise: an evening's experiment should not run for ever.
 const IDLE_SECONDS: u64 = 600;
+/// Where a plan's source paths lie in a control directory, percent-encoded; the sender reads nothing else.
+const SOURCES_KEY: &str = "sources.json";
 /// Wait for the other side's key.
 const KEY_WAIT: Duration = Duration::from_secs(60);
 
@@ -70,7 +75,8 @@ fn absolute(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
 fn plan(options: &Options) -> Result<ExitCode, CliError> {
     let control = open(options)?;
     control.clear().map_err(failed)?;
-    let survey = scan::source(&absolute(&options.paths)?, &control, "", None).map_err(failed)?;
+    let paths = absolute(&options.paths)?;
+    let survey = scan::source(&paths, &control, "", None).map_err(failed)?;
     if let crate::documents::survey::Survey::Source { problems, problem_count, .. } = &survey
         && *problem_count > 0
     {
@@ -81,7 +87,18 @@ fn plan(options: &Options) -> Result<ExitCode, CliError> {
     if !size.is_power_of_two() {
         return Err(CliError::Usage(format!("--chunk-mib is {}; it must be a power of two", size >> 20)));
     }
+    let sources: Vec<String> = paths.iter().map(|path| percent::encode(path.as_os_str().as_bytes())).collect();
+    let sources = serde_json::to_vec(&sources).map_err(|error| CliError::failed("Output", error))?;
+    control.write_object(SOURCES_KEY, sources).map_err(failed)?;
     print_json(&plan::make(&control, &options.transfer(), &survey, size, options.lanes.unwrap_or(1)).map_err(failed)?)
+}
+
+/// The paths that were planned.
+fn planned_sources(control: &Directory) -> Result<Vec<PathBuf>, CliError> {
+    let text = control.read_object(SOURCES_KEY, None).map_err(failed)?;
+    let wrong = |why: String| CliError::failed("PlanInvalid", format!("{SOURCES_KEY}: {why}"));
+    let sources: Vec<String> = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+    sources.iter().map(|source| Ok(OsString::from_vec(percent::decode(source).map_err(wrong)?).into())).collect()
 }
 
 /// The receiver's address goes into its record, so it must be one that others can dial; this machine's own is the default.
@@ -115,6 +132,7 @@ fn next_epoch(control: &Directory, side: Side) -> Result<u64, CliError> {
 fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, transfer) = (Arc::new(open(options)?), options.transfer());
     let plan = roles::read_plan(&*control, &transfer, PLAN_KEY)?;
+    let source = planned_sources(&control)?;
     let by_options = options.direct || !options.via.is_empty();
     if options.rate_mbps.is_some() && !by_options {
         return Err(CliError::Usage("--rate-mbps needs --direct or --via; bandwidthLimitMbps of the membership is the rate".to_owned()));
@@ -128,7 +146,7 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         control.put_membership(&membership(options, receiver, options.lanes.unwrap_or(plan.lanes_per_path))?).map_err(failed)?;
     }
     crate::ready::write(options.ready.as_deref(), "send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
-    sender.run((plan, PLAN_KEY.to_owned()), String::new(), KEEPALIVE_INTERVAL, control, stop)
+    sender.run((plan, PLAN_KEY.to_owned()), String::new(), source, KEEPALIVE_INTERVAL, control, stop)
 }
 
 fn membership(options: &Options, receiver: SocketAddrV4, lanes: u32) -> Result<Membership, CliError> {

@@ -13,10 +13,11 @@ use crate::control::{Control, KeyRecord, Side};
 use crate::documents::command::{self, Command};
 use crate::documents::event::Event;
 use crate::documents::plan::TransferPlan;
-use crate::documents::text::{AnnouncementKey, SchemaVersion1, TransferId};
+use crate::documents::text::{AbsolutePath, AnnouncementKey, SchemaVersion1, TransferId};
 use crate::door::Limits;
 use crate::rate::{Bucket, RateRules};
 use crate::receive::{self, ReceiveError};
+use crate::roots::Roots;
 use crate::route::Router;
 use crate::secure::keys::{Identity, generate_route_key, kept_route_key, route_public};
 use crate::send::{self, SendError};
@@ -56,9 +57,8 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     match command {
         Command::ScanSource(scan) => {
             let control = Aws::new(&scan.control, &scan.transfer_id).map_err(control_error)?;
-            let paths: Vec<PathBuf> = scan.paths.iter().map(|path| path.as_str().into()).collect();
             print_json(
-                &scan::source(&paths, &control, &scan.control.prefix, scan.announce.as_ref().map(AnnouncementKey::as_str))
+                &scan::source(&paths(&scan.paths), &control, &scan.control.prefix, scan.announce.as_ref().map(AnnouncementKey::as_str))
                     .map_err(control_error)?,
             )
         }
@@ -66,7 +66,7 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
         Command::ScanDigests(scan) => {
             let control = Aws::new(&scan.control, &scan.transfer_id).map_err(control_error)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
-            print_json(&listing.digests().map_err(control_error)?)
+            print_json(&listing.digests(&Roots::new(&paths(&scan.paths))).map_err(control_error)?)
         }
         Command::ScanComparison(scan) => {
             let control = Aws::new(&scan.control, &scan.transfer_id).map_err(control_error)?;
@@ -85,6 +85,10 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
         }
         Command::ProbeConnect(probe) => print_probe(&probe::connect(probe.address.0, Duration::from_secs_f64(probe.seconds), &stop)),
     }
+}
+
+fn paths(texts: &[AbsolutePath]) -> Vec<PathBuf> {
+    texts.iter().map(|path| path.as_str().into()).collect()
 }
 
 fn control_error(error: crate::control::ControlError) -> CliError {
@@ -184,7 +188,7 @@ fn send(options: &Options, command: command::Send, stop: &Stop) -> Result<ExitCo
     sender.publish(&*control)?;
     ready::write(options.ready.as_deref(), "send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
     let keepalive = Duration::from_secs(command.keepalive_seconds);
-    sender.run((plan, command.plan), command.control.prefix, keepalive, control, stop)
+    sender.run((plan, command.plan), command.control.prefix, paths(&command.paths), keepalive, control, stop)
 }
 
 /// A sender with its keys.
@@ -214,18 +218,19 @@ impl Sender {
         control.publish_key(Side::Sender, &key).map_err(control_error)
     }
 
-    /// Sends what the plan of this key has, tells how it ended.
+    /// Sends what the plan of this key has, from beneath the paths of `source`, tells how it ended.
     pub fn run(
         self,
         (plan, plan_key): (TransferPlan, String),
         prefix: String,
+        source: Vec<PathBuf>,
         keepalive: Duration,
         control: Arc<dyn Control>,
         stop: &Stop,
     ) -> Result<ExitCode, CliError> {
         let (transfer, epoch) = (self.router.transfer.clone(), self.epoch);
         let Self { identity, router, .. } = self;
-        let config = send::Config { epoch, plan, plan_key, prefix, router, identity, rules: rules()?, keepalive };
+        let config = send::Config { epoch, plan, plan_key, prefix, source, router, identity, rules: rules()?, keepalive };
         let result = match send::run(config, Arc::clone(&control), stop) {
             Ok(send::Outcome::Delivered(totals)) => {
                 tracing::info!(?totals, "delivered");

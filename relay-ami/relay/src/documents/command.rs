@@ -70,7 +70,13 @@ command!(
 );
 command!(
     /// Digest what was listed at the source.
-    ScanDigests { side: String, control: ControlPlace, parts: u64, }
+    ScanDigests {
+        side: String,
+        control: ControlPlace,
+        /// As in the scan that listed them: nothing else is read.
+        paths: Vec<AbsolutePath>,
+        parts: u64,
+    }
 );
 command!(
     /// Compare the listing with what is at the destination.
@@ -102,6 +108,8 @@ command!(
         control: ControlPlace,
         epoch: u64,
         plan: String,
+        /// Of the source, as in the scan that listed it: nothing else is read, whatever a manifest names.
+        paths: Vec<AbsolutePath>,
         keepalive_seconds: u64,
     }
 );
@@ -192,9 +200,12 @@ impl Command {
         };
         match self {
             Self::ScanSource(scan) => at_least_one("paths", scan.paths.len()),
-            Self::ScanDestination(_) | Self::ScanDigests(_) | Self::ScanComparison(_) => Ok(()),
+            Self::ScanDigests(scan) => at_least_one("paths", scan.paths.len()),
+            Self::ScanDestination(_) | Self::ScanComparison(_) => Ok(()),
             Self::Receive(receive) => at_least_one("listen", receive.listen.len()).and(positive("epoch", receive.epoch)),
-            Self::Send(send) => positive("epoch", send.epoch).and(life("keepaliveSeconds", send.keepalive_seconds)),
+            Self::Send(send) => positive("epoch", send.epoch)
+                .and(at_least_one("paths", send.paths.len()))
+                .and(life("keepaliveSeconds", send.keepalive_seconds)),
             Self::Relay(relay) => at_least_one("listen", relay.listen.len())
                 .and(positive("idleSeconds", relay.idle_seconds))
                 .and(life("timeToLiveSeconds", relay.time_to_live_seconds.unwrap_or(1)))

@@ -1,13 +1,18 @@
-//! What a scan takes from the paths that it is given: each path at the destination from one source.
+//! The source's paths: each path at the destination comes from one source, and nothing comes from beyond them.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cpt_relay::control::Control as _;
 use cpt_relay::control::directory::Directory;
 use cpt_relay::plan::RANGE_SIZE;
-use cpt_relay::scan;
+use cpt_relay::{receive, scan, send};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::Value;
+
+use crate::harness::{Transfer, path};
 
 /// Makes `files` below `directory`; a name that ends with a slash is a directory.
 fn fill(directory: &Path, files: &[&str]) {
@@ -73,7 +78,7 @@ fn two_sources_for_one_path_are_a_problem_that_names_both_and_the_path() {
 fn a_link_where_another_source_has_anything_is_a_problem() {
     let directory = tempfile::tempdir().unwrap();
     fill(directory.path(), &["a/", "b/x/y"]);
-    std::os::unix::fs::symlink("y", directory.path().join("a/x")).unwrap();
+    symlink("y", directory.path().join("a/x")).unwrap();
     assert_eq!(listed(directory.path(), &["a/", "b/"]).0["problemCount"], 1);
     assert_eq!(listed(directory.path(), &["b/", "a/"]).0["problemCount"], 1);
 }
@@ -85,4 +90,83 @@ fn sources_of_which_none_meet_are_listed_together() {
     let (survey, paths) = listed(directory.path(), &["a/", "b/", "c"]);
     assert_eq!(survey["problemCount"], 0, "{survey}");
     assert_eq!(paths, ["d", "d/x", "x", "x%20y", "x%20y/x", "y", "c", "c/x"]);
+}
+
+/// Partial files of an earlier transfer to the directory that is a source now: no receiver takes their names.
+#[test]
+fn leftovers_of_a_transfer_at_the_top_are_skipped_and_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    fill(directory.path(), &["a/.cpt-partial-old/7", "a/.cpt-partial", "a/d/.cpt-partial-old", "a/x", ".cpt-partial-b/x"]);
+    let (survey, paths) = listed(directory.path(), &["a/", ".cpt-partial-b"]);
+    assert_eq!((&survey["problemCount"], &survey["skipped"]), (&Value::from(0), &Value::from(2)), "{survey}");
+    assert_eq!(paths, [".cpt-partial", "d", "d/.cpt-partial-old", "x"]);
+}
+
+/// A user who may write at the source swaps a directory with a link, again and again, while root lists it.
+#[test]
+fn nothing_behind_a_link_is_listed_by_whomever_and_whenever_it_is_put_there() {
+    const TRIES: u32 = 400;
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    fill(here, &["source/d/own", "secret/root-only", "secret/d/root-only"]);
+    symlink(here.join("secret"), here.join("link")).unwrap();
+    let (done, mut links) = (AtomicBool::new(false), 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                renameat_with(CWD, here.join("source/d"), CWD, here.join("link"), RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        for attempt in 0..TRIES {
+            let (_, paths) = listed(here, &["source/"]);
+            links += u32::from(paths == ["d"]);
+            if paths.iter().any(|path| path.contains("root-only")) {
+                done.store(true, Ordering::Relaxed);
+                panic!("after {attempt} scans: {paths:?}");
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    println!("{TRIES} scans, {links} of them met a link");
+    assert!(links > 0 && links < TRIES);
+}
+
+/// The link was there when the listing was made, so that everything the listing says of the file holds.
+#[test]
+fn nothing_is_sent_through_a_link_that_took_a_directorys_place() {
+    let mut transfer = Transfer::plan(4096, Some(1), |root| fill(root, &["d/x", "y"]));
+    let moved = transfer.source().with_file_name("moved");
+    fs::rename(transfer.source().join("d"), &moved).unwrap();
+    symlink(&moved, transfer.source().join("d")).unwrap();
+    let (outcome, arrived) = sent(&mut transfer);
+    assert!(matches!(&outcome, send::Outcome::ChunksFailed(chunks) if chunks[0].reason == "source-changed"), "{outcome:?}");
+    assert!(!arrived.exists());
+}
+
+/// A manifest that a compromised function or end wrote.
+#[test]
+fn a_manifest_that_names_a_file_outside_the_source_gets_nothing_of_it() {
+    let mut transfer = Transfer::plan(4096, Some(1), |root| fill(root, &["x"]));
+    // The same inode, size and times, by another name of the same length: nothing else can tell them apart.
+    let outside = transfer.source().with_file_name("beside");
+    fs::create_dir(&outside).unwrap();
+    fs::hard_link(transfer.source().join("x"), outside.join("x")).unwrap();
+    let key = &transfer.plan.manifest_parts[0];
+    let manifest = String::from_utf8(transfer.control.read_object(key, None).unwrap()).unwrap();
+    assert!(manifest.contains("/source/x"));
+    transfer.control.write_object(key, manifest.replace("/source/x", "/beside/x").into_bytes()).unwrap();
+    let (outcome, _) = sent(&mut transfer);
+    assert!(matches!(&outcome, send::Outcome::ChunksFailed(chunks) if chunks[0].reason == "source-unreadable"), "{outcome:?}");
+    let said = transfer.events().iter().map(ToString::to_string).collect::<String>();
+    assert!(said.contains("outside the source paths"), "{said}");
+    assert!(!transfer.destination().join("x").exists());
+}
+
+/// How the sender ended, and where `d/x` would be.
+fn sent(transfer: &mut Transfer) -> (send::Outcome, PathBuf) {
+    let receiver = transfer.receive();
+    transfer.members(vec![path("direct", &[], receiver.address)]);
+    let outcome = transfer.send(None).join();
+    assert_eq!(receiver.join(), receive::Outcome::Agreed);
+    (outcome, transfer.destination().join("d/x"))
 }
