@@ -20,12 +20,17 @@ _RIGHT = {"$.relays.pairs": f'write "auto", 0 to {MAX_REQUEST_PAIRS}, or {{"sour
 ChunkSize = Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 
+# A name or a number of a user on a machine.
+RunAs = Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_.-]{0,31}|0|[1-9][0-9]{0,9})$")]
+
+
 class SourceRequest(Document):
     """The machine that has the data."""
 
     instance_id: InstanceId
     region: Region
     paths: list[Path] = Field(min_length=1, max_length=100)
+    run_as: RunAs | None = None
 
 
 class DestinationRequest(Document):
@@ -34,6 +39,7 @@ class DestinationRequest(Document):
     instance_id: InstanceId
     region: Region
     path: Path
+    run_as: RunAs | None = None
 
 
 SideCount = Annotated[Integer, Field(ge=1, le=MAX_REQUEST_PAIRS)]

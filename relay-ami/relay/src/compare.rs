@@ -20,7 +20,7 @@ use crate::documents::percent;
 use crate::documents::survey::{Survey, compare_key, listing_key};
 use crate::documents::text::SchemaVersion1;
 use crate::receive::tree::{BENEATH, KEPT_MODE, Tree};
-use crate::roots::Roots;
+use crate::roots::{Reached, Roots, reach};
 
 /// The source's listing, in `parts` objects.
 pub struct Listing<'a> {
@@ -70,7 +70,8 @@ impl Listing<'_> {
     pub fn with_destination(&self, destination: &Path, by: Compare, folder: &str) -> Result<Survey, ControlError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         // One that is not there, or cannot be looked into, has nothing that is the same.
-        let root = fs::open(destination, flags, Mode::empty()).ok();
+        let found = reach(destination.as_os_str().as_bytes()).and_then(Reached::whole);
+        let root = found.ok().and_then(|found| fs::openat(found, ".", flags, Mode::empty()).ok());
         let mut changed =
             Changed { control: self.control, folder: format!("{}{folder}", self.prefix), lines: Vec::new(), count: 0, parts: 0 };
         let (mut found, mut number) = (Found::default(), 0);

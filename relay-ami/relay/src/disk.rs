@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags, fcntl_setfl, fdatasync};
@@ -84,7 +83,7 @@ fn read_share(open: &impl Fn(OFlags) -> io::Result<OwnedFd>, offset: u64, length
 
 /// MB/s at which bytes reach the disk below `directory`; none where little room is left or none can be had.
 #[must_use]
-pub fn write_rate(directory: &Path, free_bytes: u64) -> Option<f64> {
+pub fn write_rate(directory: &OwnedFd, free_bytes: u64) -> Option<f64> {
     if free_bytes < DISK_LEAST_FREE {
         return None;
     }
@@ -92,9 +91,9 @@ pub fn write_rate(directory: &Path, free_bytes: u64) -> Option<f64> {
 }
 
 /// The file has no name: whatever happens, nothing stays.
-fn write(directory: &Path) -> io::Result<f64> {
+fn write(directory: &OwnedFd) -> io::Result<f64> {
     let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
-    let mut file = File::from(rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR)?);
+    let mut file = File::from(rustix::fs::openat(directory, ".", flags, Mode::RUSR | Mode::WUSR)?);
     let block = vec![0xa5; DISK_SYNC_BYTES];
     let (start, mut written) = (Instant::now(), 0);
     while written < DISK_BYTES && start.elapsed() < DISK_TIME {
@@ -113,6 +112,8 @@ fn rate(bytes: u64, time: Duration) -> f64 {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -129,9 +130,11 @@ mod tests {
     #[test]
     fn a_trial_of_writing_leaves_nothing_and_needs_room() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(write_rate(folder.path(), DISK_LEAST_FREE).unwrap() > 0.0);
+        let directory = rustix::fs::open(folder.path(), OFlags::PATH, Mode::empty()).unwrap();
+        assert!(write_rate(&directory, DISK_LEAST_FREE).unwrap() > 0.0);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-        assert_eq!(write_rate(folder.path(), DISK_LEAST_FREE - 1), None);
-        assert_eq!(write_rate(&folder.path().join("gone"), DISK_LEAST_FREE), None);
+        assert_eq!(write_rate(&directory, DISK_LEAST_FREE - 1), None);
+        std::fs::remove_dir(folder.path()).unwrap();
+        assert_eq!(write_rate(&directory, DISK_LEAST_FREE), None);
     }
 }

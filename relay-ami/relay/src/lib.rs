@@ -35,6 +35,7 @@ pub mod splice;
 pub mod stop;
 pub mod stream;
 pub mod thread;
+pub mod user;
 pub mod wire;
 
 /// Version that ready files and surveys carry.

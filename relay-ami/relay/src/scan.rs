@@ -1,12 +1,15 @@
 //! Surveys: what the source holds, what the destination can take.
 
+mod destination;
+
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, AtFlags, CWD, FileType, Stat, accessat, readlinkat, statvfs};
+pub use destination::{destination, refused_destination};
+use rustix::fs::{Access, AtFlags, FileType, Stat, accessat, readlinkat};
 
 use crate::VERSION;
 use crate::control::{Control, ControlError};
@@ -16,7 +19,6 @@ use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
 use crate::documents::survey::{Announcement, Problem, Survey, listing_key};
 use crate::documents::text::SchemaVersion1;
-use crate::receive::tree::PARTIAL;
 use crate::roots::{Root, Roots, Step, Walk};
 
 /// Permission to read for everybody.
@@ -84,7 +86,7 @@ impl Totals {
     fn problem(&mut self, path: &Path, error: &io::Error) {
         self.problem_count += 1;
         if self.problems.len() < PROBLEMS_NAMED {
-            self.problems.push(Problem { path: percent::encode(path.as_os_str().as_bytes()), reason: error.to_string() });
+            self.problems.push(problem(path, error.to_string()));
         }
     }
 }
@@ -257,45 +259,26 @@ impl Listing<'_> {
     }
 }
 
-/// Looks at the directory, or at the nearest one above it that exists.
+/// A source that cannot be looked at.
 #[must_use]
-pub fn destination(path: &Path) -> Survey {
-    let mut problems = Vec::new();
-    let mut problem = |path: &Path, reason: String| problems.push(Problem { path: percent::encode(path.as_os_str().as_bytes()), reason });
-    let existing = path.ancestors().find(|ancestor| ancestor.symlink_metadata().is_ok()).unwrap_or_else(|| Path::new("/"));
-    let (mut free_bytes, mut free_inodes) = (0, 0);
-    match std::fs::metadata(existing) {
-        Ok(metadata) if !metadata.is_dir() => problem(existing, "is not a directory".to_owned()),
-        Ok(_) => {
-            if let Err(error) = accessat(CWD, existing, Access::WRITE_OK | Access::EXEC_OK, AtFlags::empty()) {
-                problem(existing, format!("cannot be written: {}", io::Error::from(error)));
-            }
-            match statvfs(existing) {
-                Ok(space) => {
-                    free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
-                    // A file system without a limit says 0 of 0.
-                    free_inodes = if space.f_files == 0 { i64::MAX as u64 } else { space.f_favail };
-                }
-                Err(error) => problem(existing, io::Error::from(error).to_string()),
-            }
-        }
-        Err(error) => problem(existing, error.to_string()),
-    }
-    let write_mbps = if problems.is_empty() { disk::write_rate(existing, free_bytes) } else { None };
-    let problem_count = problems.len() as u64;
-    Survey::Destination {
+pub fn refused_source(path: &Path, reason: String) -> Survey {
+    Survey::Source {
         schema_version: SchemaVersion1,
         daemon_version: VERSION,
-        free_bytes,
-        free_inodes,
-        occupied: is_occupied(path),
-        write_mbps,
-        problems,
-        problem_count,
+        files: 0,
+        directories: 0,
+        symlinks: 0,
+        skipped: 0,
+        bytes: 0,
+        largest_file_bytes: 0,
+        read_mbps: None,
+        parts: 0,
+        listing_digest: blake3::hash(b"").to_hex().to_string(),
+        problems: vec![problem(path, reason)],
+        problem_count: 1,
     }
 }
 
-fn is_occupied(path: &Path) -> bool {
-    let mut entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-    entries.any(|entry| !entry.file_name().as_bytes().starts_with(PARTIAL))
+fn problem(path: &Path, reason: String) -> Problem {
+    Problem { path: percent::encode(path.as_os_str().as_bytes()), reason }
 }

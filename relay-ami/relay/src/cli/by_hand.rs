@@ -68,8 +68,12 @@ fn scan(options: &Options) -> Result<ExitCode, CliError> {
 
 /// From where the command was called; a trailing slash keeps its meaning.
 fn absolute(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
+    paths.iter().map(in_directory).collect()
+}
+
+fn in_directory(path: &PathBuf) -> Result<PathBuf, CliError> {
     let here = std::env::current_dir().map_err(|error| CliError::failed("WorkingDirectory", error))?;
-    Ok(paths.iter().map(|path| here.join(path)).collect())
+    Ok(here.join(path))
 }
 
 fn plan(options: &Options) -> Result<ExitCode, CliError> {
@@ -110,7 +114,7 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let [destination] = options.paths.as_slice() else { return Err(CliError::Usage("receive needs one destination".to_owned())) };
     let (control, transfer) = (Arc::new(open(options)?), options.transfer());
     let plan = roles::read_plan(&*control, &transfer, PLAN_KEY)?;
-    let (destination, rules) = (destination.clone(), roles::rules()?);
+    let (destination, rules) = (in_directory(destination)?, roles::rules()?);
     let config = receive::Config {
         transfer,
         epoch: next_epoch(&control, Side::Receiver)?,
@@ -121,7 +125,7 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         limits: Limits::RECEIVER,
         verify: options.verify,
     };
-    roles::run_receiver(config, control, &listen_addresses(options), options, stop)
+    roles::run_receiver(config, control, &listen_addresses(options), &roles::ready_file(options)?, stop)
 }
 
 /// An end that is started again goes on as the next: the ranges that its predecessor leased are its own then.
@@ -137,7 +141,7 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     if options.rate_mbps.is_some() && !by_options {
         return Err(CliError::Usage("--rate-mbps needs --direct or --via; bandwidthLimitMbps of the membership is the rate".to_owned()));
     }
-    let sender = Sender::new(transfer, next_epoch(&control, Side::Sender)?, options.route_key.as_deref())?;
+    let sender = Sender::new(transfer, next_epoch(&control, Side::Sender)?, roles::route_key(options.route_key.as_deref())?)?;
     sender.publish(&*control)?;
     if by_options {
         let key = wait_for_key(&control, Side::Receiver, stop)?;
@@ -145,7 +149,7 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         let receiver = receiver.ok_or_else(|| CliError::failed("NoReceiver", "the receiver's record holds no address"))?;
         control.put_membership(&membership(options, receiver, options.lanes.unwrap_or(plan.lanes_per_path))?).map_err(failed)?;
     }
-    crate::ready::write(options.ready.as_deref(), "send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
+    roles::ready_file(options)?.write("send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
     sender.run((plan, PLAN_KEY.to_owned()), String::new(), source, KEEPALIVE_INTERVAL, control, stop)
 }
 
@@ -198,7 +202,7 @@ fn relay(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         bandwidth: None,
         limits: Limits::RELAY,
     };
-    roles::run_relay(config, &listeners, None, options, stop)
+    roles::run_relay(config, &listeners, None, &roles::ready_file(options)?, stop)
 }
 
 fn probe(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {

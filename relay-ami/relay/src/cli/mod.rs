@@ -3,6 +3,7 @@
 mod by_hand;
 mod options;
 mod roles;
+mod run_as;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -6,8 +6,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws_lc_rs::signature::Ed25519KeyPair;
+
 use super::CliError;
 use super::options::Options;
+use super::run_as;
 use crate::control::aws::Aws;
 use crate::control::{Control, KeyRecord, Side};
 use crate::documents::command::{self, Command};
@@ -16,6 +19,7 @@ use crate::documents::plan::TransferPlan;
 use crate::documents::text::{AbsolutePath, AnnouncementKey, SchemaVersion1, TransferId};
 use crate::door::Limits;
 use crate::rate::{Bucket, RateRules};
+use crate::ready::ReadyFile;
 use crate::receive::{self, ReceiveError};
 use crate::roots::Roots;
 use crate::route::Router;
@@ -37,13 +41,17 @@ pub fn await_ready(options: &Options) -> Result<ExitCode, CliError> {
     }
 }
 
+/// The ready file of the options, open and empty.
+pub fn ready_file(options: &Options) -> Result<ReadyFile, CliError> {
+    ReadyFile::open(options.ready.as_deref()).map_err(|error| CliError::failed("ReadyFile", error))
+}
+
 /// Runs the command that the file holds.
 pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     let file = options.command.clone().unwrap_or_default();
     let wrong = |why: String| CliError::Usage(format!("--command {}: {why}", file.display()));
     let text = std::fs::read(&file).map_err(|error| wrong(error.to_string()))?;
     let command = Command::parse(&text).map_err(wrong)?;
-    let stop = Stop::on_signals().map_err(|error| CliError::failed("Signals", error))?;
     let role = match &command {
         Command::ScanSource(_) | Command::ScanDestination(_) | Command::ScanDigests(_) | Command::ScanComparison(_) => "scan",
         Command::Receive(_) => "receive",
@@ -54,6 +62,18 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     if role != options.role {
         return Err(wrong(format!("role is {role:?}, but the command line says {:?}", options.role)));
     }
+    // What lies in root's own directory is opened before the process becomes another user, and that before it has threads.
+    let ready = ready_file(options)?;
+    // Beside the command: what stops the transfer's units removes both.
+    let sender_key = matches!(command, Command::Send(_)).then(|| route_key(Some(&file.with_extension("key")))).transpose()?;
+    if let Err(why) = run_as::assume(&command) {
+        return match command {
+            Command::ScanSource(scan) => print_json(&scan::refused_source(&paths(&scan.paths)[0], why.to_string())),
+            Command::ScanDestination(scan) => print_json(&scan::refused_destination(scan.path.as_str().as_ref(), why.to_string())),
+            _ => Err(CliError::failed("RunAs", why)),
+        };
+    }
+    let stop = Stop::on_signals().map_err(|error| CliError::failed("Signals", error))?;
     match command {
         Command::ScanSource(scan) => {
             let control = Aws::new(&scan.control, &scan.transfer_id).map_err(control_error)?;
@@ -73,9 +93,9 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
             print_json(&listing.with_destination(scan.path.as_str().as_ref(), scan.compare, &scan.folder).map_err(control_error)?)
         }
-        Command::Receive(command) => receive(options, command, &stop),
-        Command::Send(command) => send(options, command, &stop),
-        Command::Relay(command) => relay(options, &command, &stop),
+        Command::Receive(command) => receive(&ready, command, &stop),
+        Command::Send(command) => send(&ready, sender_key, command, &stop),
+        Command::Relay(command) => relay(&ready, &command, &stop),
         Command::ProbeListen(probe) => {
             let addresses: Vec<_> = probe.listen.iter().map(|address| address.0).collect();
             print_probe(&match net::listen(&addresses, &stop) {
@@ -125,7 +145,7 @@ pub fn read_plan(control: &dyn Control, transfer: &TransferId, key: &str) -> Res
     Ok(plan)
 }
 
-fn receive(options: &Options, command: command::Receive, stop: &Stop) -> Result<ExitCode, CliError> {
+fn receive(ready: &ReadyFile, command: command::Receive, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan)?;
     let addresses: Vec<_> = command.listen.iter().map(|address| address.0).collect();
     let config = receive::Config {
@@ -138,7 +158,7 @@ fn receive(options: &Options, command: command::Receive, stop: &Stop) -> Result<
         limits: Limits::RECEIVER,
         verify: command.verify,
     };
-    run_receiver(config, control, &addresses, options, stop)
+    run_receiver(config, control, &addresses, ready, stop)
 }
 
 /// Listens, makes itself known, receives, tells how it ended.
@@ -146,7 +166,7 @@ pub fn run_receiver(
     config: receive::Config,
     control: Arc<dyn Control>,
     addresses: &[SocketAddrV4],
-    options: &Options,
+    ready: &ReadyFile,
     stop: &Stop,
 ) -> Result<ExitCode, CliError> {
     let (transfer, epoch) = (config.transfer.clone(), config.epoch);
@@ -157,7 +177,7 @@ pub fn run_receiver(
         let address = listeners.first().and_then(|listener| listener.local_addr().ok()).map(|address| address.to_string());
         let key = KeyRecord { epoch, tls_public_key: peer::to_text(identity.public()), route_public_key: None, address };
         control.publish_key(Side::Receiver, &key).map_err(control_error)?;
-        ready::write(options.ready.as_deref(), "receive", &listeners, None).map_err(|error| CliError::failed("ReadyFile", error))?;
+        ready.write("receive", &listeners, None).map_err(|error| CliError::failed("ReadyFile", error))?;
         Ok((listeners, identity))
     };
     let result = begin().and_then(|(listeners, identity)| {
@@ -180,15 +200,18 @@ pub fn run_receiver(
     result
 }
 
-fn send(options: &Options, command: command::Send, stop: &Stop) -> Result<ExitCode, CliError> {
+fn send(ready: &ReadyFile, key: Option<Ed25519KeyPair>, command: command::Send, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan)?;
-    // Beside the command: what stops the transfer's units removes both.
-    let key_file = options.command.as_ref().map(|file| file.with_extension("key"));
-    let sender = Sender::new(command.transfer_id, command.epoch, key_file.as_deref())?;
+    let sender = Sender::new(command.transfer_id, command.epoch, key.map_or_else(|| route_key(None), Ok)?)?;
     sender.publish(&*control)?;
-    ready::write(options.ready.as_deref(), "send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
+    ready.write("send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
     let keepalive = Duration::from_secs(command.keepalive_seconds);
     sender.run((plan, command.plan), command.control.prefix, paths(&command.paths), keepalive, control, stop)
+}
+
+/// The key by which relays know the sender; `file` keeps it for one that is started again.
+pub fn route_key(file: Option<&Path>) -> Result<Ed25519KeyPair, CliError> {
+    file.map_or_else(generate_route_key, kept_route_key).map_err(|error| CliError::failed("NoKey", error))
 }
 
 /// A sender with its keys.
@@ -199,11 +222,9 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// `key_file` keeps the key that relays know, for a sender that is started again.
-    pub fn new(transfer: TransferId, epoch: u64, key_file: Option<&Path>) -> Result<Self, CliError> {
+    pub fn new(transfer: TransferId, epoch: u64, key: Ed25519KeyPair) -> Result<Self, CliError> {
         memory::check(memory::Role::Sender).map_err(|error| CliError::failed("NotEnoughMemory", error))?;
         let no_key = |error| CliError::failed("NoKey", error);
-        let key = key_file.map_or_else(generate_route_key, kept_route_key).map_err(no_key)?;
         let router = Router { transfer, key };
         Ok(Self { identity: Identity::generate().map_err(no_key)?, router, epoch })
     }
@@ -287,7 +308,7 @@ fn put_surely(control: &dyn Control, event: &Event) {
     }
 }
 
-fn relay(options: &Options, command: &command::Relay, stop: &Stop) -> Result<ExitCode, CliError> {
+fn relay(ready: &ReadyFile, command: &command::Relay, stop: &Stop) -> Result<ExitCode, CliError> {
     let route_key = peer::route_key_from_text(command.sender_route_key.as_str());
     let route_key = route_key.ok_or_else(|| CliError::Usage("senderRouteKey is no key of 32 bytes".to_owned()))?;
     let addresses: Vec<_> = command.listen.iter().map(|address| address.0).collect();
@@ -296,7 +317,7 @@ fn relay(options: &Options, command: &command::Relay, stop: &Stop) -> Result<Exi
     let lifetime = command.time_to_live_seconds.map(|seconds| relay::Lifetime::new(Duration::from_secs(seconds)));
     let bandwidth = command.bandwidth_limit_mbps.map(Bucket::of_megabits);
     let config = relay::Config { transfer, route_key, known_as, idle, lifetime, rules: rules()?, bandwidth, limits: Limits::RELAY };
-    run_relay(config, &listen(&addresses, stop)?, Some(&command.node_id), options, stop)
+    run_relay(config, &listen(&addresses, stop)?, Some(&command.node_id), ready, stop)
 }
 
 pub fn listen(addresses: &[SocketAddrV4], stop: &Stop) -> Result<Vec<TcpListener>, CliError> {
@@ -307,10 +328,10 @@ pub fn run_relay(
     config: relay::Config,
     listeners: &[TcpListener],
     node_id: Option<&str>,
-    options: &Options,
+    ready: &ReadyFile,
     stop: &Stop,
 ) -> Result<ExitCode, CliError> {
-    ready::write(options.ready.as_deref(), "relay", listeners, node_id).map_err(|error| CliError::failed("ReadyFile", error))?;
+    ready.write("relay", listeners, node_id).map_err(|error| CliError::failed("ReadyFile", error))?;
     relay::run(config, listeners, stop).map_err(|error| CliError::failed("RelayError", error))?;
     Ok(ExitCode::SUCCESS)
 }

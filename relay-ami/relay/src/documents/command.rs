@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::text::{AbsolutePath, Address, AnnouncementKey, Region, RouteKeyText, SchemaVersion1, TransferId};
+use super::text::{AbsolutePath, Address, AnnouncementKey, Region, RouteKeyText, SchemaVersion1, TransferId, UserText};
 
 /// The control plane in the home region.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +59,9 @@ command!(
         side: String,
         control: ControlPlace,
         paths: Vec<AbsolutePath>,
+        /// The user that does the work; the default is the one that the daemon is started as.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run_as: Option<UserText>,
         /// Below the prefix: where what is listed so far is announced.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         announce: Option<AnnouncementKey>,
@@ -66,7 +69,13 @@ command!(
 );
 command!(
     /// Check the destination.
-    ScanDestination { side: String, path: AbsolutePath, }
+    ScanDestination {
+        side: String,
+        path: AbsolutePath,
+        /// The user that does the work; the default is the owner of the destination.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run_as: Option<UserText>,
+    }
 );
 command!(
     /// Digest what was listed at the source.
@@ -75,6 +84,9 @@ command!(
         control: ControlPlace,
         /// As in the scan that listed them: nothing else is read.
         paths: Vec<AbsolutePath>,
+        /// The user that does the work; the default is the one that the daemon is started as.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run_as: Option<UserText>,
         parts: u64,
     }
 );
@@ -84,6 +96,9 @@ command!(
         side: String,
         control: ControlPlace,
         path: AbsolutePath,
+        /// The user that does the work; the default is the owner of the destination.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run_as: Option<UserText>,
         parts: u64,
         compare: Compare,
         /// Below the prefix, ends with a slash.
@@ -97,6 +112,9 @@ command!(
         epoch: u64,
         listen: Vec<Address>,
         destination: AbsolutePath,
+        /// The user that does the work; the default is the owner of the destination.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run_as: Option<UserText>,
         plan: String,
         #[serde(default)]
         verify: Verify,
@@ -110,6 +128,9 @@ command!(
         plan: String,
         /// Of the source, as in the scan that listed it: nothing else is read, whatever a manifest names.
         paths: Vec<AbsolutePath>,
+        /// The user that does the work; the default is the one that the daemon is started as.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run_as: Option<UserText>,
         keepalive_seconds: u64,
     }
 );

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{self, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -20,6 +20,8 @@ const STEP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLO
 pub struct Reached {
     /// Opened with `O_PATH`.
     pub directory: OwnedFd,
+    /// Its path, with links resolved.
+    pub path: PathBuf,
     /// What of the way does not exist, in order.
     pub missing: Vec<Vec<u8>>,
 }
@@ -28,6 +30,20 @@ impl Reached {
     /// The directory; an error where something of the way is missing.
     pub fn whole(self) -> io::Result<OwnedFd> {
         if self.missing.is_empty() { Ok(self.directory) } else { Err(Errno::NOENT.into()) }
+    }
+
+    /// Makes what is missing, and gives the last directory.
+    pub fn made(self) -> io::Result<OwnedFd> {
+        let mut directory = self.directory;
+        for name in &self.missing {
+            let name = OsStr::from_bytes(name);
+            match fs::mkdirat(&directory, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+            directory = fs::openat(&directory, name, STEP, Mode::empty())?;
+        }
+        Ok(directory)
     }
 }
 
@@ -45,12 +61,16 @@ pub fn reach(path: &[u8]) -> io::Result<Reached> {
         match step {
             Ok(next) => {
                 directory = next;
-                push(&mut way, &name);
+                if name == b".." {
+                    way.truncate(way.iter().rposition(|byte| *byte == b'/').unwrap_or(0));
+                } else {
+                    push(&mut way, &name);
+                }
                 continue;
             }
             Err(Errno::NOENT) if !rest.iter().any(|name| name == b"..") => {
                 rest.push_front(name);
-                return Ok(Reached { directory, missing: rest.into() });
+                return Ok(Reached { directory, path: path_of(&way), missing: rest.into() });
             }
             Err(Errno::NOTDIR | Errno::LOOP) => {}
             Err(error) => return Err(error.into()),
@@ -77,7 +97,11 @@ pub fn reach(path: &[u8]) -> io::Result<Reached> {
             rest.push_front(name);
         }
     }
-    Ok(Reached { directory, missing: Vec::new() })
+    Ok(Reached { directory, path: path_of(&way), missing: Vec::new() })
+}
+
+fn path_of(way: &[u8]) -> PathBuf {
+    OsStr::from_bytes(if way.is_empty() { b"/" } else { way }).into()
 }
 
 fn names(path: &[u8]) -> impl Iterator<Item = Vec<u8>> {
@@ -95,7 +119,7 @@ fn foreign(link: &[u8], owner: u32, target: &[u8]) -> io::Error {
         io::ErrorKind::PermissionDenied,
         format!(
             "{link:?} on the way is a symbolic link of user {owner} to {target:?}, who could point it anywhere; only links of root and \
-             of the user that reads or writes are followed: name the path that it leads to"
+             of the user that reads or writes are followed: name the path that it leads to, or that user in runAs"
         ),
     )
 }

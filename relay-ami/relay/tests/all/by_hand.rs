@@ -14,7 +14,7 @@ fn program(directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-fn run(directory: &Path, arguments: &[&str]) -> Output {
+pub fn run(directory: &Path, arguments: &[&str]) -> Output {
     program(directory, arguments).output().unwrap()
 }
 
@@ -22,7 +22,7 @@ fn start(directory: &Path, arguments: &[&str]) -> Child {
     program(directory, arguments).stderr(Stdio::null()).spawn().unwrap()
 }
 
-fn last_line(output: &Output) -> Value {
+pub fn last_line(output: &Output) -> Value {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     let line = text.lines().last().unwrap_or_else(|| panic!("no output; errors: {}", String::from_utf8_lossy(&output.stderr)));
     serde_json::from_str(line).unwrap()

@@ -17,3 +17,4 @@ mod sources;
 mod speaker;
 mod strangers;
 mod transfers;
+mod users;
