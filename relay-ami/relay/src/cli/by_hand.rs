@@ -141,7 +141,8 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     if options.rate_mbps.is_some() && !by_options {
         return Err(CliError::Usage("--rate-mbps needs --direct or --via; bandwidthLimitMbps of the membership is the rate".to_owned()));
     }
-    let sender = Sender::new(transfer, next_epoch(&control, Side::Sender)?, roles::route_key(options.route_key.as_deref())?)?;
+    let sender =
+        Sender::new(transfer, next_epoch(&control, Side::Sender)?, roles::route_key(options.route_key.as_deref())?, roles::rules()?)?;
     sender.publish(&*control)?;
     if by_options {
         let key = wait_for_key(&control, Side::Receiver, stop)?;

@@ -26,7 +26,7 @@ use crate::route::Router;
 use crate::secure::keys::{Identity, generate_route_key, kept_route_key, route_public};
 use crate::send::{self, SendError};
 use crate::stop::Stop;
-use crate::{compare, memory, net, peer, probe, ready, relay, scan};
+use crate::{compare, memory, net, peer, probe, ready, relay, roots, scan};
 
 /// Waits for a ready file and prints it.
 pub fn await_ready(options: &Options) -> Result<ExitCode, CliError> {
@@ -46,12 +46,32 @@ pub fn ready_file(options: &Options) -> Result<ReadyFile, CliError> {
     ReadyFile::open(options.ready.as_deref()).map_err(|error| CliError::failed("ReadyFile", error))
 }
 
-/// Runs the command that the file holds.
-pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
+fn read_command(options: &Options) -> Result<(PathBuf, Command), CliError> {
     let file = options.command.clone().unwrap_or_default();
     let wrong = |why: String| CliError::Usage(format!("--command {}: {why}", file.display()));
     let text = std::fs::read(&file).map_err(|error| wrong(error.to_string()))?;
     let command = Command::parse(&text).map_err(wrong)?;
+    Ok((file, command))
+}
+
+/// Makes the destination of the receiver's command, as the user who will write there, and prints it as a value of systemd's:
+/// the unit of the receiver may write nowhere else.
+pub fn make_destination(options: &Options) -> Result<ExitCode, CliError> {
+    let (file, command) = read_command(options)?;
+    let Command::Receive(receive) = &command else {
+        return Err(CliError::Usage(format!("--command {}: make-destination needs the command of a receiver", file.display())));
+    };
+    run_as::assume(&command).map_err(|why| CliError::failed("RunAs", why))?;
+    let made = roots::make(receive.destination.as_str().as_bytes());
+    let path = made.map_err(|error| CliError::failed("DestinationError", format!("{}: {error}", receive.destination)))?;
+    println!("{}", roots::quoted(&path));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the command that the file holds.
+pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
+    let (file, command) = read_command(options)?;
+    let wrong = |why: String| CliError::Usage(format!("--command {}: {why}", file.display()));
     let role = match &command {
         Command::ScanSource(_) | Command::ScanDestination(_) | Command::ScanDigests(_) | Command::ScanComparison(_) => "scan",
         Command::Receive(_) => "receive",
@@ -66,10 +86,11 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     let ready = ready_file(options)?;
     // Beside the command: what stops the transfer's units removes both.
     let sender_key = matches!(command, Command::Send(_)).then(|| route_key(Some(&file.with_extension("key")))).transpose()?;
-    if let Err(why) = run_as::assume(&command) {
+    let rules = rules()?;
+    if let Err(why) = roots::check_kernel().and_then(|()| run_as::assume(&command).map_err(|why| why.to_string())) {
         return match command {
-            Command::ScanSource(scan) => print_json(&scan::refused_source(&paths(&scan.paths)[0], why.to_string())),
-            Command::ScanDestination(scan) => print_json(&scan::refused_destination(scan.path.as_str().as_ref(), why.to_string())),
+            Command::ScanSource(scan) => print_json(&scan::refused_source(&paths(&scan.paths)[0], why)),
+            Command::ScanDestination(scan) => print_json(&scan::refused_destination(scan.path.as_str().as_ref(), why)),
             _ => Err(CliError::failed("RunAs", why)),
         };
     }
@@ -93,9 +114,12 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
             print_json(&listing.with_destination(scan.path.as_str().as_ref(), scan.compare, &scan.folder).map_err(control_error)?)
         }
-        Command::Receive(command) => receive(&ready, command, &stop),
-        Command::Send(command) => send(&ready, sender_key, command, &stop),
-        Command::Relay(command) => relay(&ready, &command, &stop),
+        Command::Receive(command) => receive(&ready, rules, command, &stop),
+        Command::Send(command) => {
+            let key = sender_key.map_or_else(|| route_key(None), Ok)?;
+            send(&ready, Sender::new(command.transfer_id.clone(), command.epoch, key, rules)?, command, &stop)
+        }
+        Command::Relay(command) => relay(&ready, rules, &command, &stop),
         Command::ProbeListen(probe) => {
             let addresses: Vec<_> = probe.listen.iter().map(|address| address.0).collect();
             print_probe(&match net::listen(&addresses, &stop) {
@@ -145,7 +169,7 @@ pub fn read_plan(control: &dyn Control, transfer: &TransferId, key: &str) -> Res
     Ok(plan)
 }
 
-fn receive(ready: &ReadyFile, command: command::Receive, stop: &Stop) -> Result<ExitCode, CliError> {
+fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan)?;
     let addresses: Vec<_> = command.listen.iter().map(|address| address.0).collect();
     let config = receive::Config {
@@ -154,7 +178,7 @@ fn receive(ready: &ReadyFile, command: command::Receive, stop: &Stop) -> Result<
         destination: command.destination.as_str().into(),
         plan,
         prefix: command.control.prefix,
-        rules: rules()?,
+        rules,
         limits: Limits::RECEIVER,
         verify: command.verify,
     };
@@ -200,9 +224,8 @@ pub fn run_receiver(
     result
 }
 
-fn send(ready: &ReadyFile, key: Option<Ed25519KeyPair>, command: command::Send, stop: &Stop) -> Result<ExitCode, CliError> {
+fn send(ready: &ReadyFile, sender: Sender, command: command::Send, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan)?;
-    let sender = Sender::new(command.transfer_id, command.epoch, key.map_or_else(|| route_key(None), Ok)?)?;
     sender.publish(&*control)?;
     ready.write("send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
     let keepalive = Duration::from_secs(command.keepalive_seconds);
@@ -219,14 +242,15 @@ pub struct Sender {
     identity: Identity,
     router: Router,
     epoch: u64,
+    rules: RateRules,
 }
 
 impl Sender {
-    pub fn new(transfer: TransferId, epoch: u64, key: Ed25519KeyPair) -> Result<Self, CliError> {
+    pub fn new(transfer: TransferId, epoch: u64, key: Ed25519KeyPair, rules: RateRules) -> Result<Self, CliError> {
         memory::check(memory::Role::Sender).map_err(|error| CliError::failed("NotEnoughMemory", error))?;
         let no_key = |error| CliError::failed("NoKey", error);
         let router = Router { transfer, key };
-        Ok(Self { identity: Identity::generate().map_err(no_key)?, router, epoch })
+        Ok(Self { identity: Identity::generate().map_err(no_key)?, router, epoch, rules })
     }
 
     pub fn publish(&self, control: &dyn Control) -> Result<(), CliError> {
@@ -250,8 +274,8 @@ impl Sender {
         stop: &Stop,
     ) -> Result<ExitCode, CliError> {
         let (transfer, epoch) = (self.router.transfer.clone(), self.epoch);
-        let Self { identity, router, .. } = self;
-        let config = send::Config { epoch, plan, plan_key, prefix, source, router, identity, rules: rules()?, keepalive };
+        let Self { identity, router, rules, .. } = self;
+        let config = send::Config { epoch, plan, plan_key, prefix, source, router, identity, rules, keepalive };
         let result = match send::run(config, Arc::clone(&control), stop) {
             Ok(send::Outcome::Delivered(totals)) => {
                 tracing::info!(?totals, "delivered");
@@ -308,7 +332,7 @@ fn put_surely(control: &dyn Control, event: &Event) {
     }
 }
 
-fn relay(ready: &ReadyFile, command: &command::Relay, stop: &Stop) -> Result<ExitCode, CliError> {
+fn relay(ready: &ReadyFile, rules: RateRules, command: &command::Relay, stop: &Stop) -> Result<ExitCode, CliError> {
     let route_key = peer::route_key_from_text(command.sender_route_key.as_str());
     let route_key = route_key.ok_or_else(|| CliError::Usage("senderRouteKey is no key of 32 bytes".to_owned()))?;
     let addresses: Vec<_> = command.listen.iter().map(|address| address.0).collect();
@@ -316,7 +340,7 @@ fn relay(ready: &ReadyFile, command: &command::Relay, stop: &Stop) -> Result<Exi
     let (transfer, known_as) = (command.transfer_id.clone(), addresses.clone());
     let lifetime = command.time_to_live_seconds.map(|seconds| relay::Lifetime::new(Duration::from_secs(seconds)));
     let bandwidth = command.bandwidth_limit_mbps.map(Bucket::of_megabits);
-    let config = relay::Config { transfer, route_key, known_as, idle, lifetime, rules: rules()?, bandwidth, limits: Limits::RELAY };
+    let config = relay::Config { transfer, route_key, known_as, idle, lifetime, rules, bandwidth, limits: Limits::RELAY };
     run_relay(config, &listen(&addresses, stop)?, Some(&command.node_id), ready, stop)
 }
 

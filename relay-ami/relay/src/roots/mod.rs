@@ -11,13 +11,26 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
-use rustix::fs::{self, Mode, OFlags};
+use rustix::fs::{self, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-pub use reach::{Reached, reach};
+pub use reach::{Reached, make, quoted, reach};
 pub use walk::{Step, Walk};
 
 use crate::receive::tree::{BENEATH, PARTIAL};
+
+/// Whether this kernel can open beneath a directory; the text says what is needed.
+pub fn check_kernel() -> Result<(), String> {
+    match fs::openat2(fs::CWD, "/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Err(error @ (Errno::NOSYS | Errno::PERM)) => {
+            let version = rustix::system::uname().release().to_string_lossy().into_owned();
+            Err(format!(
+                "the kernel is {version} and refuses openat2 ({error}): Linux 5.6 or later is needed, without a filter that keeps this call away"
+            ))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// A path of a request that is open. Like rsync: a path lands under its base name, with a trailing slash its contents do.
 #[derive(Debug)]

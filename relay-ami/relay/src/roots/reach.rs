@@ -100,6 +100,23 @@ pub fn reach(path: &[u8]) -> io::Result<Reached> {
     Ok(Reached { directory, path: path_of(&way), missing: Vec::new() })
 }
 
+/// Makes what is missing of `path`, and gives its place, links resolved.
+pub fn make(path: &[u8]) -> io::Result<PathBuf> {
+    let found = reach(path)?;
+    let place = found.missing.iter().fold(found.path.clone(), |place, name| place.join(OsStr::from_bytes(name)));
+    found.made()?;
+    Ok(place)
+}
+
+/// A path as one word of a list in a unit's property. One that no line of a unit file can hold becomes `/`, all of them.
+#[must_use]
+pub fn quoted(path: &Path) -> String {
+    match path.to_str().filter(|text| !text.contains(char::is_control)) {
+        Some(text) => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
+        None => "\"/\"".to_owned(),
+    }
+}
+
 fn path_of(way: &[u8]) -> PathBuf {
     OsStr::from_bytes(if way.is_empty() { b"/" } else { way }).into()
 }

@@ -125,3 +125,21 @@ fn a_link_that_the_owner_of_a_home_planted_is_not_followed_by_root() {
     assert_eq!(fs::read_dir(here.join("etc")).unwrap().count(), 0);
     assert_eq!(fs::metadata(here.join("etc")).unwrap().uid(), 0);
 }
+
+/// What the receiver's unit may write: the destination, made by whom the receiver will be.
+#[test]
+fn a_destination_is_made_by_its_owner_and_printed_as_a_word_of_systemd() {
+    let directory = tempfile::tempdir().unwrap();
+    let owner = if is_root() { SOMEBODY } else { rustix::process::geteuid().as_raw() };
+    let home = home(directory.path(), owner);
+    let path = format!(r#"{home}/with \"quotes\" and space/deep"#);
+    let control = r#"{"region":"eu-west-1","bucket":"b","prefix":"t/","transfersTable":"t","chunksTable":"c","bus":"b"}"#;
+    let command = format!(
+        r#"{{"schemaVersion":1,"role":"receive","transferId":"t","control":{control},"epoch":1,"listen":["127.0.0.1:1"],"destination":"{path}","plan":"p"}}"#
+    );
+    fs::write(directory.path().join("command.json"), command).unwrap();
+    let made = run(directory.path(), &["make-destination", "--command", "command.json"]);
+    assert_eq!(String::from_utf8(made.stdout).unwrap(), format!("\"{path}\"\n"), "{}", String::from_utf8_lossy(&made.stderr));
+    let found = fs::metadata(format!("{home}/with \"quotes\" and space/deep")).unwrap();
+    assert_eq!((found.uid(), found.gid(), found.is_dir()), (owner, if is_root() { owner } else { found.gid() }, true));
+}
