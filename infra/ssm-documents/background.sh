@@ -12,9 +12,18 @@ start_daemon() {
     stop_unit "$unit"
     rm -f "$ready"
     mv -f "$command.new" "$command"
+    writes=
+    [ "$1" != receive ] || writes="$("$bin" make-destination --command "$command")" || fail "cannot make the destination; see above"
+    # Long paths use BBR, and a daemon without CAP_NET_ADMIN does not get the module loaded.
+    modprobe -q tcp_bbr 2>/dev/null || :
+    role="$1"
+    set --
+    while read -r property; do [ -z "$property" ] || set -- "$@" "--property=$property"; done <<END
+$(unit_properties "$role" "$writes")
+${SSM_CpuQuota:+CPUQuota=$SSM_CpuQuota}
+END
     # The agent kills a command's process group at its timeout, hence a unit of its own.
-    systemd-run --quiet --unit="$unit" --collect --property=NoNewPrivileges=yes --property=LimitNOFILE=65536 \
-      --property=TimeoutStopSec=15 ${SSM_CpuQuota:+"--property=CPUQuota=$SSM_CpuQuota"} "$bin" "$1" --command "$command" --ready "$ready" >&2 9>&-
+    systemd-run --quiet --unit="$unit" --collect "$@" "$bin" "$role" --command "$command" --ready "$ready" >&2 9>&-
   fi
   release
   "$bin" await-ready "$ready" --seconds 20 || {

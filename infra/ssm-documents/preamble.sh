@@ -11,6 +11,12 @@ fail() {
   exit 1
 }
 
+# Units are started with properties that older ones do not know.
+need_systemd() {
+  version="$(systemctl --version | sed -n '1s/^systemd \([0-9]*\).*/\1/p')"
+  [ "${version:-0}" -ge 247 ] || fail "systemd is '${version:-unknown}' on this machine: 247 or later is needed"
+}
+
 # Until `release`, or the end of the script, no other start or stop goes on on this machine.
 exclusively() {
   mkdir -p "$home"

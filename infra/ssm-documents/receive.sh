@@ -1,4 +1,5 @@
 # shellcheck shell=sh
+need_systemd
 exclusively
 install_daemon
 start_daemon receive

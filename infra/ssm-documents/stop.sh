@@ -3,6 +3,10 @@
 # A start that is under way comes first: it would outlive its stop.
 exclusively
 for role in send receive relay; do stop_unit "cpt-$role-$transfer"; done
-for pid in "$run"/*.pid; do [ ! -e "$pid" ] || kill "$(cat "$pid")" 2>/dev/null || :; done
+# A number that is another program's by now is left alone.
+for file in "$run"/*.pid; do
+  pid="$(cat "$file" 2>/dev/null)" || continue
+  case "$(readlink "/proc/$pid/exe")" in "$(readlink -f "$home")"/bin/cpt-relay-*) kill "$pid" 2>/dev/null || : ;; esac
+done
 rm -rf "$run"
 echo "{\"stopped\":\"$transfer\"}"

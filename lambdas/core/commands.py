@@ -49,10 +49,16 @@ def receiver_addresses(transfer: AcceptedTransfer) -> list[str]:
     return listen_addresses(end.private_address, end.public_address, transfer.receiver_port)
 
 
+def _as(user: str | None) -> Command:
+    """The user that does the work, where the request names one."""
+    return {} if user is None else {"runAs": user}
+
+
 def scan_source(transfer: AcceptedTransfer, control: Control, announce: str | None = None) -> Command:
     """List the source; `announce`: name of the object, below the prefix, that says how far it is."""
-    command = {
+    command: Command = {
         **_head("scan", transfer.transfer_id),
+        **_as(transfer.request.source.run_as),
         "side": "source",
         "control": control.to_document(),
         "paths": transfer.request.source.paths,
@@ -62,15 +68,23 @@ def scan_source(transfer: AcceptedTransfer, control: Control, announce: str | No
 
 def scan_destination(transfer: AcceptedTransfer) -> Command:
     """Check the destination."""
-    return {**_head("scan", transfer.transfer_id), "side": "destination", "path": transfer.request.destination.path}
+    destination = transfer.request.destination
+    return {
+        **_head("scan", transfer.transfer_id),
+        **_as(destination.run_as),
+        "side": "destination",
+        "path": destination.path,
+    }
 
 
 def scan_digests(transfer: AcceptedTransfer, control: Control, parts: int) -> Command:
     """Digest the source's files that are listed in `parts` objects."""
     return {
         **_head("scan", transfer.transfer_id),
+        **_as(transfer.request.source.run_as),
         "side": "digests",
         "control": control.to_document(),
+        "paths": transfer.request.source.paths,
         "parts": parts,
     }
 
@@ -89,6 +103,7 @@ def scan_comparison(transfer: AcceptedTransfer, control: Control, parts: int) ->
     """Compare the listing's `parts` objects with the destination."""
     return {
         **_head("scan", transfer.transfer_id),
+        **_as(transfer.request.destination.run_as),
         "side": "comparison",
         "control": control.to_document(),
         "path": transfer.request.destination.path,
@@ -103,6 +118,7 @@ def receive(transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: 
     """Receive into the destination directory."""
     return {
         **_head("receive", transfer.transfer_id),
+        **_as(transfer.request.destination.run_as),
         "control": control.to_document(),
         "epoch": epoch,
         "listen": receiver_addresses(transfer),
@@ -115,12 +131,14 @@ def receive(transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: 
 def send(
     transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: str, relay_time_to_live_seconds: int
 ) -> Command:
-    """Send the chunks of the plan, and keep the relays alive."""
+    """Send the chunks of the plan, read from beneath the request's paths alone, and keep the relays alive."""
     return {
         **_head("send", transfer.transfer_id),
+        **_as(transfer.request.source.run_as),
         "control": control.to_document(),
         "epoch": epoch,
         "plan": plan_key,
+        "paths": transfer.request.source.paths,
         "keepaliveSeconds": max(1, relay_time_to_live_seconds // KEEPALIVES_PER_LIFE),
     }
 

@@ -50,6 +50,10 @@ def chunk_size(size_bytes: int, lanes: int, requested_mib: int | None) -> int:
     return min(max(power, SMALLEST_AUTO_MIB), LARGEST_AUTO_MIB) * MIB
 
 
+# As many as the daemon's MAX_LANES_PER_PATH; a membership with more is refused.
+MOST_LANES = 32
+
+
 def lanes_per_path(path_mbps: float, size_bytes: int, files: int) -> int:
     """TCP streams that a path of `path_mbps` MB/s begins with; where the round trip is long the sender adds to them.
 
@@ -57,7 +61,7 @@ def lanes_per_path(path_mbps: float, size_bytes: int, files: int) -> int:
     """
     flows = ceil(path_mbps / FLOW_MBPS)
     small = size_bytes < files * SMALL_FILE_BYTES
-    return max(flows, 2 if small else 1)
+    return min(max(flows, 2 if small else 1), MOST_LANES)
 
 
 def segment_line(entry: ListedEntry, offset: int, length: int) -> bytes:

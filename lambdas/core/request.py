@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from posixpath import basename
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
@@ -21,12 +20,17 @@ _RIGHT = {"$.relays.pairs": f'write "auto", 0 to {MAX_REQUEST_PAIRS}, or {{"sour
 ChunkSize = Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 
+# A name or a number of a user on a machine.
+RunAs = Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_.-]{0,31}|0|[1-9][0-9]{0,9})$")]
+
+
 class SourceRequest(Document):
     """The machine that has the data."""
 
     instance_id: InstanceId
     region: Region
     paths: list[Path] = Field(min_length=1, max_length=100)
+    run_as: RunAs | None = None
 
 
 class DestinationRequest(Document):
@@ -35,6 +39,7 @@ class DestinationRequest(Document):
     instance_id: InstanceId
     region: Region
     path: Path
+    run_as: RunAs | None = None
 
 
 SideCount = Annotated[Integer, Field(ge=1, le=MAX_REQUEST_PAIRS)]
@@ -232,13 +237,13 @@ def _path_problem(where: str, path: str) -> list[str]:
 
 
 def _collisions(paths: list[str]) -> list[str]:
-    """Two paths of one base name would land on each other (a trailing slash moves the contents instead)."""
+    """Two paths that land under one name. What paths that end with a slash bring, the survey of the source knows."""
     seen: dict[str, int] = {}
     problems = []
     for i, path in enumerate(paths):
-        if path.endswith("/"):
+        name = _landing_name(path)
+        if name is None:
             continue
-        name = basename(path)
         if name in seen:
             problems.append(
                 f"$.source.paths[{i}]: '{path}' and '{paths[seen[name]]}' both land as '{name}'; "
@@ -246,3 +251,10 @@ def _collisions(paths: list[str]) -> list[str]:
             )
         seen.setdefault(name, i)
     return problems
+
+
+def _landing_name(path: str) -> str | None:
+    """The name under which `path` lands, as the daemon does it ('/a//b/.' as 'b'); None where its contents do."""
+    if path.endswith("/"):
+        return None
+    return next((part for part in reversed(path.split("/")) if part not in ("", ".")), None)

@@ -15,8 +15,11 @@ from lambdas.core.transfer import (
 _REMEDIES = (
     ("no such file", "correct the path or make it"),
     ("not found", "correct the path or make it"),
-    ("permission", "let root read (source) or write (destination) it"),
+    ("runas is", "correct $.source.runAs or $.destination.runAs"),
+    ("symbolic link of user", "or remove the link"),
+    ("permission", "let root read (source) or write (destination) it, or the user of runAs or the destination's owner"),
     ("read-only", "mount the file system for writing or choose another destination"),
+    ("both land as", "move them in two transfers to two destinations"),
     ("not a directory", "name a directory, or remove the file that is in the way"),
     ("no space", "free some space or choose another destination"),
 )

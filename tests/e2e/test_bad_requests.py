@@ -84,6 +84,22 @@ def test_bad_request_is_refused_before_anything_is_launched(account: Account, tm
     assert not (tmp_path / "out").exists()
 
 
+def test_two_sources_for_one_path_are_refused_with_the_names_of_both(account: Account, tmp_path: Path) -> None:
+    for source in ("a", "b"):
+        (tmp_path / source).mkdir()
+        (tmp_path / source / "x").write_text(source)
+        (tmp_path / source / f"only {source}").write_text(source)
+    request = account.request("", tmp_path / "out", relays={"pairs": 1})
+    request["source"]["paths"] = [f"{tmp_path}/a/", f"{tmp_path}/b/"]
+    run = account.run(request, "two-sources")
+    assert (run.status, run.error) == ("FAILED", "SurveyProblem")
+    for word in (f"'{tmp_path}/a/x'", f"{tmp_path}/b/x", 'both land as "x"', "two transfers"):
+        assert word in str(run.cause)
+    assert not account.launched("two-sources", HOME)
+    assert not account.launched("two-sources", OTHER)
+    assert not (tmp_path / "out").exists()
+
+
 def test_unreadable_file_is_named(account: Account, tmp_path: Path) -> None:
     secret = "/proc/sys/vm/compact_memory"  # write-only, for root too
     run = account.run(account.request(secret, tmp_path / "out"), "unreadable")

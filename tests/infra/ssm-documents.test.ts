@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -87,6 +88,7 @@ describe('scripts, run by sh', () => {
   // Stands in for cpt-relay: records how it was called, becomes ready when its command says so.
   const DAEMON = `#!/bin/sh
 if [ "$1" = await-ready ]; then [ -s "$2" ] && cat "$2" && exit 0; exit 1; fi
+if [ "$1" = make-destination ]; then echo '"/made here"'; exit 0; fi
 if [ "$4" = --ready ] && grep -q ready "$3"; then echo '{"role":"'"$1"'"}' >"$5"; fi
 echo "called $1"; cat "$3"
 `;
@@ -104,6 +106,7 @@ echo "called $1"; cat "$3"
       'systemctl',
       `unit="$2"; [ "$1" = stop ] || unit="$3"; unit="$CPT_HOME/unit-\${unit%.service}"
        case "$1" in
+         --version) cat "$CPT_HOME/systemd" 2>/dev/null || echo "systemd 252 (252.4-1)" ;;
          is-active) test -e "$unit" ;;
          stop) test -e "$unit" || exit 5; rm "$unit"; echo "$unit" >>"$CPT_HOME/stopped" ;;
        esac`,
@@ -111,7 +114,7 @@ echo "called $1"; cat "$3"
     tool(
       'systemd-run',
       `for a in "$@"; do case "$a" in --unit=*) touch "$CPT_HOME/unit-\${a#--unit=}";; esac; done
-       while [ "\${1#--}" != "$1" ]; do shift; done; echo start >>"$CPT_HOME/started"; "$@"`,
+       while [ "\${1#--}" != "$1" ]; do echo "$1" >>"$CPT_HOME/options"; shift; done; echo start >>"$CPT_HOME/started"; "$@"`,
     );
     tool('journalctl', 'echo "the log says why"');
     tool('uname', 'echo x86_64');
@@ -271,6 +274,43 @@ echo "called $1"; cat "$3"
     run('send', '{"be":"ready","epoch":2}');
     expect(lines('started')).toHaveLength(2);
     expect(lines('stopped')).toHaveLength(1);
+  });
+
+  it.each([
+    ['receive', ['ProtectSystem=strict', 'ReadWritePaths="/made here"', 'RuntimeMaxSec=8d', 'SystemCallFilter=@system-service']],
+    ['send', ['ProtectSystem=strict', 'CapabilityBoundingSet=CAP_DAC_READ_SEARCH CAP_SETUID CAP_SETGID', 'MemoryMax=75%']],
+    ['relay', ['ProtectHome=yes', 'PrivateTmp=yes', 'OOMScoreAdjust=-500', 'CPUQuota=50%', 'NoNewPrivileges=yes']],
+  ] as const)('cpt-%s gives its unit the least, each property one that systemd knows', (role, some) => {
+    run(role, '{"be":"ready"}', role === 'relay' ? { SSM_CpuQuota: '50%' } : {});
+    const properties = lines('options').flatMap((line) => (line.startsWith('--property=') ? [line.slice(11)] : []));
+    expect(properties).toEqual(expect.arrayContaining([...some]));
+    expect(properties.filter((property) => property.startsWith('ReadWritePaths='))).toHaveLength(role === 'receive' ? 2 : 1);
+    const known = readFileSync(path.join(ROOT, 'local', 'instances', 'systemd-properties.txt'), 'utf8').split('\n');
+    for (const property of properties) expect(known).toContain(property.split('=')[0]);
+  });
+
+  it.each(['scan', 'receive', 'send', 'relay'] as const)('cpt-%s refuses a systemd that is too old', (document) => {
+    writeFileSync(path.join(home, 'systemd'), 'systemd 219\n+PAM\n');
+    const { status, stderr } = run(document, '{"be":"ready"}');
+    expect(status).not.toBe(0);
+    expect(stderr).toContain("systemd is '219' on this machine: 247 or later is needed");
+    expect(lines('started')).toEqual([]);
+  });
+
+  it('cpt-stop ends a scan that is running, and no other program that has its number by now', async () => {
+    const folder = path.join(home, 'run', 'demo');
+    mkdirSync(folder, { recursive: true });
+    const daemon = path.join(home, 'bin', 'cpt-relay-1');
+    copyFileSync('/bin/sleep', daemon);
+    const children = [spawn(daemon, ['60']), spawn('/bin/sleep', ['60'])] as const;
+    children.forEach((child, i) => {
+      writeFileSync(path.join(folder, `scan.${i}.pid`), String(child.pid));
+    });
+    const ended = new Promise((resolve) => children[0].on('exit', (_, signal) => { resolve(signal); }));
+    expect(run('stop', '').status).toBe(0);
+    expect(await ended).toBe('SIGTERM');
+    expect(children[1].exitCode ?? children[1].signalCode).toBeNull();
+    children[1].kill();
   });
 
   it('a daemon that does not become ready fails with the last lines of its log', () => {

@@ -51,7 +51,7 @@ type ParameterName = keyof typeof PARAMETERS;
 const RELAY = Object.keys(PARAMETERS) as ParameterName[];
 const ALL = RELAY.filter((name) => name !== 'CpuQuota');
 const FOREGROUND = { parts: ['daemon.sh', 'foreground.sh'], parameters: ALL };
-const BACKGROUND = { parts: ['daemon.sh', 'units.sh', 'background.sh'], parameters: ALL, timeoutSeconds: 90 };
+const BACKGROUND = { parts: ['daemon.sh', 'units.sh', 'properties.sh', 'background.sh'], parameters: ALL, timeoutSeconds: 90 };
 
 const DEFINITIONS: Readonly<Record<Document, DocumentDefinition>> = {
   // A minute less than the Lambda that waits for it has.

@@ -22,6 +22,7 @@ use crate::documents::text::SchemaVersion1;
 use crate::receive::look::EqualEntry;
 use crate::receive::placed::{Identity, modified_ns};
 use crate::receive::tree::{BENEATH, KEPT_MODE, Tree};
+use crate::roots::{Reached, Roots, reach};
 
 /// The source's listing, in `parts` objects.
 pub struct Listing<'a> {
@@ -39,15 +40,15 @@ struct Content {
 }
 
 impl Listing<'_> {
-    /// At the source: digests its files into `{prefix}compare/part-NNNNN.ndjson`, an object for each of the listing's.
+    /// At the source: digests its files, as far as they are beneath `roots`, into `{prefix}compare/part-NNNNN.ndjson`, an object for each of the listing's.
     /// One that cannot be read has no digest, and will count as changed.
-    pub fn digests(&self) -> Result<Survey, ControlError> {
+    pub fn digests(&self, roots: &Roots) -> Result<Survey, ControlError> {
         let (mut files, mut bytes, mut number) = (0, 0, 0);
         for part in 0..self.parts {
             let mut lines = Vec::new();
             self.part(part, |entry, _| {
                 if entry.kind == Kind::File
-                    && let Ok(digest) = percent::decode(&entry.source).map_err(io::Error::other).and_then(|path| digest_at(&path))
+                    && let Ok(digest) = percent::decode(&entry.source).map_err(io::Error::other).and_then(|path| digest_at(roots, &path))
                 {
                     files += 1;
                     bytes += entry.size;
@@ -72,7 +73,8 @@ impl Listing<'_> {
     pub fn with_destination(&self, destination: &Path, by: Compare, folder: &str, equal: &str) -> Result<Survey, ControlError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         // One that is not there, or cannot be looked into, has nothing that is the same.
-        let root = fs::open(destination, flags, Mode::empty()).ok();
+        let found = reach(destination.as_os_str().as_bytes()).and_then(Reached::whole);
+        let root = found.ok().and_then(|found| fs::openat(found, ".", flags, Mode::empty()).ok());
         let mut changed =
             Changed { control: self.control, folder: format!("{}{folder}", self.prefix), lines: Vec::new(), count: 0, parts: 0 };
         let (mut found, mut number) = (Found::default(), 0);
@@ -226,9 +228,8 @@ fn same(root: &OwnedFd, entry: &ListingEntry, content: Option<Option<&str>>) -> 
     Ok(is_same.then(|| Identity::of(&stat)))
 }
 
-fn digest_at(path: &[u8]) -> io::Result<String> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    digest(File::from(fs::open(OsStr::from_bytes(path), flags, Mode::empty())?))
+fn digest_at(roots: &Roots, path: &[u8]) -> io::Result<String> {
+    digest(File::from(roots.open(path, OFlags::RDONLY | OFlags::NONBLOCK)?))
 }
 
 fn digest(file: File) -> io::Result<String> {

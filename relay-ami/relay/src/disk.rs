@@ -2,8 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags, fcntl_setfl, fdatasync};
@@ -41,9 +41,10 @@ impl Default for Buffer {
     }
 }
 
-/// MB/s at which a file of `size` bytes comes off its disk; none where it is too small to tell, or cannot be read.
+/// MB/s at which the file of `size` bytes that `open` opens comes off its disk; none where it is too small to tell, or cannot
+/// be read.
 #[must_use]
-pub fn read_rate(path: &Path, size: u64) -> Option<f64> {
+pub fn read_rate(open: impl Fn(OFlags) -> io::Result<OwnedFd> + Sync, size: u64) -> Option<f64> {
     let share = size / READBACK_THREADS as u64 / READBACK_BYTES as u64 * READBACK_BYTES as u64;
     if size < DISK_BYTES {
         return None;
@@ -52,9 +53,9 @@ pub fn read_rate(path: &Path, size: u64) -> Option<f64> {
     let read = std::sync::Mutex::new(Some(0));
     std::thread::scope(|scope| {
         for number in 0..READBACK_THREADS as u64 {
-            let read = &read;
+            let (read, open) = (&read, &open);
             scope.spawn(move || {
-                let bytes = read_share(path, number * share, share, start + DISK_TIME);
+                let bytes = read_share(open, number * share, share, start + DISK_TIME);
                 let mut total = lock(read);
                 *total = total.zip(bytes.ok()).map(|(total, bytes)| total + bytes);
             });
@@ -64,10 +65,10 @@ pub fn read_rate(path: &Path, size: u64) -> Option<f64> {
     Some(rate(bytes, start.elapsed()))
 }
 
-fn read_share(path: &Path, offset: u64, length: u64, deadline: Instant) -> io::Result<u64> {
+fn read_share(open: &impl Fn(OFlags) -> io::Result<OwnedFd>, offset: u64, length: u64, deadline: Instant) -> io::Result<u64> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     // A memory-backed file system has no direct reads.
-    let file = rustix::fs::open(path, flags | OFlags::DIRECT, Mode::empty()).or_else(|_| rustix::fs::open(path, flags, Mode::empty()))?;
+    let file = open(flags | OFlags::DIRECT).or_else(|_| open(flags))?;
     let (file, mut buffer, mut read) = (File::from(file), Buffer::new(), 0);
     while read < length.min(DISK_BYTES) && Instant::now() < deadline {
         match file.read_at(buffer.aligned(), offset + read) {
@@ -82,7 +83,7 @@ fn read_share(path: &Path, offset: u64, length: u64, deadline: Instant) -> io::R
 
 /// MB/s at which bytes reach the disk below `directory`; none where little room is left or none can be had.
 #[must_use]
-pub fn write_rate(directory: &Path, free_bytes: u64) -> Option<f64> {
+pub fn write_rate(directory: &OwnedFd, free_bytes: u64) -> Option<f64> {
     if free_bytes < DISK_LEAST_FREE {
         return None;
     }
@@ -90,9 +91,9 @@ pub fn write_rate(directory: &Path, free_bytes: u64) -> Option<f64> {
 }
 
 /// The file has no name: whatever happens, nothing stays.
-fn write(directory: &Path) -> io::Result<f64> {
+fn write(directory: &OwnedFd) -> io::Result<f64> {
     let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
-    let mut file = File::from(rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR)?);
+    let mut file = File::from(rustix::fs::openat(directory, ".", flags, Mode::RUSR | Mode::WUSR)?);
     let block = vec![0xa5; DISK_SYNC_BYTES];
     let (start, mut written) = (Instant::now(), 0);
     while written < DISK_BYTES && start.elapsed() < DISK_TIME {
@@ -111,6 +112,8 @@ fn rate(bytes: u64, time: Duration) -> f64 {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -118,17 +121,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("large");
         File::create(&path).unwrap().set_len(DISK_BYTES).unwrap();
-        assert!(read_rate(&path, DISK_BYTES).unwrap() > 0.0);
-        assert_eq!(read_rate(&path, DISK_BYTES - 1), None);
-        assert_eq!(read_rate(&folder.path().join("gone"), DISK_BYTES), None);
+        let open = |path: &Path, flags| Ok(rustix::fs::open(path, flags, Mode::empty())?);
+        assert!(read_rate(|flags| open(&path, flags), DISK_BYTES).unwrap() > 0.0);
+        assert_eq!(read_rate(|flags| open(&path, flags), DISK_BYTES - 1), None);
+        assert_eq!(read_rate(|flags| open(&folder.path().join("gone"), flags), DISK_BYTES), None);
     }
 
     #[test]
     fn a_trial_of_writing_leaves_nothing_and_needs_room() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(write_rate(folder.path(), DISK_LEAST_FREE).unwrap() > 0.0);
+        let directory = rustix::fs::open(folder.path(), OFlags::PATH, Mode::empty()).unwrap();
+        assert!(write_rate(&directory, DISK_LEAST_FREE).unwrap() > 0.0);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-        assert_eq!(write_rate(folder.path(), DISK_LEAST_FREE - 1), None);
-        assert_eq!(write_rate(&folder.path().join("gone"), DISK_LEAST_FREE), None);
+        assert_eq!(write_rate(&directory, DISK_LEAST_FREE - 1), None);
+        std::fs::remove_dir(folder.path()).unwrap();
+        assert_eq!(write_rate(&directory, DISK_LEAST_FREE), None);
     }
 }

@@ -27,6 +27,7 @@ pub mod rate;
 pub mod ready;
 pub mod receive;
 pub mod relay;
+pub mod roots;
 pub mod route;
 pub mod scan;
 pub mod secure;
@@ -35,6 +36,7 @@ pub mod splice;
 pub mod stop;
 pub mod stream;
 pub mod thread;
+pub mod user;
 pub mod whereabouts;
 pub mod wire;
 

@@ -93,7 +93,10 @@ fn control_group() -> Option<(u64, String)> {
     while !path.is_empty() {
         let read = |name: &str| fs::read_to_string(format!("/sys/fs/cgroup/{path}/{name}")).ok()?.trim().parse::<u64>().ok();
         if let Some((max, current)) = read("memory.max").zip(read("memory.current")) {
-            let left = max.saturating_sub(current);
+            // Page cache counts as used, and gives way: a receiver fills its group with it in seconds.
+            let stat = fs::read_to_string(format!("/sys/fs/cgroup/{path}/memory.stat")).unwrap_or_default();
+            let cache = stat.lines().find_map(|line| line.strip_prefix("inactive_file ")?.trim().parse().ok()).unwrap_or(0u64);
+            let left = max.saturating_sub(current.saturating_sub(cache));
             if least.as_ref().is_none_or(|(bytes, _)| left < *bytes) {
                 least = Some((left, format!("memory.max of control group /{path}")));
             }

@@ -1,13 +1,15 @@
 //! Surveys: what the source holds, what the destination can take.
 
+mod destination;
+
+use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::{DirEntry, Metadata};
 use std::io;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, AtFlags, CWD, accessat, statvfs};
+pub use destination::{destination, refused_destination};
+use rustix::fs::{Access, AtFlags, FileType, Stat, accessat, readlinkat};
 
 use crate::VERSION;
 use crate::control::{Control, ControlError};
@@ -17,7 +19,10 @@ use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
 use crate::documents::survey::{Announcement, Problem, Survey, listing_key};
 use crate::documents::text::SchemaVersion1;
-use crate::receive::tree::PARTIAL;
+use crate::roots::{Root, Roots, Step, Walk};
+
+/// Permission to read for everybody.
+const READABLE: u32 = 0o444;
 
 /// Lists `paths` into objects `{prefix}listing/part-NNNNN.ndjson`. Like rsync: a path lands under its base name, with a
 /// trailing slash its contents do. Names are sorted, links are not followed. `announce` is the key, below the prefix, of the
@@ -34,11 +39,17 @@ pub fn source(paths: &[PathBuf], control: &dyn Control, prefix: &str, announce: 
         digest: blake3::Hasher::new(),
         totals: Totals::default(),
     };
-    for path in paths {
-        listing.root(path)?;
+    // All of their names before the first line: nothing may be announced of a listing that is refused.
+    let mut brought: Vec<Brought> = paths.iter().filter_map(|path| listing.open(path)).collect();
+    listing.leave_out_collisions(&mut brought);
+    for Brought { root, names } in brought {
+        for name in names {
+            listing.below(Walk::new(&root, name))?;
+        }
     }
     listing.write()?;
     listing.tell(true)?;
+    let roots = Roots::new(paths);
     let Totals { files, directories, symlinks, skipped, bytes, largest, problems, problem_count } = listing.totals;
     let (largest_file_bytes, largest) = largest;
     Ok(Survey::Source {
@@ -50,7 +61,7 @@ pub fn source(paths: &[PathBuf], control: &dyn Control, prefix: &str, announce: 
         skipped,
         bytes,
         largest_file_bytes,
-        read_mbps: disk::read_rate(&largest, largest_file_bytes),
+        read_mbps: disk::read_rate(|flags| roots.open(&largest, flags), largest_file_bytes),
         parts: listing.parts,
         listing_digest: listing.digest.finalize().to_hex().to_string(),
         problems,
@@ -65,7 +76,8 @@ struct Totals {
     symlinks: u64,
     skipped: u64,
     bytes: u64,
-    largest: (u64, PathBuf),
+    /// Bytes and path.
+    largest: (u64, Vec<u8>),
     problems: Vec<Problem>,
     problem_count: u64,
 }
@@ -74,7 +86,7 @@ impl Totals {
     fn problem(&mut self, path: &Path, error: &io::Error) {
         self.problem_count += 1;
         if self.problems.len() < PROBLEMS_NAMED {
-            self.problems.push(Problem { path: percent::encode(path.as_os_str().as_bytes()), reason: error.to_string() });
+            self.problems.push(problem(path, error.to_string()));
         }
     }
 }
@@ -92,107 +104,112 @@ struct Listing<'a> {
     totals: Totals,
 }
 
+/// A path of the request, with the names that it brings to the top of the destination.
+struct Brought {
+    root: Root,
+    names: Vec<Vec<u8>>,
+}
+
 impl Listing<'_> {
-    fn root(&mut self, path: &Path) -> Result<(), ControlError> {
-        let bytes = path.as_os_str().as_bytes();
-        let plain = bytes.len() - bytes.iter().rev().take_while(|byte| **byte == b'/').count();
-        let contents_only = plain < bytes.len();
-        let path = Path::new(OsStr::from_bytes(if plain == 0 { b"/" } else { &bytes[..plain] }));
-        // A trailing slash goes through a link to the directory itself, as rsync's does.
-        let found = if contents_only { std::fs::metadata(path) } else { std::fs::symlink_metadata(path) };
+    /// The names that `path` brings, sorted; a problem where it cannot be listed.
+    fn open(&mut self, path: &Path) -> Option<Brought> {
+        let found = Root::open(path).and_then(|root| Ok((root.names()?, root)));
         match found {
-            Err(error) => self.totals.problem(path, &error),
-            Ok(metadata) if contents_only && metadata.is_dir() => self.walk(path, b"")?,
-            Ok(_) if contents_only => self.totals.problem(path, &io::ErrorKind::NotADirectory.into()),
-            Ok(metadata) => match path.file_name() {
-                Some(name) => self.entry(path, name.as_bytes(), &metadata)?,
-                None => self.totals.problem(path, &io::Error::other("has no name to land under; end it with a slash")),
-            },
-        }
-        Ok(())
-    }
-
-    /// Lists what a directory holds. The walk keeps its own stack: a deep tree must not exhaust the thread's.
-    fn walk(&mut self, directory: &Path, relative: &[u8]) -> Result<(), ControlError> {
-        let mut stack = vec![self.children(directory, relative)];
-        while let Some(level) = stack.last_mut() {
-            let Some((path, relative)) = level.next() else {
-                stack.pop();
-                continue;
-            };
-            match std::fs::symlink_metadata(&path) {
-                Err(error) => self.totals.problem(&path, &error),
-                Ok(metadata) => {
-                    self.one(&path, &relative, &metadata)?;
-                    if metadata.is_dir() {
-                        stack.push(self.children(&path, &relative));
-                    }
-                }
+            Ok(((names, skipped), root)) => {
+                self.totals.skipped += skipped;
+                Some(Brought { root, names })
             }
-        }
-        Ok(())
-    }
-
-    fn children(&mut self, directory: &Path, relative: &[u8]) -> std::vec::IntoIter<(PathBuf, Vec<u8>)> {
-        let entries = std::fs::read_dir(directory).and_then(Iterator::collect::<io::Result<Vec<DirEntry>>>);
-        let mut names: Vec<Vec<u8>> = match entries {
-            Ok(entries) => entries.into_iter().map(|entry| entry.file_name().into_vec()).collect(),
             Err(error) => {
-                self.totals.problem(directory, &error);
-                Vec::new()
+                self.totals.problem(path, &error);
+                None
             }
-        };
-        names.sort_unstable();
-        let child = |name: Vec<u8>| {
-            let below = if relative.is_empty() { name.clone() } else { [relative, b"/", &name].concat() };
-            (directory.join(OsStr::from_bytes(&name)), below)
-        };
-        names.into_iter().map(child).collect::<Vec<_>>().into_iter()
+        }
     }
 
-    fn entry(&mut self, path: &Path, relative: &[u8], metadata: &Metadata) -> Result<(), ControlError> {
-        self.one(path, relative, metadata)?;
-        if metadata.is_dir() { self.walk(path, relative) } else { Ok(()) }
+    /// Two sources for one path are a problem, two directories included: their modes and times could not both arrive, and
+    /// what they hold might meet below. The first one stays listed, so no path is listed twice. Below the top nothing can
+    /// meet then, and a single root has no name twice: the memory that this takes is bounded by the names at the top.
+    fn leave_out_collisions(&mut self, roots: &mut [Brought]) {
+        if roots.len() < 2 {
+            return;
+        }
+        let mut taken: HashMap<Vec<u8>, usize> = HashMap::new();
+        for number in 0..roots.len() {
+            let (before, rest) = roots.split_at_mut(number);
+            let Some(Brought { root, names }) = rest.first_mut() else { continue };
+            names.retain(|name| {
+                let Some(first) = taken.get(name).and_then(|first| before.get(*first)) else {
+                    taken.insert(name.clone(), number);
+                    return true;
+                };
+                let reason = format!("this and {:?} both land as {:?} at the destination", root.path_of(name), OsStr::from_bytes(name));
+                self.totals.problem(&first.root.path_of(name), &io::Error::other(reason));
+                false
+            });
+        }
     }
 
-    fn one(&mut self, path: &Path, relative: &[u8], metadata: &Metadata) -> Result<(), ControlError> {
-        let kind = metadata.file_type();
-        let (kind, target) = if kind.is_file() {
-            if let Err(error) = accessat(CWD, path, Access::READ_OK, AtFlags::empty()) {
-                self.totals.problem(path, &error.into());
+    /// Lists one of a root's names and all beneath it.
+    fn below(&mut self, mut walk: Walk) -> Result<(), ControlError> {
+        while let Some(step) = walk.step() {
+            let line = match step {
+                Step::Entry(stat) => self.entry(&walk, &stat),
+                Step::Problem(error) => Err(error),
+            };
+            match line {
+                Ok(Some(entry)) => self.line(&entry)?,
+                Ok(None) => {}
+                Err(error) => self.totals.problem(Path::new(OsStr::from_bytes(&walk.source())), &error),
             }
-            self.totals.files += 1;
-            self.totals.bytes += metadata.size();
-            if metadata.size() > self.totals.largest.0 {
-                self.totals.largest = (metadata.size(), path.to_owned());
-            }
-            (Kind::File, None)
-        } else if kind.is_dir() {
-            self.totals.directories += 1;
-            (Kind::Directory, None)
-        } else if kind.is_symlink() {
-            self.totals.symlinks += 1;
-            match std::fs::read_link(path) {
-                Ok(target) => (Kind::Symlink, Some(percent::encode(target.as_os_str().as_bytes()))),
-                Err(error) => {
-                    self.totals.problem(path, &error);
-                    return Ok(());
+        }
+        Ok(())
+    }
+
+    /// The line of an entry; none for what is not moved.
+    fn entry(&mut self, walk: &Walk, stat: &Stat) -> io::Result<Option<ListingEntry>> {
+        let (source, (directory, name)) = (walk.source(), walk.place());
+        let mode = stat.st_mode & 0o7777;
+        let mut size = 0;
+        let (kind, target) = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => {
+                size = u64::try_from(stat.st_size).unwrap_or_default();
+                // What everybody may read needs no second look.
+                if mode & READABLE != READABLE
+                    && let Err(error) = accessat(directory, name, Access::READ_OK, AtFlags::empty())
+                {
+                    self.totals.problem(Path::new(OsStr::from_bytes(&source)), &error.into());
                 }
+                self.totals.files += 1;
+                self.totals.bytes += size;
+                if size > self.totals.largest.0 {
+                    self.totals.largest = (size, source.clone());
+                }
+                (Kind::File, None)
             }
-        } else {
-            self.totals.skipped += 1;
-            return Ok(());
+            FileType::Directory => {
+                self.totals.directories += 1;
+                (Kind::Directory, None)
+            }
+            FileType::Symlink => {
+                self.totals.symlinks += 1;
+                (Kind::Symlink, Some(percent::encode(readlinkat(directory, name, Vec::new())?.as_bytes())))
+            }
+            _ => {
+                self.totals.skipped += 1;
+                return Ok(None);
+            }
         };
-        self.line(&ListingEntry {
-            path: percent::encode(relative),
-            source: percent::encode(path.as_os_str().as_bytes()),
-            size: if kind == Kind::File { metadata.size() } else { 0 },
+        let mtime_ns = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
+        Ok(Some(ListingEntry {
+            path: percent::encode(walk.relative()),
+            source: percent::encode(&source),
+            size,
             kind,
-            mode: metadata.permissions().mode() & 0o7777,
-            mtime_ns: metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()),
-            inode: metadata.ino(),
+            mode,
+            mtime_ns: i64::try_from(mtime_ns).unwrap_or(if mtime_ns < 0 { i64::MIN } else { i64::MAX }),
+            inode: stat.st_ino,
             target,
-        })
+        }))
     }
 
     fn line(&mut self, entry: &ListingEntry) -> Result<(), ControlError> {
@@ -242,46 +259,26 @@ impl Listing<'_> {
     }
 }
 
-/// Looks at the directory, or at the nearest one above it that exists.
+/// A source that cannot be looked at.
 #[must_use]
-pub fn destination(path: &Path) -> Survey {
-    let mut problems = Vec::new();
-    let mut problem = |path: &Path, reason: String| problems.push(Problem { path: percent::encode(path.as_os_str().as_bytes()), reason });
-    let existing = path.ancestors().find(|ancestor| ancestor.symlink_metadata().is_ok()).unwrap_or_else(|| Path::new("/"));
-    let (mut free_bytes, mut free_inodes) = (0, 0);
-    match std::fs::metadata(existing) {
-        Ok(metadata) if !metadata.is_dir() => problem(existing, "is not a directory".to_owned()),
-        Ok(_) => {
-            if let Err(error) = accessat(CWD, existing, Access::WRITE_OK | Access::EXEC_OK, AtFlags::empty()) {
-                problem(existing, format!("cannot be written: {}", io::Error::from(error)));
-            }
-            match statvfs(existing) {
-                Ok(space) => {
-                    free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
-                    // A file system without a limit says 0 of 0.
-                    free_inodes = if space.f_files == 0 { i64::MAX as u64 } else { space.f_favail };
-                }
-                Err(error) => problem(existing, io::Error::from(error).to_string()),
-            }
-        }
-        Err(error) => problem(existing, error.to_string()),
-    }
-    let write_mbps = if problems.is_empty() { disk::write_rate(existing, free_bytes) } else { None };
-    let problem_count = problems.len() as u64;
-    Survey::Destination {
+pub fn refused_source(path: &Path, reason: String) -> Survey {
+    Survey::Source {
         schema_version: SchemaVersion1,
         daemon_version: VERSION,
-        free_bytes,
-        free_inodes,
-        occupied: is_occupied(path),
-        ways: crate::whereabouts::ways(path),
-        write_mbps,
-        problems,
-        problem_count,
+        files: 0,
+        directories: 0,
+        symlinks: 0,
+        skipped: 0,
+        bytes: 0,
+        largest_file_bytes: 0,
+        read_mbps: None,
+        parts: 0,
+        listing_digest: blake3::hash(b"").to_hex().to_string(),
+        problems: vec![problem(path, reason)],
+        problem_count: 1,
     }
 }
 
-fn is_occupied(path: &Path) -> bool {
-    let mut entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-    entries.any(|entry| !entry.file_name().as_bytes().starts_with(PARTIAL))
+fn problem(path: &Path, reason: String) -> Problem {
+    Problem { path: percent::encode(path.as_os_str().as_bytes()), reason }
 }

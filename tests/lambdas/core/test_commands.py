@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from lambdas.core import commands
 from lambdas.core.commands import Control
-from tests.lambdas.builders import transfer
+from tests.lambdas.builders import request, transfer
 
 SCHEMA = Draft202012Validator(
     json.loads((Path(__file__).parents[3] / "contracts" / "relay-command.schema.json").read_text())
@@ -26,6 +26,8 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "receive": commands.receive(transfer(), CONTROL, 1, "transfers/first/plan.json"),
     "receive with readback": commands.receive(transfer(verify="readback"), CONTROL, 1, "transfers/first/plan.json"),
     "send": commands.send(transfer(), CONTROL, 1, "transfers/first/plan.json", 900),
+    "scan digests": commands.scan_digests(transfer(), CONTROL, 3),
+    "scan comparison": commands.scan_comparison(transfer(), CONTROL, 3),
     "relay": commands.relay("first", "source-1-0", LISTEN, "k" * 43, 600, time_to_live_seconds=900),
     "relay on an existing machine": commands.relay(
         "first", "source-1-0", LISTEN, "k" * 43, 600, time_to_live_seconds=None, bandwidth_limit_mbps=80
@@ -38,6 +40,32 @@ COMMANDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", COMMANDS)
 def test_command_fits_its_contract(name: str) -> None:
     SCHEMA.validate(COMMANDS[name])
+
+
+def test_what_reads_the_source_is_told_its_paths() -> None:
+    for name in ("scan source", "scan digests", "send"):
+        assert COMMANDS[name]["paths"] == transfer().request.source.paths
+
+
+def test_the_users_of_the_request_are_told_to_whatever_touches_their_end() -> None:
+    document = request()
+    document["source"]["runAs"], document["destination"]["runAs"] = "reader", "1000"
+    named = transfer(source=document["source"], destination=document["destination"])
+    at_source = [
+        commands.scan_source(named, CONTROL),
+        commands.scan_digests(named, CONTROL, 3),
+        commands.send(named, CONTROL, 1, "plan.json", 900),
+    ]
+    at_destination = [
+        commands.scan_destination(named),
+        commands.scan_comparison(named, CONTROL, 3),
+        commands.receive(named, CONTROL, 1, "plan.json"),
+    ]
+    for commanded, user in ((at_source, "reader"), (at_destination, "1000")):
+        for command in commanded:
+            SCHEMA.validate(command)
+            assert command["runAs"] == user
+    assert not any("runAs" in command for command in COMMANDS.values())
 
 
 def test_receiver_is_told_what_verification_the_request_wants() -> None:

@@ -106,6 +106,34 @@ def test_models_accept_only_what_the_schema_accepts_and_nothing_less_in_shape(
         assert all(any(rule in problem for rule in rules) for problem in refusal(document))
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "name"),
+    [
+        ("/a/x", "/b/x", "x"),
+        ("/a/x", "/b//x", "x"),
+        ("/a/x", "/b/x/.", "x"),
+        ("/a/x/.", "/x/././/.", "x"),
+        ("/a/x", "/a/x", "x"),
+    ],
+)
+def test_two_paths_that_land_under_one_name_are_refused(first: str, second: str, name: str) -> None:
+    document = request()
+    document["source"]["paths"] = [first, second]
+    assert refusal(document) == [
+        f"$.source.paths[1]: '{second}' and '{first}' both land as '{name}'; "
+        "move them in two transfers to two destinations"
+    ]
+
+
+@pytest.mark.parametrize(
+    "paths", [["/a/x", "/b/x/"], ["/a/", "/b/"], ["/a/", "/a/"], ["/.", "/b/."], ["/a/x", "/b/y/./"]]
+)
+def test_what_paths_with_a_slash_bring_is_left_to_the_survey(paths: list[str]) -> None:
+    document = request()
+    document["source"]["paths"] = paths
+    assert accepted(document)
+
+
 def test_least_time_beside_a_deadline_is_refused() -> None:
     problems = refusal({**request(), "objective": {"minimise": "time", "deadlineSeconds": 60}})
     assert problems == [

@@ -1,6 +1,8 @@
 //! Commands by hand: a directory that both ends see stands in for the control plane.
 
+use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,6 +15,7 @@ use crate::control::directory::Directory;
 use crate::control::{Control, ControlError, Side};
 use crate::defaults::{DIRECTORY_MAX_ATTEMPTS, KEEPALIVE_INTERVAL, PORT};
 use crate::documents::membership::{Hop, Membership, Path};
+use crate::documents::percent;
 use crate::documents::text::{Address, PathId, SchemaVersion1};
 use crate::door::Limits;
 use crate::plan::{self, PLAN_KEY, RANGE_SIZE};
@@ -21,6 +24,8 @@ use crate::{descriptors, net, peer, probe, receive, relay, scan};
 
 /// A relay without work ends after so long unless told otherwise: an evening's experiment should not run for ever.
 const IDLE_SECONDS: u64 = 600;
+/// Where a plan's source paths lie in a control directory, percent-encoded; the sender reads nothing else.
+const SOURCES_KEY: &str = "sources.json";
 /// Wait for the other side's key.
 const KEY_WAIT: Duration = Duration::from_secs(60);
 
@@ -63,14 +68,19 @@ fn scan(options: &Options) -> Result<ExitCode, CliError> {
 
 /// From where the command was called; a trailing slash keeps its meaning.
 fn absolute(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
+    paths.iter().map(in_directory).collect()
+}
+
+fn in_directory(path: &PathBuf) -> Result<PathBuf, CliError> {
     let here = std::env::current_dir().map_err(|error| CliError::failed("WorkingDirectory", error))?;
-    Ok(paths.iter().map(|path| here.join(path)).collect())
+    Ok(here.join(path))
 }
 
 fn plan(options: &Options) -> Result<ExitCode, CliError> {
     let control = open(options)?;
     control.clear().map_err(failed)?;
-    let survey = scan::source(&absolute(&options.paths)?, &control, "", None).map_err(failed)?;
+    let paths = absolute(&options.paths)?;
+    let survey = scan::source(&paths, &control, "", None).map_err(failed)?;
     if let crate::documents::survey::Survey::Source { problems, problem_count, .. } = &survey
         && *problem_count > 0
     {
@@ -81,7 +91,18 @@ fn plan(options: &Options) -> Result<ExitCode, CliError> {
     if !size.is_power_of_two() {
         return Err(CliError::Usage(format!("--chunk-mib is {}; it must be a power of two", size >> 20)));
     }
+    let sources: Vec<String> = paths.iter().map(|path| percent::encode(path.as_os_str().as_bytes())).collect();
+    let sources = serde_json::to_vec(&sources).map_err(|error| CliError::failed("Output", error))?;
+    control.write_object(SOURCES_KEY, sources).map_err(failed)?;
     print_json(&plan::make(&control, &options.transfer(), &survey, size, options.lanes.unwrap_or(1)).map_err(failed)?)
+}
+
+/// The paths that were planned.
+fn planned_sources(control: &Directory) -> Result<Vec<PathBuf>, CliError> {
+    let text = control.read_object(SOURCES_KEY, None).map_err(failed)?;
+    let wrong = |why: String| CliError::failed("PlanInvalid", format!("{SOURCES_KEY}: {why}"));
+    let sources: Vec<String> = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+    sources.iter().map(|source| Ok(OsString::from_vec(percent::decode(source).map_err(wrong)?).into())).collect()
 }
 
 /// The receiver's address goes into its record, so it must be one that others can dial; this machine's own is the default.
@@ -93,7 +114,7 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let [destination] = options.paths.as_slice() else { return Err(CliError::Usage("receive needs one destination".to_owned())) };
     let (control, transfer) = (Arc::new(open(options)?), options.transfer());
     let plan = roles::read_plan(&*control, &transfer, PLAN_KEY)?;
-    let (destination, rules) = (destination.clone(), roles::rules()?);
+    let (destination, rules) = (in_directory(destination)?, roles::rules()?);
     let config = receive::Config {
         transfer,
         epoch: next_epoch(&control, Side::Receiver)?,
@@ -105,7 +126,7 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         limits: Limits::RECEIVER,
         verify: options.verify,
     };
-    roles::run_receiver(config, control, &listen_addresses(options), options, stop)
+    roles::run_receiver(config, control, &listen_addresses(options), &roles::ready_file(options)?, stop)
 }
 
 /// An end that is started again goes on as the next: the ranges that its predecessor leased are its own then.
@@ -116,11 +137,13 @@ fn next_epoch(control: &Directory, side: Side) -> Result<u64, CliError> {
 fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, transfer) = (Arc::new(open(options)?), options.transfer());
     let plan = roles::read_plan(&*control, &transfer, PLAN_KEY)?;
+    let source = planned_sources(&control)?;
     let by_options = options.direct || !options.via.is_empty();
     if options.rate_mbps.is_some() && !by_options {
         return Err(CliError::Usage("--rate-mbps needs --direct or --via; bandwidthLimitMbps of the membership is the rate".to_owned()));
     }
-    let sender = Sender::new(transfer, next_epoch(&control, Side::Sender)?, options.route_key.as_deref())?;
+    let sender =
+        Sender::new(transfer, next_epoch(&control, Side::Sender)?, roles::route_key(options.route_key.as_deref())?, roles::rules()?)?;
     sender.publish(&*control)?;
     if by_options {
         let key = wait_for_key(&control, Side::Receiver, stop)?;
@@ -128,8 +151,8 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         let receiver = receiver.ok_or_else(|| CliError::failed("NoReceiver", "the receiver's record holds no address"))?;
         control.put_membership(&membership(options, receiver, options.lanes.unwrap_or(plan.lanes_per_path))?).map_err(failed)?;
     }
-    crate::ready::write(options.ready.as_deref(), "send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
-    sender.run((plan, PLAN_KEY.to_owned()), String::new(), KEEPALIVE_INTERVAL, control, stop)
+    roles::ready_file(options)?.write("send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
+    sender.run((plan, PLAN_KEY.to_owned()), String::new(), source, KEEPALIVE_INTERVAL, control, stop)
 }
 
 fn membership(options: &Options, receiver: SocketAddrV4, lanes: u32) -> Result<Membership, CliError> {
@@ -182,7 +205,7 @@ fn relay(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         bandwidth: None,
         limits: Limits::RELAY,
     };
-    roles::run_relay(config, &listeners, None, options, stop)
+    roles::run_relay(config, &listeners, None, &roles::ready_file(options)?, stop)
 }
 
 fn probe(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {

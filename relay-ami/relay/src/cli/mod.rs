@@ -3,6 +3,7 @@
 mod by_hand;
 mod options;
 mod roles;
+mod run_as;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -15,6 +16,7 @@ cpt-relay: the data plane of Cloud Parallel Transfer
 As the control plane calls it (FILE holds a relay-command document):
   cpt-relay scan|probe            --command FILE
   cpt-relay receive|send|relay    --command FILE [--ready FILE]
+  cpt-relay make-destination      --command FILE
   cpt-relay await-ready FILE      [--seconds N]
 
 By hand, with a directory that both ends see in place of the control plane:
@@ -75,6 +77,9 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 fn dispatch(options: Options) -> Result<ExitCode, CliError> {
     if options.role == "await-ready" {
         return roles::await_ready(&options);
+    }
+    if options.role == "make-destination" {
+        return roles::make_destination(&options);
     }
     let transfer = options.transfer_hint();
     let span = tracing::info_span!("transfer", id = transfer.as_str());

@@ -32,7 +32,7 @@ pub struct Options {
     pub paths: Vec<PathBuf>,
 }
 
-const ROLES: [&str; 7] = ["scan", "plan", "receive", "send", "relay", "probe", "await-ready"];
+const ROLES: [&str; 8] = ["scan", "plan", "receive", "send", "relay", "probe", "make-destination", "await-ready"];
 
 impl Options {
     /// Reads the arguments after the program's name; the refusal names the argument and what would be right.

@@ -6,22 +6,27 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws_lc_rs::signature::Ed25519KeyPair;
+
 use super::CliError;
 use super::options::Options;
+use super::run_as;
 use crate::control::aws::Aws;
 use crate::control::{Control, KeyRecord, Side};
 use crate::documents::command::{self, Command};
 use crate::documents::event::Event;
 use crate::documents::plan::TransferPlan;
-use crate::documents::text::{AnnouncementKey, SchemaVersion1, TransferId};
+use crate::documents::text::{AbsolutePath, AnnouncementKey, SchemaVersion1, TransferId};
 use crate::door::Limits;
 use crate::rate::{Bucket, RateRules};
+use crate::ready::ReadyFile;
 use crate::receive::{self, ReceiveError};
+use crate::roots::Roots;
 use crate::route::Router;
 use crate::secure::keys::{Identity, generate_route_key, kept_route_key, route_public};
 use crate::send::{self, SendError};
 use crate::stop::Stop;
-use crate::{compare, descriptors, memory, net, peer, probe, ready, relay, scan};
+use crate::{compare, descriptors, memory, net, peer, probe, ready, relay, roots, scan};
 
 /// Waits for a ready file and prints it.
 pub fn await_ready(options: &Options) -> Result<ExitCode, CliError> {
@@ -36,13 +41,37 @@ pub fn await_ready(options: &Options) -> Result<ExitCode, CliError> {
     }
 }
 
-/// Runs the command that the file holds.
-pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
+/// The ready file of the options, open and empty.
+pub fn ready_file(options: &Options) -> Result<ReadyFile, CliError> {
+    ReadyFile::open(options.ready.as_deref()).map_err(|error| CliError::failed("ReadyFile", error))
+}
+
+fn read_command(options: &Options) -> Result<(PathBuf, Command), CliError> {
     let file = options.command.clone().unwrap_or_default();
     let wrong = |why: String| CliError::Usage(format!("--command {}: {why}", file.display()));
     let text = std::fs::read(&file).map_err(|error| wrong(error.to_string()))?;
     let command = Command::parse(&text).map_err(wrong)?;
-    let stop = Stop::on_signals().map_err(|error| CliError::failed("Signals", error))?;
+    Ok((file, command))
+}
+
+/// Makes the destination of the receiver's command, as the user who will write there, and prints it as a value of systemd's:
+/// the unit of the receiver may write nowhere else.
+pub fn make_destination(options: &Options) -> Result<ExitCode, CliError> {
+    let (file, command) = read_command(options)?;
+    let Command::Receive(receive) = &command else {
+        return Err(CliError::Usage(format!("--command {}: make-destination needs the command of a receiver", file.display())));
+    };
+    run_as::assume(&command).map_err(|why| CliError::failed("RunAs", why))?;
+    let made = roots::make(receive.destination.as_str().as_bytes());
+    let path = made.map_err(|error| CliError::failed("DestinationError", format!("{}: {error}", receive.destination)))?;
+    println!("{}", roots::quoted(&path));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the command that the file holds.
+pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
+    let (file, command) = read_command(options)?;
+    let wrong = |why: String| CliError::Usage(format!("--command {}: {why}", file.display()));
     let role = match &command {
         Command::ScanSource(_) | Command::ScanDestination(_) | Command::ScanDigests(_) | Command::ScanComparison(_) => "scan",
         Command::Receive(_) => "receive",
@@ -53,12 +82,24 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     if role != options.role {
         return Err(wrong(format!("role is {role:?}, but the command line says {:?}", options.role)));
     }
+    // What lies in root's own directory is opened before the process becomes another user, and that before it has threads.
+    let ready = ready_file(options)?;
+    // Beside the command: what stops the transfer's units removes both.
+    let sender_key = matches!(command, Command::Send(_)).then(|| route_key(Some(&file.with_extension("key")))).transpose()?;
+    let rules = rules()?;
+    if let Err(why) = roots::check_kernel().and_then(|()| run_as::assume(&command).map_err(|why| why.to_string())) {
+        return match command {
+            Command::ScanSource(scan) => print_json(&scan::refused_source(&paths(&scan.paths)[0], why)),
+            Command::ScanDestination(scan) => print_json(&scan::refused_destination(scan.path.as_str().as_ref(), why)),
+            _ => Err(CliError::failed("RunAs", why)),
+        };
+    }
+    let stop = Stop::on_signals().map_err(|error| CliError::failed("Signals", error))?;
     match command {
         Command::ScanSource(scan) => {
             let control = Aws::new(&scan.control, &scan.transfer_id).map_err(control_error)?;
-            let paths: Vec<PathBuf> = scan.paths.iter().map(|path| path.as_str().into()).collect();
             print_json(
-                &scan::source(&paths, &control, &scan.control.prefix, scan.announce.as_ref().map(AnnouncementKey::as_str))
+                &scan::source(&paths(&scan.paths), &control, &scan.control.prefix, scan.announce.as_ref().map(AnnouncementKey::as_str))
                     .map_err(control_error)?,
             )
         }
@@ -66,7 +107,7 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
         Command::ScanDigests(scan) => {
             let control = Aws::new(&scan.control, &scan.transfer_id).map_err(control_error)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
-            print_json(&listing.digests().map_err(control_error)?)
+            print_json(&listing.digests(&Roots::new(&paths(&scan.paths))).map_err(control_error)?)
         }
         Command::ScanComparison(scan) => {
             let control = Aws::new(&scan.control, &scan.transfer_id).map_err(control_error)?;
@@ -74,9 +115,12 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
             let found = listing.with_destination(scan.path.as_str().as_ref(), scan.compare, &scan.folder, &scan.equal_folder);
             print_json(&found.map_err(control_error)?)
         }
-        Command::Receive(command) => receive(options, command, &stop),
-        Command::Send(command) => send(options, command, &stop),
-        Command::Relay(command) => relay(options, &command, &stop),
+        Command::Receive(command) => receive(&ready, rules, command, &stop),
+        Command::Send(command) => {
+            let key = sender_key.map_or_else(|| route_key(None), Ok)?;
+            send(&ready, Sender::new(command.transfer_id.clone(), command.epoch, key, rules)?, command, &stop)
+        }
+        Command::Relay(command) => relay(&ready, rules, &command, &stop),
         Command::ProbeListen(probe) => {
             let addresses: Vec<_> = probe.listen.iter().map(|address| address.0).collect();
             print_probe(&match net::listen(&addresses, &stop) {
@@ -86,6 +130,10 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
         }
         Command::ProbeConnect(probe) => print_probe(&probe::connect(probe.address.0, Duration::from_secs_f64(probe.seconds), &stop)),
     }
+}
+
+fn paths(texts: &[AbsolutePath]) -> Vec<PathBuf> {
+    texts.iter().map(|path| path.as_str().into()).collect()
 }
 
 fn control_error(error: crate::control::ControlError) -> CliError {
@@ -122,7 +170,7 @@ pub fn read_plan(control: &dyn Control, transfer: &TransferId, key: &str) -> Res
     Ok(plan)
 }
 
-fn receive(options: &Options, command: command::Receive, stop: &Stop) -> Result<ExitCode, CliError> {
+fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan)?;
     let addresses: Vec<_> = command.listen.iter().map(|address| address.0).collect();
     let config = receive::Config {
@@ -132,11 +180,11 @@ fn receive(options: &Options, command: command::Receive, stop: &Stop) -> Result<
         plan,
         plan_key: command.plan,
         prefix: command.control.prefix,
-        rules: rules()?,
+        rules,
         limits: Limits::RECEIVER,
         verify: command.verify,
     };
-    run_receiver(config, control, &addresses, options, stop)
+    run_receiver(config, control, &addresses, ready, stop)
 }
 
 /// Listens, makes itself known, receives, tells how it ended.
@@ -144,7 +192,7 @@ pub fn run_receiver(
     config: receive::Config,
     control: Arc<dyn Control>,
     addresses: &[SocketAddrV4],
-    options: &Options,
+    ready: &ReadyFile,
     stop: &Stop,
 ) -> Result<ExitCode, CliError> {
     let (transfer, epoch) = (config.transfer.clone(), config.epoch);
@@ -156,7 +204,7 @@ pub fn run_receiver(
         let address = listeners.first().and_then(|listener| listener.local_addr().ok()).map(|address| address.to_string());
         let key = KeyRecord { epoch, tls_public_key: peer::to_text(identity.public()), route_public_key: None, address };
         control.publish_key(Side::Receiver, &key).map_err(control_error)?;
-        ready::write(options.ready.as_deref(), "receive", &listeners, None).map_err(|error| CliError::failed("ReadyFile", error))?;
+        ready.write("receive", &listeners, None).map_err(|error| CliError::failed("ReadyFile", error))?;
         Ok((listeners, identity))
     };
     let result = begin().and_then(|(listeners, identity)| {
@@ -179,15 +227,17 @@ pub fn run_receiver(
     result
 }
 
-fn send(options: &Options, command: command::Send, stop: &Stop) -> Result<ExitCode, CliError> {
+fn send(ready: &ReadyFile, sender: Sender, command: command::Send, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan)?;
-    // Beside the command: what stops the transfer's units removes both.
-    let key_file = options.command.as_ref().map(|file| file.with_extension("key"));
-    let sender = Sender::new(command.transfer_id, command.epoch, key_file.as_deref())?;
     sender.publish(&*control)?;
-    ready::write(options.ready.as_deref(), "send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
+    ready.write("send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
     let keepalive = Duration::from_secs(command.keepalive_seconds);
-    sender.run((plan, command.plan), command.control.prefix, keepalive, control, stop)
+    sender.run((plan, command.plan), command.control.prefix, paths(&command.paths), keepalive, control, stop)
+}
+
+/// The key by which relays know the sender; `file` keeps it for one that is started again.
+pub fn route_key(file: Option<&Path>) -> Result<Ed25519KeyPair, CliError> {
+    file.map_or_else(generate_route_key, kept_route_key).map_err(|error| CliError::failed("NoKey", error))
 }
 
 /// A sender with its keys.
@@ -195,17 +245,16 @@ pub struct Sender {
     identity: Identity,
     router: Router,
     epoch: u64,
+    rules: RateRules,
 }
 
 impl Sender {
-    /// `key_file` keeps the key that relays know, for a sender that is started again.
-    pub fn new(transfer: TransferId, epoch: u64, key_file: Option<&Path>) -> Result<Self, CliError> {
+    pub fn new(transfer: TransferId, epoch: u64, key: Ed25519KeyPair, rules: RateRules) -> Result<Self, CliError> {
         memory::check(memory::Role::Sender).map_err(|error| CliError::failed("NotEnoughMemory", error))?;
         open_files(descriptors::Role::Sender)?;
         let no_key = |error| CliError::failed("NoKey", error);
-        let key = key_file.map_or_else(generate_route_key, kept_route_key).map_err(no_key)?;
         let router = Router { transfer, key };
-        Ok(Self { identity: Identity::generate().map_err(no_key)?, router, epoch })
+        Ok(Self { identity: Identity::generate().map_err(no_key)?, router, epoch, rules })
     }
 
     pub fn publish(&self, control: &dyn Control) -> Result<(), CliError> {
@@ -218,18 +267,19 @@ impl Sender {
         control.publish_key(Side::Sender, &key).map_err(control_error)
     }
 
-    /// Sends what the plan of this key has, tells how it ended.
+    /// Sends what the plan of this key has, from beneath the paths of `source`, tells how it ended.
     pub fn run(
         self,
         (plan, plan_key): (TransferPlan, String),
         prefix: String,
+        source: Vec<PathBuf>,
         keepalive: Duration,
         control: Arc<dyn Control>,
         stop: &Stop,
     ) -> Result<ExitCode, CliError> {
         let (transfer, epoch) = (self.router.transfer.clone(), self.epoch);
-        let Self { identity, router, .. } = self;
-        let config = send::Config { epoch, plan, plan_key, prefix, router, identity, rules: rules()?, keepalive };
+        let Self { identity, router, rules, .. } = self;
+        let config = send::Config { epoch, plan, plan_key, prefix, source, router, identity, rules, keepalive };
         let result = match send::run(config, Arc::clone(&control), stop) {
             Ok(send::Outcome::Delivered(totals)) => {
                 tracing::info!(?totals, "delivered");
@@ -286,7 +336,7 @@ fn put_surely(control: &dyn Control, event: &Event) {
     }
 }
 
-fn relay(options: &Options, command: &command::Relay, stop: &Stop) -> Result<ExitCode, CliError> {
+fn relay(ready: &ReadyFile, rules: RateRules, command: &command::Relay, stop: &Stop) -> Result<ExitCode, CliError> {
     let route_key = peer::route_key_from_text(command.sender_route_key.as_str());
     let route_key = route_key.ok_or_else(|| CliError::Usage("senderRouteKey is no key of 32 bytes".to_owned()))?;
     let addresses: Vec<_> = command.listen.iter().map(|address| address.0).collect();
@@ -294,9 +344,9 @@ fn relay(options: &Options, command: &command::Relay, stop: &Stop) -> Result<Exi
     let (transfer, known_as) = (command.transfer_id.clone(), addresses.clone());
     let lifetime = command.time_to_live_seconds.map(|seconds| relay::Lifetime::new(Duration::from_secs(seconds)));
     let bandwidth = command.bandwidth_limit_mbps.map(Bucket::of_megabits);
-    let config = relay::Config { transfer, route_key, known_as, idle, lifetime, rules: rules()?, bandwidth, limits: Limits::RELAY };
+    let config = relay::Config { transfer, route_key, known_as, idle, lifetime, rules, bandwidth, limits: Limits::RELAY };
     open_files(descriptors::Role::Relay)?;
-    run_relay(config, &listen(&addresses, stop)?, Some(&command.node_id), options, stop)
+    run_relay(config, &listen(&addresses, stop)?, Some(&command.node_id), ready, stop)
 }
 
 /// Whether the process may open the files that the role may need.
@@ -312,10 +362,10 @@ pub fn run_relay(
     config: relay::Config,
     listeners: &[TcpListener],
     node_id: Option<&str>,
-    options: &Options,
+    ready: &ReadyFile,
     stop: &Stop,
 ) -> Result<ExitCode, CliError> {
-    ready::write(options.ready.as_deref(), "relay", listeners, node_id).map_err(|error| CliError::failed("ReadyFile", error))?;
+    ready.write("relay", listeners, node_id).map_err(|error| CliError::failed("ReadyFile", error))?;
     relay::run(config, listeners, stop).map_err(|error| CliError::failed("RelayError", error))?;
     Ok(ExitCode::SUCCESS)
 }

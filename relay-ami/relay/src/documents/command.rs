@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::text::{AbsolutePath, Address, AnnouncementKey, Region, RouteKeyText, SchemaVersion1, TransferId};
+use super::text::{AbsolutePath, Address, AnnouncementKey, Region, RouteKeyText, SchemaVersion1, TransferId, UserText};
 
 /// The control plane in the home region.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +59,9 @@ command!(
         side: String,
         control: ControlPlace,
         paths: Vec<AbsolutePath>,
+        /// The user that does the work; the default is the one that the daemon is started as.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run_as: Option<UserText>,
         /// Below the prefix: where what is listed so far is announced.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         announce: Option<AnnouncementKey>,
@@ -66,11 +69,26 @@ command!(
 );
 command!(
     /// Check the destination.
-    ScanDestination { side: String, path: AbsolutePath, }
+    ScanDestination {
+        side: String,
+        path: AbsolutePath,
+        /// The user that does the work; the default is the owner of the destination.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run_as: Option<UserText>,
+    }
 );
 command!(
     /// Digest what was listed at the source.
-    ScanDigests { side: String, control: ControlPlace, parts: u64, }
+    ScanDigests {
+        side: String,
+        control: ControlPlace,
+        /// As in the scan that listed them: nothing else is read.
+        paths: Vec<AbsolutePath>,
+        /// The user that does the work; the default is the one that the daemon is started as.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run_as: Option<UserText>,
+        parts: u64,
+    }
 );
 command!(
     /// Compare the listing with what is at the destination.
@@ -78,6 +96,9 @@ command!(
         side: String,
         control: ControlPlace,
         path: AbsolutePath,
+        /// The user that does the work; the default is the owner of the destination.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run_as: Option<UserText>,
         parts: u64,
         compare: Compare,
         /// Below the prefix, ends with a slash: what is to be sent.
@@ -93,6 +114,9 @@ command!(
         epoch: u64,
         listen: Vec<Address>,
         destination: AbsolutePath,
+        /// The user that does the work; the default is the owner of the destination.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run_as: Option<UserText>,
         plan: String,
         #[serde(default)]
         verify: Verify,
@@ -104,6 +128,11 @@ command!(
         control: ControlPlace,
         epoch: u64,
         plan: String,
+        /// Of the source, as in the scan that listed it: nothing else is read, whatever a manifest names.
+        paths: Vec<AbsolutePath>,
+        /// The user that does the work; the default is the one that the daemon is started as.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run_as: Option<UserText>,
         keepalive_seconds: u64,
     }
 );
@@ -194,9 +223,12 @@ impl Command {
         };
         match self {
             Self::ScanSource(scan) => at_least_one("paths", scan.paths.len()),
-            Self::ScanDestination(_) | Self::ScanDigests(_) | Self::ScanComparison(_) => Ok(()),
+            Self::ScanDigests(scan) => at_least_one("paths", scan.paths.len()),
+            Self::ScanDestination(_) | Self::ScanComparison(_) => Ok(()),
             Self::Receive(receive) => at_least_one("listen", receive.listen.len()).and(positive("epoch", receive.epoch)),
-            Self::Send(send) => positive("epoch", send.epoch).and(life("keepaliveSeconds", send.keepalive_seconds)),
+            Self::Send(send) => positive("epoch", send.epoch)
+                .and(at_least_one("paths", send.paths.len()))
+                .and(life("keepaliveSeconds", send.keepalive_seconds)),
             Self::Relay(relay) => at_least_one("listen", relay.listen.len())
                 .and(positive("idleSeconds", relay.idle_seconds))
                 .and(life("timeToLiveSeconds", relay.time_to_live_seconds.unwrap_or(1)))

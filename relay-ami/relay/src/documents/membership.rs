@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::text::{Address, PathId, SchemaVersion1};
+use crate::defaults::MAX_LANES_PER_PATH;
 
 /// A relay to go through.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +57,9 @@ impl Membership {
         for path in membership.paths.iter().chain(membership.probes.iter().map(|probe| &probe.path)) {
             if path.lanes == 0 {
                 return Err(format!("path {}: lanes is 0; a path has at least one stream", path.path_id));
+            }
+            if path.lanes > MAX_LANES_PER_PATH {
+                return Err(format!("path {}: lanes is {}; at most {MAX_LANES_PER_PATH} are possible", path.path_id, path.lanes));
             }
             if path.hops.len() > 2 {
                 return Err(format!("path {}: {} hops; at most 2 are possible", path.path_id, path.hops.len()));

@@ -61,7 +61,7 @@ pub enum Survey {
         files: u64,
         directories: u64,
         symlinks: u64,
-        /// Sockets, devices and pipes, which are not moved.
+        /// Sockets, devices, pipes, and partial files of earlier transfers at the top, which are not moved.
         skipped: u64,
         bytes: u64,
         largest_file_bytes: u64,

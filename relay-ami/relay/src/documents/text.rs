@@ -66,6 +66,17 @@ checked_text!(
     "an absolute path of at most 4096 characters without NUL"
 );
 checked_text!(
+    /// A user of the machine: a name, or a number.
+    UserText,
+    |text| {
+        let name = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
+        // The largest number means "no user" to the kernel.
+        text.len() <= 32 && (name || text.parse::<u32>().is_ok_and(|number| number != u32::MAX && number.to_string() == text))
+    },
+    "a user name of at most 32 characters, or a number from 0 to 4294967294"
+);
+checked_text!(
     /// Key of the object that says how far a listing is, below the transfer's prefix.
     AnnouncementKey,
     |text| {

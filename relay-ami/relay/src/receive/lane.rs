@@ -242,7 +242,9 @@ impl<'a> Incoming<'a> {
         let tree = &self.shared.tree;
         Tree::check(&header.path)?;
         match header.kind {
-            Kind::File if is_part => Ok(self.shared.files.part(tree, header, self.shared.plan.chunk_size_bytes)?.map_or(Target::Nowhere, Target::Part)),
+            Kind::File if is_part => {
+                Ok(self.shared.files.part(tree, header, self.shared.plan.chunk_size_bytes)?.map_or(Target::Nowhere, Target::Part))
+            }
             Kind::File => {
                 let name = tree.unique_name(header.entry);
                 Ok(Target::Whole(tree.create(&name)?, name))

@@ -335,7 +335,11 @@ impl<'a> Lines<'a> {
     }
 
     fn end(self) -> Result<(), ControlError> {
-        if self.at >= self.text.len() { Ok(()) } else { Err(malformed(self.folder, "holds lines that the listing does not have".to_owned())) }
+        if self.at >= self.text.len() {
+            Ok(())
+        } else {
+            Err(malformed(self.folder, "holds lines that the listing does not have".to_owned()))
+        }
     }
 }
 

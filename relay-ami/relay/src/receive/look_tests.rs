@@ -51,9 +51,9 @@ impl Site {
         let listing = PlanListing {
             parts: 1,
             digest: HexDigest::new(blake3::hash(listing.as_bytes()).to_hex().to_string()).unwrap(),
-            plannedfolder: "changed/1/".to_owned(),
+            planned_folder: "changed/1/".to_owned(),
             planned_parts: 1,
-            equalfolder: Some("equal/1/".to_owned()),
+            equal_folder: Some("equal/1/".to_owned()),
         };
         let placed = BTreeMap::from([(0, directory), (1, placed("d/planned")), (2, placed("planned"))]);
         Self { folder: folder, control, tree, listing, placed }
@@ -120,7 +120,7 @@ fn a_listing_that_is_another_one_or_is_gone_is_no_success() {
 #[test]
 fn what_was_planned_whole_needs_no_comparison() {
     let mut site = Site::new();
-    site.listing.plannedfolder = LISTING_FOLDER.to_owned();
+    site.listing.planned_folder = LISTING_FOLDER.to_owned();
     let identity = Identity::of(&fs::statat(fs::CWD, site.root().join("kept"), AtFlags::empty()).unwrap());
     let kept = Placed { digest: *blake3::hash(b"kept").as_bytes(), identity: Some(identity) };
     let last = site.placed.insert(2, kept).unwrap();

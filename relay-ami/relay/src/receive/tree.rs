@@ -18,6 +18,7 @@ use super::journal::Journal;
 use super::placed::Identity;
 use crate::defaults::STOP_TIMEOUT;
 use crate::documents::text::TransferId;
+use crate::roots::reach;
 use crate::thread::lock;
 
 /// Directories are private until their own mode is set, last of all.
@@ -51,11 +52,11 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Opens `destination`, making it where it is absent.
+    /// Opens `destination`, an absolute path, making it where it is absent. Links on the way are followed only if root or
+    /// this process's own user made them.
     pub fn open(destination: &Path, transfer: &TransferId) -> io::Result<Self> {
-        std::fs::create_dir_all(destination)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = fs::open(destination, flags, Mode::empty())?;
+        let root = fs::openat(reach(destination.as_os_str().as_bytes())?.made()?, ".", flags, Mode::empty())?;
         let partial_name = format!("{}{transfer}", String::from_utf8_lossy(PARTIAL));
         let partial = open_partial(&root, &partial_name)?;
         let journal = Journal::new(rustix::io::fcntl_dupfd_cloexec(&partial, 0)?);

@@ -163,7 +163,7 @@ impl Reader<'_> {
         let header = header(segment).map_err(ChunkError::Source)?;
         match segment.kind {
             Kind::File => {}
-            Kind::Symlink => check_link(segment).map_err(ChunkError::Source)?,
+            Kind::Symlink => check_link(segment, self.witness).map_err(ChunkError::Source)?,
             Kind::Directory => {}
         }
         let source = (segment.kind == Kind::File).then(|| Source::open(segment, self.witness)).transpose().map_err(ChunkError::Source)?;

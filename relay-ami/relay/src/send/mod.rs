@@ -17,6 +17,7 @@ mod source;
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -43,6 +44,7 @@ use crate::documents::text::{PathId, SchemaVersion1};
 use crate::progress::{Counters, Reporter};
 use crate::rate::{Bucket, RateRules};
 use crate::receive::finish::Digests;
+use crate::roots::Roots;
 use crate::route::Router;
 use crate::secure::handshake::KeyCheck;
 use crate::secure::keys::Identity;
@@ -57,6 +59,8 @@ pub struct Config {
     pub plan_key: String,
     /// Of the keys of objects, ends with a slash or is empty.
     pub prefix: String,
+    /// Paths of the request: nothing else is read.
+    pub source: Vec<PathBuf>,
     pub router: Router,
     pub identity: Identity,
     pub rules: RateRules,
@@ -249,7 +253,7 @@ pub fn describe(chunks: &[GivenUp]) -> String {
 pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Outcome, SendError> {
     let (failures, reported) = channel();
     let (recalls, asked) = channel();
-    let Config { epoch, plan, plan_key, prefix, router, identity, rules, keepalive } = config;
+    let Config { epoch, plan, plan_key, prefix, source, router, identity, rules, keepalive } = config;
     let serial = u64::from_be_bytes(crate::secure::keys::random().map_err(io::Error::other)?);
     let shared = Arc::new(Shared {
         owner: format!("sender-{epoch}-{serial:016x}"),
@@ -259,7 +263,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         whole_plan: OnceLock::new(),
         plan_key,
         ledger: Mutex::default(),
-        witness: Arc::default(),
+        witness: Arc::new(source::Witness::new(Roots::new(&source))),
         counters: Counters::default(),
         failures: Mutex::new(failures),
         recalls: Mutex::new(recalls),

@@ -1,19 +1,17 @@
 //! Reading the source: exactly the files of the listing, or a reason why not.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
-use std::path::Path;
 use std::sync::Mutex;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{self, FileType, OFlags};
 
 use crate::documents::entry::{Kind, Segment};
 use crate::documents::event::FailureReason;
 use crate::documents::percent;
+use crate::roots::Roots;
 use crate::thread::lock;
 use crate::wire::frame::SegmentHeader;
 
@@ -54,13 +52,22 @@ pub fn header(segment: &Segment) -> Result<SegmentHeader, SourceFailure> {
 
 /// Change times (`ctime`, which no program can set) of the files that are read in parts, from each one's first part on:
 /// parts that are read before and after a change whose author put the modification time back do not make up one file.
+/// It also holds the roots, beneath which all reading stays, whatever a manifest names.
 #[derive(Default)]
-pub struct Witness(Mutex<HashMap<u64, i128>>);
+pub struct Witness {
+    roots: Roots,
+    changed: Mutex<HashMap<u64, i128>>,
+}
 
 impl Witness {
+    #[must_use]
+    pub fn new(roots: Roots) -> Self {
+        Self { roots, changed: Mutex::default() }
+    }
+
     /// The change time that a file had when it was first read.
     fn first(&self, segment: &Segment, now: i128) -> i128 {
-        if segment.is_part() { *lock(&self.0).entry(segment.entry).or_insert(now) } else { now }
+        if segment.is_part() { *lock(&self.changed).entry(segment.entry).or_insert(now) } else { now }
     }
 }
 
@@ -79,8 +86,7 @@ impl<'a> Source<'a> {
     pub fn open(segment: &'a Segment, witness: &Witness) -> Result<Self, SourceFailure> {
         let path = percent::decode(&segment.source).map_err(|why| changed(segment, why))?;
         // Not through a link that took the file's place, and without waiting for a pipe's other end.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = rustix::fs::open(OsStr::from_bytes(&path), flags, Mode::empty()).map_err(|error| unreadable(segment, &error.into()))?;
+        let file = witness.roots.open(&path, OFlags::RDONLY | OFlags::NONBLOCK).map_err(|error| unreadable(segment, &error))?;
         let file = File::from(file);
         let now = file.metadata().map_err(|error| unreadable(segment, &error))?;
         let source = Self { segment, file, ctime_ns: witness.first(segment, nanoseconds(now.ctime(), now.ctime_nsec())) };
@@ -125,15 +131,13 @@ impl<'a> Source<'a> {
 }
 
 /// Whether a symbolic link still points where the listing says.
-pub fn check_link(segment: &Segment) -> Result<(), SourceFailure> {
+pub fn check_link(segment: &Segment, witness: &Witness) -> Result<(), SourceFailure> {
     let path = percent::decode(&segment.source).map_err(|why| changed(segment, why))?;
-    let target = std::fs::read_link(Path::new(OsStr::from_bytes(&path))).map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidInput => changed(segment, "is no link any more"),
-        _ => unreadable(segment, &error),
-    })?;
-    if Some(percent::encode(target.as_os_str().as_bytes())) == segment.target {
-        Ok(())
-    } else {
-        Err(changed(segment, "points elsewhere now"))
+    let link = witness.roots.open(&path, OFlags::PATH).map_err(|error| unreadable(segment, &error))?;
+    let stat = fs::fstat(&link).map_err(|error| unreadable(segment, &error.into()))?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
+        return Err(changed(segment, "is no link any more"));
     }
+    let target = fs::readlinkat(&link, "", Vec::new()).map_err(|error| unreadable(segment, &error.into()))?;
+    if Some(percent::encode(target.as_bytes())) == segment.target { Ok(()) } else { Err(changed(segment, "points elsewhere now")) }
 }

@@ -14,7 +14,7 @@ fn program(directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-fn run(directory: &Path, arguments: &[&str]) -> Output {
+pub fn run(directory: &Path, arguments: &[&str]) -> Output {
     program(directory, arguments).output().unwrap()
 }
 
@@ -22,7 +22,7 @@ fn start(directory: &Path, arguments: &[&str]) -> Child {
     program(directory, arguments).stderr(Stdio::null()).spawn().unwrap()
 }
 
-fn last_line(output: &Output) -> Value {
+pub fn last_line(output: &Output) -> Value {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     let line = text.lines().last().unwrap_or_else(|| panic!("no output; errors: {}", String::from_utf8_lossy(&output.stderr)));
     serde_json::from_str(line).unwrap()
@@ -211,4 +211,21 @@ fn a_process_that_may_not_open_enough_files_says_how_many_it_needs_and_a_low_sof
     assert_eq!(files[3], files[4], "soft and hard");
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+#[test]
+fn a_plan_of_two_sources_for_one_path_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    for source in ["a", "b"] {
+        std::fs::create_dir(here.join(source)).unwrap();
+        std::fs::write(here.join(source).join("x"), source).unwrap();
+    }
+    let refused = run(here, &["plan", "--control-dir", "control", "a/", "b/"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    for word in ["SurveyProblem", "a/x", "b/x", "both land as \"x\""] {
+        assert!(said.contains(word), "{said}");
+    }
+    assert!(!here.join("control/plan.json").exists());
 }

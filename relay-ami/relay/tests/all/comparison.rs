@@ -10,6 +10,7 @@ use cpt_relay::control::Control as _;
 use cpt_relay::control::directory::Directory;
 use cpt_relay::documents::command::Compare;
 use cpt_relay::documents::entry::ListingEntry;
+use cpt_relay::roots::Roots;
 use cpt_relay::{plan, scan};
 use serde_json::Value;
 
@@ -35,7 +36,7 @@ fn compared(by: Compare, change: impl FnOnce(&Path)) -> (Value, Vec<String>) {
     scan::source(&[source.join("")], &control, "", None).unwrap();
     let listing = Listing { control: &control, prefix: "", parts: 1 };
     if by == Compare::Digest {
-        listing.digests().unwrap();
+        listing.digests(&Roots::new(&[source.join("")])).unwrap();
     }
     let found = serde_json::to_value(listing.with_destination(&copy, by, "changed/1/", "equal/1/").unwrap()).unwrap();
     let parts = found["parts"].as_u64().unwrap();

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use cpt_relay::documents::chunk::Chunk;
-use cpt_relay::receive::look::EqualEntry;
 use cpt_relay::documents::command::Command;
 use cpt_relay::documents::entry::{ListingEntry, Segment};
 use cpt_relay::documents::membership::Membership;
 use cpt_relay::documents::plan::TransferPlan;
+use cpt_relay::receive::look::EqualEntry;
 
 type Judge = fn(&[u8]) -> Result<(), String>;
 

@@ -161,6 +161,7 @@ impl Transfer {
             plan: self.plan.clone(),
             plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),
+            source: vec![self.source().join("")],
             router: self.router.take().unwrap_or_else(|| kept_router(self.directory.path(), &self.id)),
             identity,
             rules: RateRules::default(),

@@ -29,7 +29,16 @@ fn publish(transfer: &Transfer, plan: &TransferPlan) {
 
 /// The plan as it is once `chunks` of its chunks are written.
 fn open(whole: &TransferPlan, chunks: u64) -> TransferPlan {
-    TransferPlan { open: true, chunks, bytes: 0, files: 0, last_phase_chunks: 0, manifest_parts: Vec::new(), listing: None, ..whole.clone() }
+    TransferPlan {
+        open: true,
+        chunks,
+        bytes: 0,
+        files: 0,
+        last_phase_chunks: 0,
+        manifest_parts: Vec::new(),
+        listing: None,
+        ..whole.clone()
+    }
 }
 
 fn wait_for_delivered(transfer: &Transfer, whole: &TransferPlan, chunks: u64) {

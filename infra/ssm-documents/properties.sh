@@ -1,0 +1,36 @@
+# shellcheck shell=sh disable=SC2154
+# Prints the unit's properties for role $1, one a line: the least with which it works. $2: what a receiver writes, quoted.
+unit_properties() {
+  # Page cache counts too, so there is room; a daemon that grows without end must not take the machine with it. The longest
+  # execution takes 7 days: after 8 nobody is left who would stop the daemon.
+  cat <<END
+NoNewPrivileges=yes
+LimitNOFILE=65536
+TimeoutStopSec=15
+RuntimeMaxSec=8d
+MemoryMax=75%
+ProtectSystem=strict
+ReadWritePaths="$run"
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectKernelLogs=yes
+ProtectControlGroups=yes
+ProtectClock=yes
+ProtectHostname=yes
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallErrorNumber=EPERM
+END
+  case "$1" in
+    send) echo "CapabilityBoundingSet=CAP_DAC_READ_SEARCH CAP_SETUID CAP_SETGID" ;;
+    receive) printf '%s\n' "ReadWritePaths=$2" \
+      "CapabilityBoundingSet=CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_FOWNER CAP_SETUID CAP_SETGID" ;;
+    # Its own files are root's, and it powers its machine off by asking systemd.
+    relay) printf '%s\n' CapabilityBoundingSet=CAP_SYS_BOOT ProtectHome=yes PrivateTmp=yes OOMScoreAdjust=-500 ;;
+  esac
+}

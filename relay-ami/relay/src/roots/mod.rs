@@ -1,0 +1,164 @@
+//! The paths that a command names, and reading beneath them. Everything goes by descriptor from a root downwards, so nobody
+//! who may write there can point this process, which is often root, at anything outside.
+
+mod reach;
+mod walk;
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+
+use rustix::fs::{self, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+pub use reach::{Reached, make, quoted, reach};
+pub use walk::{Step, Walk};
+
+use crate::receive::tree::{BENEATH, PARTIAL};
+
+/// Whether this kernel can open beneath a directory; the text says what is needed.
+pub fn check_kernel() -> Result<(), String> {
+    match fs::openat2(fs::CWD, "/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Err(error @ (Errno::NOSYS | Errno::PERM)) => {
+            let version = rustix::system::uname().release().to_string_lossy().into_owned();
+            Err(format!(
+                "the kernel is {version} and refuses openat2 ({error}): Linux 5.6 or later is needed, without a filter that keeps this call away"
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A path of a request that is open. Like rsync: a path lands under its base name, with a trailing slash its contents do.
+#[derive(Debug)]
+pub struct Root {
+    directory: OwnedFd,
+    /// Path of `directory` without a slash at its end; empty for the file system's root.
+    base: Vec<u8>,
+    /// What of `directory` is meant; none for all of it.
+    name: Option<Vec<u8>>,
+}
+
+impl Root {
+    /// Opens `path`. A link on the way is followed only if root or this process's own user made it: with a trailing slash
+    /// that holds for the whole path, otherwise for all but its last name, which is taken as it is.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let (base, name) = Self::split(path.as_os_str().as_bytes())?;
+        let directory = reach(&base)?.whole()?;
+        Ok(Self { directory, base, name })
+    }
+
+    /// The directory's path in its plainest spelling, and the name in it that is meant.
+    fn split(path: &[u8]) -> io::Result<(Vec<u8>, Option<Vec<u8>>)> {
+        let mut names: Vec<&[u8]> = path.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b".")).collect();
+        let name = if path.ends_with(b"/") {
+            None
+        } else {
+            let last = names.pop().filter(|name| *name != b"..");
+            Some(last.ok_or_else(|| io::Error::other("has no name to land under; end it with a slash"))?.to_vec())
+        };
+        Ok((names.iter().flat_map(|name| [b"/", *name].concat()).collect(), name))
+    }
+
+    /// Names that this brings to the top of the destination, sorted, each once, and how many of them are left out: those of
+    /// partial files of earlier transfers to here, which no receiver takes.
+    pub fn names(&self) -> io::Result<(Vec<Vec<u8>>, u64)> {
+        let all = match &self.name {
+            Some(name) => {
+                fs::statat(&self.directory, OsStr::from_bytes(name), fs::AtFlags::SYMLINK_NOFOLLOW)?;
+                vec![name.clone()]
+            }
+            None => walk::names(&fs::openat(&self.directory, ".", walk::DIRECTORY, Mode::empty())?)?.to_vec(),
+        };
+        let count = all.len();
+        let kept: Vec<Vec<u8>> = all.into_iter().filter(|name| !name.starts_with(PARTIAL)).collect();
+        let left_out = count - kept.len();
+        Ok((kept, left_out as u64))
+    }
+
+    /// Where `name`, one of those at the top, is.
+    #[must_use]
+    pub fn path_of(&self, name: &[u8]) -> PathBuf {
+        OsStr::from_bytes(&[&*self.base, b"/", name].concat()).into()
+    }
+
+    /// Opens what is at `relative`, names below the root's directory.
+    pub fn open_at(&self, relative: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
+        let plain = |name: &[u8]| !matches!(name, b"" | b"." | b"..") && !name.contains(&0);
+        if !relative.split(|byte| *byte == b'/').all(plain) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a plain path: it has an empty name, '.' or '..' in it"));
+        }
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(fs::openat2(&self.directory, OsStr::from_bytes(relative), flags, Mode::empty(), BENEATH)?)
+    }
+}
+
+/// What of `source` is below the directory of a root, if it is the root's.
+fn below<'a>(base: &[u8], name: Option<&[u8]>, source: &'a [u8]) -> Option<&'a [u8]> {
+    let relative = source.strip_prefix(base)?.strip_prefix(b"/")?;
+    match name {
+        None => (!relative.is_empty()).then_some(relative),
+        Some(name) => relative.strip_prefix(name).filter(|rest| rest.is_empty() || rest.starts_with(b"/")).map(|_| relative),
+    }
+}
+
+/// All paths of a command. Each is opened when something beneath it is first read, and stays open.
+#[derive(Debug, Default)]
+pub struct Roots(Vec<Lazy>);
+
+#[derive(Debug)]
+struct Lazy {
+    path: PathBuf,
+    opened: RwLock<Option<Arc<Root>>>,
+}
+
+impl Roots {
+    #[must_use]
+    pub fn new(paths: &[PathBuf]) -> Self {
+        Self(paths.iter().map(|path| Lazy { path: path.clone(), opened: RwLock::default() }).collect())
+    }
+
+    /// Opens `source`, an absolute path as the listing has it, without following any link below the roots.
+    pub fn open(&self, source: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
+        let found = self.0.iter().filter_map(|lazy| {
+            let (base, name) = Root::split(lazy.path.as_os_str().as_bytes()).ok()?;
+            below(&base, name.as_deref(), source).map(|relative| (lazy, relative))
+        });
+        // The nearest: one root may lie in another one, behind a link of its user.
+        let Some((lazy, relative)) = found.min_by_key(|(_, relative)| relative.len()) else {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "is outside the source paths of this transfer"));
+        };
+        let opened = lazy.root()?.open_at(relative, flags);
+        if opened.as_ref().is_err_and(|error| error.raw_os_error() == Some(Errno::STALE.raw_os_error())) {
+            // A network file system made the directory anew: it is looked for again the next time.
+            lazy.forget();
+        }
+        opened
+    }
+}
+
+impl Lazy {
+    fn root(&self) -> io::Result<Arc<Root>> {
+        if let Some(root) = self.opened.read().unwrap_or_else(std::sync::PoisonError::into_inner).as_ref() {
+            return Ok(Arc::clone(root));
+        }
+        let root = Arc::new(Root::open(&self.path)?);
+        Ok(Arc::clone(self.opened.write().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(root)))
+    }
+
+    fn forget(&self) {
+        *self.opened.write().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+    }
+}
+
+impl AsFd for Root {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! Everything beneath a directory, depth first, the names of each directory sorted.
+
+use std::ffi::{CStr, OsStr};
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RawDir, Stat};
+use rustix::io::Errno;
+
+use super::Root;
+use crate::receive::tree::BENEATH;
+
+pub const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// Directories of the way down that stay open; above them each is opened again on the way back. A tree may be 2 000 deep,
+/// and 1 024 open files are the usual limit.
+const HELD: usize = 64;
+/// Of names that one call asks for: about 1 000 entries.
+const NAMES_BYTES: usize = 32 << 10;
+/// What the kernel takes as a path (`PATH_MAX`), its zero included: nothing longer can be named to the sender.
+const PATH_MAX: usize = 4096;
+
+/// Names in one piece of memory, each with a zero behind it: 10⁷ of them cost their bytes and 9 more each.
+#[derive(Debug, Default)]
+pub struct Names {
+    bytes: Vec<u8>,
+    starts: Vec<usize>,
+}
+
+impl Names {
+    fn get(&self, number: usize) -> Option<&CStr> {
+        self.starts.get(number).map(|start| at(&self.bytes, *start))
+    }
+
+    pub fn to_vec(&self) -> Vec<Vec<u8>> {
+        self.starts.iter().map(|start| at(&self.bytes, *start).to_bytes().to_vec()).collect()
+    }
+}
+
+fn at(bytes: &[u8], start: usize) -> &CStr {
+    CStr::from_bytes_until_nul(bytes.get(start..).unwrap_or_default()).unwrap_or_default()
+}
+
+/// What a directory holds, sorted. A name that is renamed to and fro meanwhile may be given twice; it is listed once.
+pub fn names(directory: &OwnedFd) -> io::Result<Names> {
+    let mut buffer = Vec::with_capacity(NAMES_BYTES);
+    let mut entries = RawDir::new(directory, buffer.spare_capacity_mut());
+    let Names { mut bytes, mut starts } = Names::default();
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let name = entry.file_name();
+        if !matches!(name.to_bytes(), b"." | b"..") {
+            starts.push(bytes.len());
+            bytes.extend_from_slice(name.to_bytes_with_nul());
+        }
+    }
+    starts.sort_unstable_by(|one, other| at(&bytes, *one).cmp(at(&bytes, *other)));
+    starts.dedup_by(|one, other| at(&bytes, *one) == at(&bytes, *other));
+    Ok(Names { bytes, starts })
+}
+
+/// A directory whose names are being gone through.
+struct Level {
+    /// None while it is closed.
+    directory: Option<OwnedFd>,
+    names: Names,
+    next: usize,
+    /// Of the part of the path that is this directory's.
+    length: usize,
+}
+
+/// What comes next.
+pub enum Step {
+    Entry(Stat),
+    /// The entry, or the names of the directory, cannot be had.
+    Problem(io::Error),
+}
+
+/// One of a root's names and all beneath it.
+pub struct Walk<'a> {
+    root: &'a Root,
+    /// Below the root's directory: of what was given last. Its name begins at `name`.
+    relative: Vec<u8>,
+    name: usize,
+    levels: Vec<Level>,
+    /// What was given last is a directory, and is to be gone into.
+    descends: bool,
+    begun: bool,
+}
+
+impl<'a> Walk<'a> {
+    #[must_use]
+    pub fn new(root: &'a Root, name: Vec<u8>) -> Self {
+        Self { root, relative: name, name: 0, levels: Vec::new(), descends: false, begun: false }
+    }
+
+    /// Path of what was given last, as it lands.
+    #[must_use]
+    pub fn relative(&self) -> &[u8] {
+        &self.relative
+    }
+
+    /// Path of what was given last, from the file system's root on.
+    #[must_use]
+    pub fn source(&self) -> Vec<u8> {
+        [&*self.root.base, b"/", &self.relative].concat()
+    }
+
+    /// The directory of what was given last, and its name there.
+    #[must_use]
+    pub fn place(&self) -> (BorrowedFd<'_>, &OsStr) {
+        let directory = self.levels.last().and_then(|level| level.directory.as_ref()).map_or(self.root.as_fd(), |found| found.as_fd());
+        (directory, OsStr::from_bytes(self.relative.get(self.name..).unwrap_or_default()))
+    }
+
+    #[cfg(test)]
+    pub fn open_directories(&self) -> usize {
+        self.levels.iter().filter(|level| level.directory.is_some()).count()
+    }
+
+    /// The next entry; `relative`, `source` and `place` are of it then.
+    pub fn step(&mut self) -> Option<Step> {
+        if !self.begun {
+            self.begun = true;
+            return Some(self.look());
+        }
+        if std::mem::take(&mut self.descends)
+            && let Err(error) = self.descend()
+        {
+            return Some(Step::Problem(error));
+        }
+        loop {
+            let level = self.levels.last_mut()?;
+            self.relative.truncate(level.length);
+            if let Some(name) = level.names.get(level.next) {
+                level.next += 1;
+                self.relative.push(b'/');
+                self.name = self.relative.len();
+                self.relative.extend_from_slice(name.to_bytes());
+                return Some(match self.reopen() {
+                    Ok(()) => self.look(),
+                    // The directory is not where it was.
+                    Err(error) => {
+                        self.relative.truncate(self.levels.pop().map_or(0, |level| level.length));
+                        Step::Problem(error)
+                    }
+                });
+            }
+            self.levels.pop();
+        }
+    }
+
+    fn look(&mut self) -> Step {
+        if self.root.base.len() + 1 + self.relative.len() >= PATH_MAX {
+            return Step::Problem(Errno::NAMETOOLONG.into());
+        }
+        let (directory, name) = self.place();
+        match fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => {
+                self.descends = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+                Step::Entry(stat)
+            }
+            Err(error) => Step::Problem(error.into()),
+        }
+    }
+
+    /// Goes into what was given last.
+    fn descend(&mut self) -> io::Result<()> {
+        let (parent, name) = self.place();
+        // One plain name, and no link: this stays beneath.
+        let directory = fs::openat(parent, name, DIRECTORY, Mode::empty())?;
+        let names = names(&directory)?;
+        self.levels.push(Level { directory: Some(directory), names, next: 0, length: self.relative.len() });
+        let open = self.levels.len();
+        if open > HELD
+            && let Some(far) = self.levels.get_mut(open - 1 - HELD)
+        {
+            far.directory = None;
+        }
+        Ok(())
+    }
+
+    /// Opens the directory that is gone on with, if it was closed.
+    fn reopen(&mut self) -> io::Result<()> {
+        if let Some(level) = self.levels.last_mut()
+            && level.directory.is_none()
+        {
+            let path = OsStr::from_bytes(self.relative.get(..level.length).unwrap_or_default());
+            level.directory = Some(fs::openat2(&self.root.directory, path, DIRECTORY, Mode::empty(), BENEATH)?);
+        }
+        Ok(())
+    }
+}

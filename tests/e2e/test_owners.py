@@ -1,0 +1,92 @@
+"""Who writes and owns what arrives, and whom root follows: only root can become somebody else."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.account import Account
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+
+# No entry in /etc/passwd has it.
+OWNER = 4_242
+NOBODY = 65_534
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Somebody's directory, on a way that everybody may go."""
+    for directory in (tmp_path, *tmp_path.parents):
+        if directory.stat().st_uid == os.geteuid() and directory != Path("/"):
+            directory.chmod(directory.stat().st_mode | 0o055)
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    os.chown(home, OWNER, OWNER)
+    return home
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    source = tmp_path / "set"
+    (source / "inner").mkdir(parents=True)
+    (source / "inner" / "file").write_text("content")
+    (source / "link").symlink_to("inner/file")
+    (source / "large").write_bytes(os.urandom(3_000_000))
+    return source
+
+
+def owners(directory: Path) -> dict[str, tuple[int, int]]:
+    found = [directory, *directory.rglob("*")]
+    return {str(path.relative_to(directory)): (path.lstat().st_uid, path.lstat().st_gid) for path in found}
+
+
+def test_what_arrives_in_a_home_belongs_to_its_owner(account: Account, home: Path, source: Path) -> None:
+    run = account.run(account.request(source, home / "new" / "deep", relays={"pairs": 0}), "owned")
+    assert run.status == "SUCCEEDED", run.cause
+    found = owners(home / "new")
+    assert set(found) == {
+        ".",
+        "deep",
+        "deep/set",
+        "deep/set/inner",
+        "deep/set/inner/file",
+        "deep/set/link",
+        "deep/set/large",
+    }
+    assert set(found.values()) == {(OWNER, OWNER)}
+
+
+def test_the_user_of_the_request_reads_and_writes(account: Account, home: Path, source: Path) -> None:
+    home.chmod(0o777)
+    request = account.request(source, home / "theirs", relays={"pairs": 0})
+    request["source"]["runAs"], request["destination"]["runAs"] = "nobody", str(NOBODY)
+    run = account.run(request, "run-as")
+    assert run.status == "SUCCEEDED", run.cause
+    assert {uid for uid, _ in owners(home / "theirs").values()} == {NOBODY}
+    (source / "inner" / "file").chmod(0o600)
+    run = account.run(request | {"destination": request["destination"] | {"path": str(home / "other")}}, "run-as-2")
+    assert (run.status, run.error) == ("FAILED", "SurveyProblem")
+    assert f"{source}/inner/file" in str(run.cause)
+
+
+def test_a_user_whom_a_machine_does_not_have_is_named(account: Account, home: Path, source: Path) -> None:
+    request = account.request(source, home / "new", relays={"pairs": 1})
+    request["destination"]["runAs"] = "no-such-user"
+    run = account.run(request, "no-such-user")
+    assert (run.status, run.error) == ("FAILED", "SurveyProblem")
+    for word in ("runAs", "no-such-user", "/etc/passwd"):
+        assert word in str(run.cause)
+
+
+def test_a_link_that_a_user_planted_leads_root_nowhere(
+    account: Account, home: Path, source: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "etc").mkdir()
+    (home / "backups").symlink_to(tmp_path / "etc")
+    os.lchown(home / "backups", OWNER, OWNER)
+    run = account.run(account.request(source, home / "backups", relays={"pairs": 1}), "planted")
+    assert (run.status, run.error) == ("FAILED", "SurveyProblem")
+    for word in (str(home / "backups"), f"user {OWNER}", str(tmp_path / "etc")):
+        assert word in str(run.cause)
+    assert not list((tmp_path / "etc").iterdir())
