@@ -34,6 +34,7 @@ pub mod splice;
 pub mod stop;
 pub mod stream;
 pub mod thread;
+pub mod under_way;
 pub mod wire;
 
 /// Version that ready files and surveys carry.

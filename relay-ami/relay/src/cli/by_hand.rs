@@ -120,7 +120,7 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         return Err(CliError::Usage("--rate-mbps needs --direct or --via; bandwidthLimitMbps of the membership is the rate".to_owned()));
     }
     let sender = Sender::new(transfer, next_epoch(&control, Side::Sender)?, options.route_key.as_deref())?;
-    sender.publish(&*control)?;
+    sender.publish(&*control, stop)?;
     if by_options {
         let key = wait_for_key(&control, Side::Receiver, stop)?;
         let receiver = key.address.as_deref().and_then(|address| address.parse().ok());

@@ -34,7 +34,9 @@ pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Resul
         format!("the receiver has {} files with digest {}, the sender {files} with {}", digests.len(), to_hex(&own), to_hex(&tree))
     };
     tracing::info!(agreed, complete, files = digests.len(), "finish");
-    upload_digests(&*shared.control, &shared.prefix, Side::Receiver, &digests).map_err(|error| StreamError::Protocol(error.to_string()))?;
+    let upload = || upload_digests(&*shared.control, &shared.prefix, Side::Receiver, &digests);
+    shared.until_answered("digests", upload).ok_or(StreamError::Ended)?;
+    let _call = shared.disk.enter();
     shared.tree.sync()?;
     // A comparison of everything proves that no partial file is needed any more. Where chunks were given up the transfer is
     // over too, and nothing resumes it. Partial files stay where it was stopped, or has ended without agreement.
