@@ -36,6 +36,7 @@ pub mod splice;
 pub mod stop;
 pub mod stream;
 pub mod thread;
+pub mod under_way;
 pub mod user;
 pub mod whereabouts;
 pub mod wire;
