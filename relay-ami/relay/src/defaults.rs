@@ -132,8 +132,21 @@ pub const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 pub const RECONNECT_PAUSE_MAX: Duration = Duration::from_secs(8);
 /// A drained lane waits so long for its acknowledgements: several syncs on a slow disk.
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
-/// Time between SIGTERM and exit; the units are killed after 15 s.
-pub const STOP_TIMEOUT: Duration = Duration::from_secs(10);
+/// After SIGTERM an end lets go of its work for so long: acknowledgements that are due, a last sync. A second is left to tidy up.
+pub const STOP_TIMEOUT: Duration = Duration::from_secs(8);
+/// Between SIGTERM and exit, whatever hangs; the units are killed after 15 s.
+pub const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Pause before a call is repeated that the control plane did not answer; its own retries are used up by then.
+pub const CONTROL_PAUSE: Duration = Duration::from_secs(1);
+/// An end that starts asks for its plan and makes itself known for so long: longer than a throttled table or a name server's restart
+/// takes, and an end that does not start fails the transfer within minutes.
+pub const CONTROL_START: Duration = Duration::from_secs(120);
+/// An end whose call has been under way for longer waits for the control plane, and does not stand still by its own fault: a call
+/// that works takes 5 s at most, its own first retries included. After `STANDSTILL` it stands still all the same.
+pub const CONTROL_SLOW: Duration = Duration::from_secs(5);
+/// A call of the file system that has been under way for longer may hang, so whoever is in it waits for nobody else. Shorter than two
+/// of the three reports by which a standstill is judged; a busy disk that takes as long still moves other bytes meanwhile.
+pub const FILE_SYSTEM_SLOW: Duration = Duration::from_secs(5);
 /// `notBefore` was written by another clock: longer than this is not believed.
 pub const MAX_NOT_BEFORE: Duration = Duration::from_secs(300);
 

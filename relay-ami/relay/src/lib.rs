@@ -37,6 +37,7 @@ pub mod stop;
 pub mod stream;
 pub mod thread;
 pub mod user;
+pub mod under_way;
 pub mod whereabouts;
 pub mod wire;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::control::{Control, Side, unix_now};
 use crate::documents::event::{LaneProgress, Progress};
@@ -50,12 +50,14 @@ pub struct Reporter {
     advance: u64,
     moved: u64,
     at: Instant,
+    /// How long a call of the file system has kept a thread of this end; none below `FILE_SYSTEM_SLOW`.
+    pub in_file_system: Option<Duration>,
 }
 
 impl Reporter {
     #[must_use]
     pub fn new(side: Side, epoch: u64) -> Self {
-        Self { side, epoch, sequence: 0, advance: u64::MAX, moved: 0, at: Instant::now() }
+        Self { side, epoch, sequence: 0, advance: u64::MAX, moved: 0, at: Instant::now(), in_file_system: None }
     }
 
     /// Seconds since the last report.
@@ -86,6 +88,7 @@ impl Reporter {
             rate_mbps: round(rate),
             at: unix_now(),
             first_byte_at: *lock(&counters.first_byte_at),
+            in_file_system_seconds: self.in_file_system.map(|time| round(time.as_secs_f64())),
             lanes,
         };
         tracing::info!(

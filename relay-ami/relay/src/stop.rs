@@ -3,36 +3,48 @@
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 
+use crate::defaults::EXIT_TIMEOUT;
+
 #[derive(Clone, Debug)]
 pub struct Stop {
     wanted: Arc<AtomicBool>,
+    /// When that was first seen.
+    since: Arc<OnceLock<Instant>>,
     wake: Arc<OwnedFd>,
 }
 
 impl Stop {
     pub fn new() -> io::Result<Self> {
-        Ok(Self { wanted: Arc::default(), wake: Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?) })
+        Ok(Self {
+            wanted: Arc::default(),
+            since: Arc::default(),
+            wake: Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?),
+        })
     }
 
-    /// Stops on SIGTERM and SIGINT.
+    /// Stops on SIGTERM and SIGINT. `EXIT_TIMEOUT` later the process exits whatever still hangs, with code 0 as after any stop:
+    /// only a thread inside a system call that the kernel does not interrupt outlives that.
     pub fn on_signals() -> io::Result<Self> {
         let stop = Self::new()?;
         for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
             // The flag first: whoever the second handler wakes finds it set.
             signal_hook::flag::register(signal, Arc::clone(&stop.wanted))?;
-            let wake = rustix::io::dup(&*stop.wake)?;
+            let told = stop.clone();
             let (reader, writer) = std::os::unix::net::UnixStream::pair()?;
             signal_hook::low_level::pipe::register(signal, writer)?;
             crate::thread::spawn("signals", move || {
                 let _ = io::Read::read(&mut &reader, &mut [0]);
-                let _ = rustix::io::write(&wake, &1u64.to_ne_bytes());
+                told.request();
+                std::thread::sleep(EXIT_TIMEOUT);
+                tracing::error!(seconds = EXIT_TIMEOUT.as_secs(), "told to stop, and something hangs: the process exits without it");
+                std::process::exit(0);
             })?;
         }
         Ok(stop)
@@ -40,12 +52,22 @@ impl Stop {
 
     pub fn request(&self) {
         self.wanted.store(true, Ordering::SeqCst);
+        self.since.get_or_init(Instant::now);
         let _ = rustix::io::write(&*self.wake, &1u64.to_ne_bytes());
     }
 
     #[must_use]
     pub fn is_requested(&self) -> bool {
         self.wanted.load(Ordering::SeqCst)
+    }
+
+    /// What is left of `time` since the stop was wanted; all of it before that.
+    #[must_use]
+    pub fn left(&self, time: Duration) -> Duration {
+        if !self.is_requested() {
+            return time;
+        }
+        time.saturating_sub(self.since.get_or_init(Instant::now).elapsed())
     }
 
     /// Waits for a connection, at most `timeout`; `None` when there is none or the stop is wanted.

@@ -144,7 +144,7 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     }
     let sender =
         Sender::new(transfer, next_epoch(&control, Side::Sender)?, roles::route_key(options.route_key.as_deref())?, roles::rules()?)?;
-    sender.publish(&*control)?;
+    sender.publish(&*control, stop)?;
     if by_options {
         let key = wait_for_key(&control, Side::Receiver, stop)?;
         let receiver = key.address.as_deref().and_then(|address| address.parse().ok());

@@ -12,7 +12,9 @@ use super::CliError;
 use super::options::Options;
 use super::run_as;
 use crate::control::aws::Aws;
-use crate::control::{Control, KeyRecord, Side};
+use crate::control::clients::Setup;
+use crate::control::{Control, ControlError, KeyRecord, Side, until_answered};
+use crate::defaults::CONTROL_START;
 use crate::documents::command::{self, Command};
 use crate::documents::event::Event;
 use crate::documents::plan::TransferPlan;
@@ -94,10 +96,29 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
             _ => Err(CliError::failed("RunAs", why)),
         };
     }
-    let stop = Stop::on_signals().map_err(|error| CliError::failed("Signals", error))?;
+    // A scan leaves nothing behind that it would have to tidy up: the signal itself ends it, whatever it hangs in.
+    let stop = if role == "scan" { Stop::new() } else { Stop::on_signals() };
+    let stop = stop.map_err(|error| CliError::failed("Signals", error))?;
+    match obey(command, &ready, sender_key, rules, &stop) {
+        // It was told to stop before it had begun.
+        Err(CliError::Failed { class: UNAVAILABLE, .. }) if stop.is_requested() => Ok(ExitCode::SUCCESS),
+        result => result,
+    }
+}
+
+fn obey(
+    command: Command,
+    ready: &ReadyFile,
+    sender_key: Option<Ed25519KeyPair>,
+    rules: RateRules,
+    stop: &Stop,
+) -> Result<ExitCode, CliError> {
+    let alone = |place, transfer| -> Result<Aws, CliError> {
+        Ok(Aws::new(place, transfer, stop, &Setup::AWS).map_err(control_error)?.with_patience(CONTROL_START))
+    };
     match command {
         Command::ScanSource(scan) => {
-            let control = Aws::new(&scan.control, &scan.transfer_id).map_err(control_error)?;
+            let control = alone(&scan.control, &scan.transfer_id)?;
             print_json(
                 &scan::source(&paths(&scan.paths), &control, &scan.control.prefix, scan.announce.as_ref().map(AnnouncementKey::as_str))
                     .map_err(control_error)?,
@@ -105,30 +126,30 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
         }
         Command::ScanDestination(scan) => print_json(&scan::destination(scan.path.as_str().as_ref())),
         Command::ScanDigests(scan) => {
-            let control = Aws::new(&scan.control, &scan.transfer_id).map_err(control_error)?;
+            let control = alone(&scan.control, &scan.transfer_id)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
             print_json(&listing.digests(&Roots::new(&paths(&scan.paths))).map_err(control_error)?)
         }
         Command::ScanComparison(scan) => {
-            let control = Aws::new(&scan.control, &scan.transfer_id).map_err(control_error)?;
+            let control = alone(&scan.control, &scan.transfer_id)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
             let found = listing.with_destination(scan.path.as_str().as_ref(), scan.compare, &scan.folder, &scan.equal_folder);
             print_json(&found.map_err(control_error)?)
         }
-        Command::Receive(command) => receive(&ready, rules, command, &stop),
+        Command::Receive(command) => receive(ready, rules, command, stop),
         Command::Send(command) => {
             let key = sender_key.map_or_else(|| route_key(None), Ok)?;
-            send(&ready, Sender::new(command.transfer_id.clone(), command.epoch, key, rules)?, command, &stop)
+            send(ready, Sender::new(command.transfer_id.clone(), command.epoch, key, rules)?, command, stop)
         }
-        Command::Relay(command) => relay(&ready, rules, &command, &stop),
+        Command::Relay(command) => relay(ready, rules, &command, stop),
         Command::ProbeListen(probe) => {
             let addresses: Vec<_> = probe.listen.iter().map(|address| address.0).collect();
-            print_probe(&match net::listen(&addresses, &stop) {
-                Ok(listeners) => probe::listen(&listeners, Duration::from_secs_f64(probe.seconds), &stop),
+            print_probe(&match net::listen(&addresses, stop) {
+                Ok(listeners) => probe::listen(&listeners, Duration::from_secs_f64(probe.seconds), stop),
                 Err(error) => probe::Report::refused(&error),
             })
         }
-        Command::ProbeConnect(probe) => print_probe(&probe::connect(probe.address.0, Duration::from_secs_f64(probe.seconds), &stop)),
+        Command::ProbeConnect(probe) => print_probe(&probe::connect(probe.address.0, Duration::from_secs_f64(probe.seconds), stop)),
     }
 }
 
@@ -136,8 +157,11 @@ fn paths(texts: &[AbsolutePath]) -> Vec<PathBuf> {
     texts.iter().map(|path| path.as_str().into()).collect()
 }
 
-fn control_error(error: crate::control::ControlError) -> CliError {
-    CliError::failed("ControlUnavailable", error)
+/// Class of the failures of the control plane.
+const UNAVAILABLE: &str = "ControlUnavailable";
+
+fn control_error(error: ControlError) -> CliError {
+    CliError::failed(UNAVAILABLE, error)
 }
 
 pub fn print_json(document: &impl serde::Serialize) -> Result<ExitCode, CliError> {
@@ -155,10 +179,11 @@ pub fn rules() -> Result<RateRules, CliError> {
 }
 
 /// The clients with the plan that they are for.
-fn with_plan(place: &command::ControlPlace, transfer: &TransferId, key: &str) -> Result<(Arc<Aws>, TransferPlan), CliError> {
-    let control = Aws::new(place, transfer).map_err(control_error)?;
+fn with_plan(place: &command::ControlPlace, transfer: &TransferId, key: &str, stop: &Stop) -> Result<(Arc<Aws>, TransferPlan), CliError> {
+    let control = Aws::new(place, transfer, stop, &Setup::AWS).map_err(control_error)?.with_patience(CONTROL_START);
     let plan = read_plan(&control, transfer, key)?;
-    Ok((Arc::new(control.with_range_size(plan.range_size)), plan))
+    // From now on whoever asks decides how long.
+    Ok((Arc::new(control.with_patience(Duration::ZERO).with_range_size(plan.range_size)), plan))
 }
 
 pub fn read_plan(control: &dyn Control, transfer: &TransferId, key: &str) -> Result<TransferPlan, CliError> {
@@ -171,7 +196,7 @@ pub fn read_plan(control: &dyn Control, transfer: &TransferId, key: &str) -> Res
 }
 
 fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop: &Stop) -> Result<ExitCode, CliError> {
-    let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan)?;
+    let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan, stop)?;
     let addresses: Vec<_> = command.listen.iter().map(|address| address.0).collect();
     let config = receive::Config {
         transfer: command.transfer_id,
@@ -203,7 +228,7 @@ pub fn run_receiver(
         let identity = Identity::generate().map_err(|error| CliError::failed("NoKey", error))?;
         let address = listeners.first().and_then(|listener| listener.local_addr().ok()).map(|address| address.to_string());
         let key = KeyRecord { epoch, tls_public_key: peer::to_text(identity.public()), route_public_key: None, address };
-        control.publish_key(Side::Receiver, &key).map_err(control_error)?;
+        until_answered(stop, CONTROL_START, || control.publish_key(Side::Receiver, &key)).map_err(control_error)?;
         ready.write("receive", &listeners, None).map_err(|error| CliError::failed("ReadyFile", error))?;
         Ok((listeners, identity))
     };
@@ -222,14 +247,14 @@ pub fn run_receiver(
     if let Err(CliError::Failed { class, cause }) = &result
         && *class != "DigestMismatch"
     {
-        announce_failure(&*control, transfer, Side::Receiver, epoch, class, cause);
+        announce_failure(&*control, stop, transfer, Side::Receiver, epoch, class, cause);
     }
     result
 }
 
 fn send(ready: &ReadyFile, sender: Sender, command: command::Send, stop: &Stop) -> Result<ExitCode, CliError> {
-    let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan)?;
-    sender.publish(&*control)?;
+    let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan, stop)?;
+    sender.publish(&*control, stop)?;
     ready.write("send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
     let keepalive = Duration::from_secs(command.keepalive_seconds);
     sender.run((plan, command.plan), command.control.prefix, paths(&command.paths), keepalive, control, stop)
@@ -257,14 +282,14 @@ impl Sender {
         Ok(Self { identity: Identity::generate().map_err(no_key)?, router, epoch, rules })
     }
 
-    pub fn publish(&self, control: &dyn Control) -> Result<(), CliError> {
+    pub fn publish(&self, control: &dyn Control, stop: &Stop) -> Result<(), CliError> {
         let key = KeyRecord {
             epoch: self.epoch,
             tls_public_key: peer::to_text(self.identity.public()),
             route_public_key: Some(peer::to_text(&route_public(&self.router.key))),
             address: None,
         };
-        control.publish_key(Side::Sender, &key).map_err(control_error)
+        until_answered(stop, CONTROL_START, || control.publish_key(Side::Sender, &key)).map_err(control_error)
     }
 
     /// Sends what the plan of this key has, from beneath the paths of `source`, tells how it ended.
@@ -287,6 +312,7 @@ impl Sender {
                 let schema_version = SchemaVersion1;
                 put_surely(
                     &*control,
+                    stop,
                     &Event::TransferDelivered {
                         schema_version,
                         transfer_id: transfer.clone(),
@@ -307,32 +333,39 @@ impl Sender {
             Err(SendError::Plan(why)) => Err(CliError::failed("PlanInvalid", why)),
             Err(error @ SendError::Io(_)) => Err(CliError::failed("SenderError", error)),
             // The newer sender goes on; this one has nothing to announce.
-            Err(SendError::Control(error @ crate::control::ControlError::LeaseLost { .. })) => {
+            Err(SendError::Control(error @ ControlError::LeaseLost { .. })) => {
                 tracing::warn!(%error, "superseded");
                 return Err(CliError::Fenced);
             }
             Err(SendError::Control(error)) => Err(control_error(error)),
         };
         if let Err(CliError::Failed { class, cause }) = &result {
-            announce_failure(&*control, transfer, Side::Sender, epoch, class, cause);
+            announce_failure(&*control, stop, transfer, Side::Sender, epoch, class, cause);
         }
         result
     }
 }
 
-fn announce_failure(control: &dyn Control, transfer_id: TransferId, side: Side, epoch: u64, class: &str, cause: &str) {
+fn announce_failure(control: &dyn Control, stop: &Stop, transfer_id: TransferId, side: Side, epoch: u64, class: &str, cause: &str) {
+    // Its calls ended because it was told to stop.
+    if class == UNAVAILABLE && stop.is_requested() {
+        return;
+    }
     let (side, error, cause) = (side.as_str().to_owned(), class.to_owned(), cause.chars().take(1000).collect());
-    put_surely(control, &Event::TransferFailed { schema_version: SchemaVersion1, transfer_id, side, epoch, error, cause });
+    put_surely(control, stop, &Event::TransferFailed { schema_version: SchemaVersion1, transfer_id, side, epoch, error, cause });
 }
 
-/// The last event is worth some patience: 1 + 2 + 4 + 8 s beside the SDK's own retries. After that the reconciler finds a silent end.
-fn put_surely(control: &dyn Control, event: &Event) {
+/// The last event is worth some patience: 1 + 2 + 4 + 8 s beside the SDK's own retries, less once the process is told to stop. After
+/// that the reconciler finds a silent end.
+fn put_surely(control: &dyn Control, stop: &Stop, event: &Event) {
     for attempt in 0..5 {
         match control.put_event(event) {
             Ok(()) => return,
             Err(error) => tracing::warn!(%error, "event"),
         }
-        std::thread::sleep(Duration::from_secs(1 << attempt));
+        if stop.sleep(Duration::from_secs(1 << attempt)) {
+            return;
+        }
     }
 }
 

@@ -1,37 +1,40 @@
-//! The control plane in AWS: DynamoDB, S3, EventBridge. Credentials come from IMDSv2 alone.
+//! The control plane in AWS: DynamoDB, S3, EventBridge. Credentials come from IMDSv2 alone. Time limits: `clients`.
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::future::Future;
 use std::ops::Range;
+use std::time::Duration;
 
-use aws_config::imds::credentials::ImdsCredentialsProvider;
-use aws_config::retry::RetryConfig;
-use aws_config::{BehaviorVersion, Region};
-use aws_sdk_dynamodb::error::{DisplayErrorContext, SdkError};
+use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
-use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 use super::aws_items::{self, Item, number, text};
+use super::calls::Calls;
 use super::chunk_changes;
-use super::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Side, unix_now};
+use super::clients::{Clients, Setup, Times};
+use super::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Side, Undelivered, unix_now, until_answered};
 use crate::defaults::{LEASE_KEPT, TABLE_CONCURRENCY};
 use crate::documents::chunk::{Chunk, item_key, range_key};
 use crate::documents::command::ControlPlace;
 use crate::documents::event::{Event, FailureReason, Progress};
 use crate::documents::membership::Membership;
 use crate::documents::text::{PathId, TransferId};
+use crate::stop::Stop;
 
 /// Source of the events of both ends.
 const EVENT_SOURCE: &str = "cpt.agent";
-/// Attempts of one call by the SDK: waits of 1, 2, 4, … 20 s at most, about 1 minute in all, then the caller decides.
-const CALL_ATTEMPTS: u32 = 8;
+/// An object whose body broke off is asked for again so many times, after pauses of 1, 2 and 4 s; then the caller decides.
+const BODY_ATTEMPTS: u32 = 4;
 /// PutEvents' per-entry failures are asked again so many times: 0.2 + 0.4 + … s, 6 s in all.
 const EVENT_ATTEMPTS: u32 = 6;
+/// What is answered to a call that the same call does not change.
+const REFUSALS: [&str; 6] =
+    ["AccessDenied", "AccessDeniedException", "NoSuchKey", "NoSuchBucket", "ResourceNotFoundException", "ValidationException"];
 /// Keys of one BatchGetItem.
 const BATCH_KEYS: usize = 100;
 
@@ -40,41 +43,30 @@ type Attributes = Vec<(&'static str, AttributeValue)>;
 
 /// One transfer's control plane in AWS.
 pub struct Aws {
-    runtime: Runtime,
-    dynamodb: aws_sdk_dynamodb::Client,
-    s3: aws_sdk_s3::Client,
-    events: aws_sdk_eventbridge::Client,
+    calls: Calls,
+    clients: Clients,
+    times: Times,
     place: ControlPlace,
     transfer: TransferId,
     range_size: u64,
+    stop: Stop,
+    /// How long an object is asked for again beyond the SDK's retries.
+    patience: Duration,
 }
 
 impl Aws {
-    /// Prepares the clients; no call is made. `range_size` is 1 until the plan is known.
-    pub fn new(place: &ControlPlace, transfer: &TransferId) -> Result<Self> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .map_err(|error| ControlError::Unavailable { what: "runtime".to_owned(), why: error.to_string() })?;
-        let config = runtime.block_on(
-            aws_config::defaults(BehaviorVersion::latest())
-                .region(Region::new(place.region.to_string()))
-                .credentials_provider(ImdsCredentialsProvider::builder().build())
-                .retry_config(RetryConfig::adaptive().with_max_attempts(CALL_ATTEMPTS))
-                .load(),
-        );
-        // An emulator has no host name per bucket.
-        let s3 = aws_sdk_s3::config::Builder::from(&config).force_path_style(config.endpoint_url().is_some()).build();
-        Ok(Self {
-            dynamodb: aws_sdk_dynamodb::Client::new(&config),
-            s3: aws_sdk_s3::Client::from_conf(s3),
-            events: aws_sdk_eventbridge::Client::new(&config),
-            runtime,
-            place: place.clone(),
-            transfer: transfer.clone(),
-            range_size: 1,
-        })
+    /// Prepares the clients; no call is made. `range_size` is 1 until the plan is known. No call outlasts `stop` for long.
+    pub fn new(place: &ControlPlace, transfer: &TransferId, stop: &Stop, setup: &Setup) -> Result<Self> {
+        let calls = Calls::new(stop, setup.times.last_words)?;
+        let clients = Clients::new(calls.runtime(), &place.region.to_string(), setup);
+        let (times, stop, patience) = (setup.times, stop.clone(), Duration::ZERO);
+        Ok(Self { calls, clients, times, place: place.clone(), transfer: transfer.clone(), range_size: 1, stop, patience })
+    }
+
+    /// The same for whoever has nothing else to do: objects are asked for and written again for so long.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// The same, knowing how many chunks a range holds.
@@ -83,20 +75,29 @@ impl Aws {
         Self { range_size: range_size.max(1), ..self }
     }
 
-    fn call<T, E: StdError>(&self, what: &str, future: impl Future<Output = std::result::Result<T, E>>) -> Result<T> {
-        self.runtime.block_on(future).map_err(|error| unavailable(what, &error))
+    fn ask<T, E: StdError + ProvideErrorMetadata>(&self, what: &str, call: impl Future<Output = std::result::Result<T, E>>) -> Result<T> {
+        self.calls.ask(what, async { call.await.map_err(|error| failed(what, &error)) })
+    }
+
+    fn tell<T, E: StdError + ProvideErrorMetadata>(&self, what: &str, call: impl Future<Output = std::result::Result<T, E>>) -> Result<T> {
+        self.calls.tell(what, async { call.await.map_err(|error| failed(what, &error)) })
+    }
+
+    /// A conditional write; `false` where the item has moved on.
+    fn change(&self, what: &str, update: UpdateItemFluentBuilder) -> Result<bool> {
+        self.calls.tell(what, async { conditional(what, update.send().await) })
     }
 
     fn record(&self, record: &str) -> Result<Option<Item>> {
-        let get = self.dynamodb.get_item().table_name(&self.place.transfers_table);
+        let get = self.clients.reports.get_item().table_name(&self.place.transfers_table);
         let get = get.key("transferId", text(self.transfer.as_str())).key("record", text(record)).consistent_read(true);
-        Ok(self.call(&format!("read record {record}"), get.send())?.item)
+        Ok(self.ask(&format!("read record {record}"), get.send())?.item)
     }
 
     /// An update of a record that names these attributes and no others: the policy of ends allows those of agents alone.
     fn update_record(&self, record: &str, attributes: Attributes) -> UpdateItemFluentBuilder {
         let assignments: Vec<String> = (0..attributes.len()).map(|at| format!("#a{at} = :a{at}")).collect();
-        let mut update = self.dynamodb.update_item().table_name(&self.place.transfers_table);
+        let mut update = self.clients.reports.update_item().table_name(&self.place.transfers_table);
         update = update.key("transferId", text(self.transfer.as_str())).key("record", text(record));
         update = update.update_expression(format!("SET {}", assignments.join(", ")));
         for (at, (name, value)) in attributes.into_iter().enumerate() {
@@ -110,7 +111,7 @@ impl Aws {
         // A daemon of an earlier epoch that still runs must not speak for the later one.
         let update = self.update_record(record, attributes).condition_expression("attribute_not_exists(epoch) OR epoch <= :epoch");
         let update = update.expression_attribute_values(":epoch", number(epoch));
-        conditional(&format!("write record {record}"), self.runtime.block_on(update.send())).map(drop)
+        self.change(&format!("write record {record}"), update).map(drop)
     }
 
     fn chunk_key(&self, chunk: u64) -> Item {
@@ -118,9 +119,37 @@ impl Aws {
         HashMap::from([("rangeKey".to_owned(), text(range)), ("itemKey".to_owned(), text(item_key(chunk)))])
     }
 
+    /// One attempt at an object, or at a range of it as far as the object goes: neither shorter nor longer than that.
+    async fn object(&self, what: &str, key: &str, range: Option<&Range<u64>>) -> std::result::Result<Vec<u8>, Broken> {
+        let bytes = range.map(|range| format!("bytes={}-{}", range.start, range.end.saturating_sub(1)));
+        let get = self.clients.s3.get_object().bucket(&self.place.bucket).key(key).set_range(bytes);
+        let mut object = get.send().await.map_err(|error| Broken::Head(failed(what, &error)))?;
+        let length = object.content_length().and_then(|length| u64::try_from(length).ok());
+        let broken = |why: String| Broken::Body(ControlError::Unavailable { what: what.to_owned(), why });
+        let time = self.times.body(length.unwrap_or_default());
+        let body = tokio::time::timeout(time, std::mem::take(&mut object.body).collect()).await;
+        let body = body.map_err(|_| broken(format!("the body of {length:?} bytes did not come within {time:?}")))?;
+        let body = body.map_err(|error| Broken::Body(unavailable(what, &error)))?.to_vec();
+        // `bytes 5-9/10`: where the object ends before the range does, its size says so.
+        let size = object.content_range.as_deref().and_then(|text| text.rsplit('/').next()?.parse::<u64>().ok());
+        let wanted = range.map(|range| range.end.min(size.unwrap_or(range.end)).saturating_sub(range.start)).or(length);
+        match wanted {
+            Some(wanted) if wanted != body.len() as u64 => Err(broken(format!("{} bytes came; {wanted} are right", body.len()))),
+            _ => Ok(body),
+        }
+    }
+
+    /// What the table has in place of a delivery that it did not take; none where it has that very delivery, since the answer to
+    /// an earlier write was lost.
+    fn look_after(&self, delivery: &Delivery) -> Result<Option<Undelivered>> {
+        let item = self.chunks(&[delivery.chunk])?.into_iter().next();
+        Ok(Undelivered::unless_written(delivery, item.as_ref()))
+    }
+
     /// An update of a chunk's item that holds only while it is PENDING in this attempt.
     fn update_pending(&self, chunk: u64, attempt: u32) -> UpdateItemFluentBuilder {
-        self.dynamodb
+        self.clients
+            .chunks
             .update_item()
             .table_name(&self.place.chunks_table)
             .set_key(Some(self.chunk_key(chunk)))
@@ -131,8 +160,22 @@ impl Aws {
     }
 }
 
+/// Where an object's reading broke off.
+enum Broken {
+    Head(ControlError),
+    Body(ControlError),
+}
+
 fn unavailable(what: &str, error: &dyn StdError) -> ControlError {
     ControlError::Unavailable { what: what.to_owned(), why: DisplayErrorContext(error).to_string() }
+}
+
+/// What AWS answered, or that it did not.
+fn failed(what: &str, error: &(impl StdError + ProvideErrorMetadata)) -> ControlError {
+    match (error.code(), unavailable(what, error)) {
+        (Some(code), ControlError::Unavailable { what, why }) if REFUSALS.contains(&code) => ControlError::Refused { what, why },
+        (_, unavailable) => unavailable,
+    }
 }
 
 fn malformed(what: impl Into<String>, why: String) -> ControlError {
@@ -147,27 +190,41 @@ fn conditional<T>(
     match result {
         Ok(_) => Ok(true),
         Err(SdkError::ServiceError(error)) if matches!(error.err(), UpdateItemError::ConditionalCheckFailedException(_)) => Ok(false),
-        Err(error) => Err(unavailable(what, &error)),
+        Err(error) => Err(failed(what, &error)),
     }
 }
 
 impl Control for Aws {
     fn read_object(&self, key: &str, range: Option<Range<u64>>) -> Result<Vec<u8>> {
         let what = format!("read s3://{}/{key}", self.place.bucket);
-        let range = range.map(|range| format!("bytes={}-{}", range.start, range.end.saturating_sub(1)));
-        let get = self.s3.get_object().bucket(&self.place.bucket).key(key).set_range(range);
-        let object = self.call(&what, get.send())?;
-        Ok(self.call(&what, object.body.collect())?.to_vec())
+        let read = async || {
+            let mut pause = self.times.pause;
+            for _ in 1..BODY_ATTEMPTS {
+                match self.object(&what, key, range.as_ref()).await {
+                    // The SDK has repeated all it may where the head did not come.
+                    Err(Broken::Head(error)) => return Err(error),
+                    Err(Broken::Body(error)) => tracing::warn!(%error, "asked for again"),
+                    Ok(bytes) => return Ok(bytes),
+                }
+                tokio::time::sleep(pause).await;
+                pause *= 2;
+            }
+            self.object(&what, key, range.as_ref()).await.map_err(|(Broken::Head(error) | Broken::Body(error))| error)
+        };
+        until_answered(&self.stop, self.patience, || self.calls.ask(&what, read()))
     }
 
     fn write_object(&self, key: &str, bytes: Vec<u8>) -> Result<()> {
         let what = format!("write s3://{}/{key}", self.place.bucket);
-        self.call(&what, self.s3.put_object().bucket(&self.place.bucket).key(key).body(bytes.into()).send()).map(drop)
+        let times = aws_sdk_s3::config::Builder::new().timeout_config(self.times.writing(bytes.len() as u64));
+        let put = || self.clients.s3.put_object().bucket(&self.place.bucket).key(key).body(bytes.clone().into());
+        let write = || self.ask(&what, put().customize().config_override(times.clone()).send());
+        until_answered(&self.stop, self.patience, write).map(drop)
     }
 
     fn lease(&self, range: u64, owner: &str, epoch: u64) -> Result<()> {
         let what = format!("lease range {range}");
-        let update = self.dynamodb.update_item().table_name(&self.place.chunks_table);
+        let update = self.clients.chunks.update_item().table_name(&self.place.chunks_table);
         let update = update
             .key("rangeKey", text(range_key(&self.transfer, range)))
             .key("itemKey", text("lease"))
@@ -178,7 +235,7 @@ impl Control for Aws {
             .expression_attribute_values(":owner", text(owner))
             .expression_attribute_values(":epoch", number(epoch))
             .expression_attribute_values(":expiresAt", number(format!("{:.0}", unix_now() + LEASE_KEPT.as_secs_f64())));
-        match conditional(&what, self.runtime.block_on(update.send()))? {
+        match self.change(&what, update)? {
             true => Ok(()),
             false => Err(ControlError::LeaseLost { range, owner: "another sender of the same or a later epoch".to_owned() }),
         }
@@ -186,14 +243,14 @@ impl Control for Aws {
 
     fn range_chunks(&self, range: u64) -> Result<Vec<Chunk>> {
         let what = format!("query range {range}");
-        let query = self.dynamodb.query().table_name(&self.place.chunks_table).consistent_read(true);
+        let query = self.clients.chunks.query().table_name(&self.place.chunks_table).consistent_read(true);
         // Chunks' keys are digits; `lease` sorts after them.
         let query = query
             .key_condition_expression("rangeKey = :range AND itemKey < :letters")
             .expression_attribute_values(":range", text(range_key(&self.transfer, range)))
             .expression_attribute_values(":letters", text("a"));
         let pages = query.into_paginator().items().send();
-        let items = self.call(&what, async { pages.collect::<std::result::Result<Vec<Item>, _>>().await })?;
+        let items = self.ask(&what, async { pages.collect::<std::result::Result<Vec<Item>, _>>().await })?;
         items.iter().map(|item| aws_items::chunk(item).map_err(|why| malformed(&*what, why))).collect()
     }
 
@@ -203,19 +260,20 @@ impl Control for Aws {
             let keys = batch.iter().map(|chunk| self.chunk_key(*chunk)).collect();
             let request = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
             let request = request.map_err(|error| unavailable("read chunks", &error))?;
-            let get = self.dynamodb.batch_get_item().request_items(&self.place.chunks_table, request);
+            let get = self.clients.chunks.batch_get_item().request_items(&self.place.chunks_table, request);
             // Keys that come back unprocessed are read in the next second's round.
-            for item in self.call("read chunks", get.send())?.responses.unwrap_or_default().into_values().flatten() {
+            for item in self.ask("read chunks", get.send())?.responses.unwrap_or_default().into_values().flatten() {
                 found.push(aws_items::chunk(&item).map_err(|why| malformed("read chunks", why))?);
             }
         }
         Ok(found)
     }
 
-    fn deliver(&self, deliveries: &[Delivery]) -> Result<()> {
+    fn deliver(&self, deliveries: &[Delivery]) -> Result<Vec<Undelivered>> {
+        let mut moved_on = Vec::new();
         for batch in deliveries.chunks(TABLE_CONCURRENCY) {
             let mut writes = JoinSet::new();
-            for delivery in batch {
+            for (at, delivery) in batch.iter().enumerate() {
                 let update = self
                     .update_pending(delivery.chunk, delivery.attempt)
                     .update_expression(chunk_changes::DELIVER)
@@ -226,13 +284,18 @@ impl Control for Aws {
                     .expression_attribute_values(":startedAt", number(format!("{:.3}", delivery.started_at)))
                     .expression_attribute_values(":deliveredAt", number(format!("{:.3}", delivery.delivered_at)));
                 let what = format!("deliver chunk {}", delivery.chunk);
-                writes.spawn_on(async move { conditional(&what, update.send().await) }, self.runtime.handle());
+                writes.spawn_on(
+                    async move { conditional(&what, update.send().await).map(|written| (at, written)) },
+                    self.calls.runtime().handle(),
+                );
             }
-            for result in self.runtime.block_on(writes.join_all()) {
-                result?;
+            for result in self.calls.tell("deliver chunks", async { Ok(writes.join_all().await) })? {
+                if let (at, false) = result? {
+                    moved_on.extend(batch.get(at));
+                }
             }
         }
-        Ok(())
+        moved_on.into_iter().filter_map(|delivery| self.look_after(delivery).transpose()).collect()
     }
 
     fn note_failure(&self, chunk: u64, attempt: u32, reason: FailureReason) -> Result<bool> {
@@ -241,7 +304,7 @@ impl Control for Aws {
             .update_expression(chunk_changes::NOTE_FAILURE)
             .expression_attribute_values(":failedAttempt", number(attempt))
             .expression_attribute_values(":reason", text(reason.as_str()));
-        conditional(&format!("note the failure of chunk {chunk}"), self.runtime.block_on(update.send()))
+        self.change(&format!("note the failure of chunk {chunk}"), update)
     }
 
     fn publish_key(&self, side: Side, key: &KeyRecord) -> Result<()> {
@@ -275,7 +338,7 @@ impl Control for Aws {
         attributes.extend(result.intra_region_mbps.map(|rate| ("intraRegionMBps", number(format!("{rate:.3}")))));
         attributes.extend(result.error.as_ref().map(|why| ("error", text(why))));
         let update = self.update_record(&format!("probe#{path}"), attributes);
-        self.call(&format!("write probe of {path}"), update.send()).map(drop)
+        self.tell(&format!("write probe of {path}"), update.send()).map(drop)
     }
 
     fn fenced(&self) -> Result<bool> {
@@ -287,18 +350,21 @@ impl Control for Aws {
         let entry = PutEventsRequestEntry::builder().source(EVENT_SOURCE).detail_type(event.detail_type()).detail(detail);
         let entry = entry.event_bus_name(&self.place.bus).build();
         let what = format!("put event {}", event.detail_type());
-        let mut why = String::new();
-        for attempt in 0..EVENT_ATTEMPTS {
-            if attempt > 0 {
-                std::thread::sleep(std::time::Duration::from_millis(100 << attempt));
+        let put = async {
+            let mut why = String::new();
+            for attempt in 0..EVENT_ATTEMPTS {
+                if attempt > 0 {
+                    tokio::time::sleep(Duration::from_millis(100 << attempt)).await;
+                }
+                // The call succeeds even when the entry did not: each entry has its own error.
+                let answer = self.clients.events.put_events().entries(entry.clone()).send().await.map_err(|error| failed(&what, &error))?;
+                match answer.entries().first().and_then(|entry| entry.error_code().map(|code| (code, entry.error_message()))) {
+                    None => return Ok(()),
+                    Some((code, message)) => why = format!("{code}: {}", message.unwrap_or_default()),
+                }
             }
-            // The call succeeds even when the entry did not: each entry has its own error.
-            let answer = self.call(&what, self.events.put_events().entries(entry.clone()).send())?;
-            match answer.entries().first().and_then(|entry| entry.error_code().map(|code| (code, entry.error_message()))) {
-                None => return Ok(()),
-                Some((code, message)) => why = format!("{code}: {}", message.unwrap_or_default()),
-            }
-        }
-        Err(ControlError::Unavailable { what, why })
+            Err(ControlError::Unavailable { what: what.clone(), why })
+        };
+        self.calls.tell(&what, put)
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Side};
+use super::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Side, Undelivered};
 use crate::documents::chunk::{Chunk, ChunkState, item_key};
 use crate::documents::event::{Event, FailureReason, Progress};
 use crate::documents::membership::Membership;
@@ -171,14 +171,12 @@ impl Control for Directory {
         chunks.iter().filter_map(|chunk| self.chunk(*chunk).transpose()).collect()
     }
 
-    fn deliver(&self, deliveries: &[Delivery]) -> Result<()> {
+    fn deliver(&self, deliveries: &[Delivery]) -> Result<Vec<Undelivered>> {
         let _lock = self.locked()?;
+        let mut undelivered = Vec::new();
         for delivery in deliveries {
-            if let Some(item) = self.chunk(delivery.chunk)?
-                && item.state == ChunkState::Pending
-                && item.attempt == delivery.attempt
-            {
-                self.put_chunk(&Chunk {
+            match self.chunk(delivery.chunk)? {
+                Some(item) if item.state == ChunkState::Pending && item.attempt == delivery.attempt => self.put_chunk(&Chunk {
                     state: ChunkState::Delivered,
                     digest: Some(delivery.digest.clone()),
                     path_id: Some(delivery.path_id.clone()),
@@ -186,10 +184,11 @@ impl Control for Directory {
                     started_at: Some(delivery.started_at),
                     delivered_at: Some(delivery.delivered_at),
                     ..item
-                })?;
+                })?,
+                item => undelivered.extend(Undelivered::unless_written(delivery, item.as_ref())),
             }
         }
-        Ok(())
+        Ok(undelivered)
     }
 
     fn note_failure(&self, chunk: u64, attempt: u32, reason: FailureReason) -> Result<bool> {

@@ -3,17 +3,22 @@
 
 pub mod aws;
 mod aws_items;
+mod calls;
 mod chunk_changes;
+pub mod clients;
 pub mod directory;
 
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::documents::chunk::Chunk;
+use crate::defaults::CONTROL_PAUSE;
+use crate::documents::chunk::{Chunk, ChunkState};
 use crate::documents::event::{Event, FailureReason, Progress};
 use crate::documents::membership::Membership;
 use crate::documents::text::{HexDigest, PathId};
+use crate::stop::Stop;
 
 /// The control plane did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -21,12 +26,37 @@ pub enum ControlError {
     /// It may work later; the SDK's own retries are used up.
     #[error("{what}: {why}")]
     Unavailable { what: String, why: String },
+    /// It answered that this is not allowed or not there. That may be mended while an end runs; one that starts says so at once.
+    #[error("{what}: {why}")]
+    Refused { what: String, why: String },
     /// It holds something that this daemon cannot read.
     #[error("{what}: {why}")]
     Malformed { what: String, why: String },
     /// Another sender of the same or a later epoch owns the range.
     #[error("range {range} is leased by {owner}: a newer sender runs")]
     LeaseLost { range: u64, owner: String },
+}
+
+impl ControlError {
+    /// Whether the same call may work later: everything but what no repetition changes.
+    #[must_use]
+    pub const fn may_pass(&self) -> bool {
+        matches!(self, Self::Unavailable { .. } | Self::Refused { .. })
+    }
+}
+
+/// Repeats a call that nobody answers for `time`, or until the stop is wanted.
+pub fn until_answered<T>(stop: &Stop, time: Duration, call: impl Fn() -> Result<T>) -> Result<T> {
+    let until = Instant::now() + time;
+    loop {
+        match call() {
+            Err(error @ ControlError::Unavailable { .. }) if Instant::now() < until && !stop.is_requested() => {
+                tracing::warn!(%error, "asked for again");
+                stop.sleep(CONTROL_PAUSE);
+            }
+            other => return other,
+        }
+    }
 }
 
 /// Which end writes or is read.
@@ -74,6 +104,30 @@ pub struct Delivery {
     pub delivered_at: f64,
 }
 
+/// A delivery that the table did not take, since the chunk has moved on: its next attempt or its end is decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undelivered {
+    pub chunk: u64,
+    /// What the table has, in words.
+    pub why: String,
+}
+
+impl Undelivered {
+    /// None where the item is DELIVERED with the same digest: it was written, and the answer was lost.
+    fn unless_written(delivery: &Delivery, item: Option<&Chunk>) -> Option<Self> {
+        let why = match item {
+            Some(item) if item.state == ChunkState::Delivered && item.digest.as_ref() == Some(&delivery.digest) => return None,
+            Some(item) if item.state == ChunkState::Delivered => "the table has it as DELIVERED with another digest".to_owned(),
+            Some(item) => {
+                let state = format!("{:?}", item.state).to_uppercase();
+                format!("the table has it as {state} in attempt {}; this was attempt {}", item.attempt, delivery.attempt)
+            }
+            None => "the table does not have it any more".to_owned(),
+        };
+        Some(Self { chunk: delivery.chunk, why })
+    }
+}
+
 /// A pre-test's result for one path and generation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -100,8 +154,9 @@ pub trait Control: Send + Sync {
     fn range_chunks(&self, range: u64) -> Result<Vec<Chunk>>;
     /// Chunk items by number, as they are now.
     fn chunks(&self, chunks: &[u64]) -> Result<Vec<Chunk>>;
-    /// PENDING → DELIVERED where state and attempt still match; a repeated delivery is fine.
-    fn deliver(&self, deliveries: &[Delivery]) -> Result<()>;
+    /// PENDING → DELIVERED where state and attempt still match; a repeated delivery is fine. What the table has otherwise is
+    /// returned: it is not delivered.
+    fn deliver(&self, deliveries: &[Delivery]) -> Result<Vec<Undelivered>>;
     /// Notes that an attempt failed; `false` when the item has moved on.
     fn note_failure(&self, chunk: u64, attempt: u32, reason: FailureReason) -> Result<bool>;
     fn publish_key(&self, side: Side, key: &KeyRecord) -> Result<()>;

@@ -110,5 +110,8 @@ pub struct Progress {
     pub at: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte_at: Option<f64>,
+    /// Of the oldest call of the file system that has not returned, by this end's own clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_file_system_seconds: Option<f64>,
     pub lanes: Vec<LaneProgress>,
 }

@@ -15,7 +15,7 @@ use super::Shared;
 use super::large::Part;
 use super::placed::Placed;
 use super::readback;
-use crate::control::{Delivery, unix_now};
+use crate::control::{Delivery, Undelivered, unix_now};
 use crate::defaults::{COMMIT_QUEUE, READBACK_BATCH, SYNC_INTERVAL};
 use crate::digest::{Digest, to_hex};
 use crate::documents::command::Verify;
@@ -89,6 +89,7 @@ pub fn run(shared: &Shared, queue: &Queue<Verified>) {
 
 fn commit(shared: &Shared, batch: Vec<Verified>) {
     let (chunks, entries) = (batch.len() as u64, batch.iter().map(|chunk| chunk.landed.len()).sum());
+    let disk = shared.disk.enter();
     shared.tree.forget();
     let synced = shared.tree.sync();
     if synced.is_err() {
@@ -131,13 +132,20 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
             }
         }
     }
-    if let Err(error) = settle(shared) {
+    let settled = settle(shared);
+    drop(disk);
+    if let Err(error) = settled {
         let refusal = Refusal::destination(format_args!("journal: {error}"));
         for (chunk, _) in acknowledged {
             shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, refusal.reason, refusal.message.clone());
         }
-    } else if checkpoint(shared, &deliveries) {
+    } else if let Some(moved_on) = checkpoint(shared, &deliveries) {
         for (chunk, entries) in acknowledged {
+            // The sender looks the chunk up: the table says how it goes on.
+            if let Some(other) = moved_on.iter().find(|other| other.chunk == chunk.chunk) {
+                shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, FailureReason::StreamLost, other.why.clone());
+                continue;
+            }
             shared.counters.delivered(chunk.bytes, entries);
             // A broken stream: the sender finds the chunk DELIVERED in the table.
             let _ = chunk.replies.send(&Frame::Ack { chunk: chunk.chunk, attempt: chunk.attempt });
@@ -147,16 +155,20 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
 }
 
 /// Tries until the table takes the results or the process is told to stop: the bytes are safe, so nothing is to be undone.
-fn checkpoint(shared: &Shared, deliveries: &[Delivery]) -> bool {
+/// What the table has otherwise is returned.
+fn checkpoint(shared: &Shared, deliveries: &[Delivery]) -> Option<Vec<Undelivered>> {
+    let _call = shared.asked.enter();
     let mut pause = Duration::from_millis(500);
-    while let Err(error) = shared.control.deliver(deliveries) {
-        tracing::warn!(%error, chunks = deliveries.len(), "checkpoint");
+    loop {
+        match shared.control.deliver(deliveries) {
+            Ok(undelivered) => return Some(undelivered),
+            Err(error) => tracing::warn!(%error, chunks = deliveries.len(), "checkpoint"),
+        }
         if shared.stop.sleep(pause) {
-            return false;
+            return None;
         }
         pause = (pause * 2).min(Duration::from_secs(10));
     }
-    true
 }
 
 /// What was placed is on the disk with its name when this returns: by the journal, or where that does not keep the order of

@@ -28,11 +28,13 @@ pub(super) struct Claim {
 
 /// Looks, uploads this end's digests, answers. The process ends once the sender has confirmed that it heard.
 pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Result<Outcome, StreamError> {
+    let call = shared.disk.enter();
     shared.tree.sync()?;
+    drop(call);
     let disagreement = if claim.complete { disagreement(shared, claim)? } else { None };
     let digests: BTreeMap<u64, Digest> = shared.files.placed().iter().map(|(entry, placed)| (*entry, placed.digest)).collect();
     let place = Digests { control: &*shared.control, prefix: &shared.prefix, plan: &shared.plan.plan_id };
-    place.upload(Side::Receiver, &digests).map_err(|error| StreamError::Protocol(error.to_string()))?;
+    shared.until_answered("digests", || place.upload(Side::Receiver, &digests)).ok_or(StreamError::Ended)?;
     let own = tree_digest(digests.iter());
     let message = disagreement.unwrap_or_else(|| {
         if !claim.complete || (claim.entries == digests.len() as u64 && claim.tree == own) {
@@ -85,7 +87,7 @@ fn look(shared: &Shared, claim: &Claim) -> Result<Found, ControlError> {
     let place = Digests { control: &*shared.control, prefix: &shared.prefix, plan: &shared.plan.plan_id };
     let sent = || place.uploaded(Side::Sender, claim.entries);
     let placed = shared.files.placed();
-    Look { control: &*shared.control, prefix: &shared.prefix, listing, tree: &shared.tree, placed: &placed, sent: &sent }.run()
+    Look { control: &*shared.control, prefix: &shared.prefix, listing, tree: &shared.tree, placed: &placed, sent: &sent, disk: &shared.disk }.run()
 }
 
 /// The listing of the plan; none where nothing is moved.

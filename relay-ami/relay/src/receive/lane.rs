@@ -87,6 +87,7 @@ fn converse(shared: &Arc<Shared>, socket: &TcpStream, sealer: Sealer, opener: Op
             }
             Some(Frame::Forget { entry, last }) => {
                 answered = None;
+                let _call = shared.disk.enter();
                 shared.files.forget(&shared.tree, entry)?;
                 if last {
                     // On the disk before the first of them is begun anew.
@@ -186,7 +187,11 @@ impl<'a> Incoming<'a> {
             )));
         }
         let mut hasher = if is_part { part_hasher(header.offset) } else { blake3::Hasher::new() };
-        let mut target = self.target(&header, is_part);
+        let disk = &self.shared.disk;
+        let mut target = {
+            let _call = disk.enter();
+            self.target(&header, is_part)
+        };
         let mut left = header.length;
         while left > 0 {
             let mut frame = match reader.expect()? {
@@ -200,7 +205,10 @@ impl<'a> Incoming<'a> {
             while frame > 0 {
                 let bytes = reader.data(frame)?;
                 hasher.update(bytes);
-                if let Err(error) = target.write(header.offset + header.length - left, bytes) {
+                let call = disk.enter();
+                let written = target.write(header.offset + header.length - left, bytes);
+                drop(call);
+                if let Err(error) = written {
                     self.failure.get_or_insert(error);
                 }
                 frame -= bytes.len();
@@ -260,6 +268,7 @@ impl<'a> Incoming<'a> {
 
     fn land(&mut self, target: Target, header: SegmentHeader, digest: Digest) {
         let SegmentHeader { entry, path, mode, mtime_ns, .. } = header;
+        let _call = self.shared.disk.enter();
         match target {
             Target::Whole(file, name) => {
                 let inode = finish_file(&file, mode, mtime_ns).map_err(|error| self.failure.get_or_insert(error)).ok();

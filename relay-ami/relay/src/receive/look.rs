@@ -26,6 +26,7 @@ use crate::documents::percent;
 use crate::documents::plan::PlanListing;
 use crate::documents::survey::{listing_key, part_key};
 use crate::thread::lock;
+use crate::under_way::UnderWay;
 
 /// A line of a comparison: what it found equal, by its number in the listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +48,7 @@ pub struct Look<'a> {
     pub placed: &'a BTreeMap<u64, Placed>,
     /// The sender's digests; asked for where something has to be read that is not known here.
     pub sent: &'a (dyn Fn() -> Result<BTreeMap<u64, Digest>, ControlError> + Sync),
+    pub disk: &'a UnderWay,
 }
 
 /// What a look has found.
@@ -178,6 +180,7 @@ impl Look<'_> {
         let listed = ListedLine::parse(line)?;
         let path = percent::decode(&listed.path)?;
         let (directory, base) = split(&path).map_err(|error| error.to_string())?;
+        let call = self.disk.enter();
         let directory = parent.open(self.tree, directory).map_err(|error| error.to_string())?;
         let base = std::ffi::OsStr::from_bytes(base);
         let stat = fs::statat(directory, base, AtFlags::SYMLINK_NOFOLLOW).map_err(|error| io::Error::from(error).to_string())?;
@@ -192,6 +195,8 @@ impl Look<'_> {
             }
             Kind::File => {}
         }
+        // Reading a file again takes as long as it takes.
+        drop(call);
         let identity = Identity::of(&stat);
         match evidence {
             Evidence::Neither if listed.kind == Kind::Directory => Ok(Verdict::AsPlaced),

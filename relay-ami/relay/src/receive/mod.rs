@@ -17,14 +17,14 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use commit::Verified;
 use large::Files;
 use sending::Sending;
 use tree::Tree;
 
-use crate::control::{Control, ControlError, Side};
+use crate::control::{self, Control, ControlError, Side};
 use crate::defaults;
 use crate::documents::command::Verify;
 use crate::documents::event::FailureReason;
@@ -38,6 +38,7 @@ use crate::secure::keys::Identity;
 use crate::stop::Stop;
 use crate::stream::Replies;
 use crate::thread::lock;
+use crate::under_way::UnderWay;
 use crate::wire::frame::Frame;
 
 /// What a receiver needs to know.
@@ -102,6 +103,9 @@ struct Shared {
     settled: Condvar,
     sync_failures: AtomicU64,
     sending: Sending,
+    /// Calls of the file system, and of the control plane.
+    disk: UnderWay,
+    asked: UnderWay,
     outcome: Mutex<Option<Outcome>>,
     stop: Stop,
 }
@@ -142,6 +146,20 @@ impl Shared {
         let _ = replies.send(&Frame::Nack { chunk, attempt, reason, message });
     }
 
+    /// Repeats what the control plane did not do until the process is told to stop.
+    fn until_answered<T>(&self, what: &str, call: impl Fn() -> control::Result<T>) -> Option<T> {
+        let _call = self.asked.enter();
+        loop {
+            match call() {
+                Ok(found) => return Some(found),
+                Err(error) => tracing::warn!(what, %error, "asked for again"),
+            }
+            if self.stop.sleep(defaults::CONTROL_PAUSE) {
+                return None;
+            }
+        }
+    }
+
     fn finished(&self, outcome: Outcome) {
         lock(&self.outcome).get_or_insert(outcome);
         self.stop.request();
@@ -174,6 +192,8 @@ pub fn run(
         settled: Condvar::new(),
         sync_failures: AtomicU64::new(0),
         sending: Sending::default(),
+        disk: UnderWay::default(),
+        asked: UnderWay::default(),
         outcome: Mutex::new(None),
         stop: stop.clone(),
         transfer,
@@ -202,8 +222,7 @@ pub fn run(
     }
     // Verified chunks are still synced and checkpointed; without its queue the committer then ends.
     lock(&shared.queue).take();
-    let deadline = Instant::now() + defaults::STOP_TIMEOUT;
-    while !committer.is_finished() && Instant::now() < deadline {
+    while !committer.is_finished() && !stop.left(defaults::STOP_TIMEOUT).is_zero() {
         std::thread::sleep(Duration::from_millis(10));
     }
     let _ = watcher.join();
@@ -212,12 +231,15 @@ pub fn run(
     Ok(outcome.unwrap_or(Outcome::Stopped))
 }
 
-/// Reports progress and looks at the fence. This end waits for the sender unless chunks wait for its disk or the table.
+/// Reports progress and looks at the fence. This end waits for the sender unless chunks wait for its disk, and for the table
+/// while that does not answer; it waits for nobody while the file system keeps one of its threads.
 fn watch(shared: &Shared) {
     let mut reporter = Reporter::new(Side::Receiver, shared.epoch);
     loop {
         let stopped = shared.stop.sleep(defaults::PROGRESS_INTERVAL);
-        let waits = lock(&shared.outstanding).chunks == 0;
+        let hangs = shared.disk.longest().filter(|time| *time >= defaults::FILE_SYSTEM_SLOW);
+        let waits = hangs.is_none() && (lock(&shared.outstanding).chunks == 0 || shared.asked.waits());
+        reporter.in_file_system = hangs;
         reporter.report(&*shared.control, &shared.counters, waits, Vec::new());
         if stopped {
             return;

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use super::journal::Journal;
 use super::placed::Identity;
-use crate::defaults::STOP_TIMEOUT;
+use crate::defaults::EXIT_TIMEOUT;
 use crate::documents::text::TransferId;
 use crate::roots::reach;
 use crate::thread::lock;
@@ -298,7 +298,7 @@ fn open_partial(root: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
 
 /// One receiver at a time: two would rename each other's half files. One that is ending is waited for.
 fn lock_partial(partial: &OwnedFd) -> io::Result<()> {
-    let deadline = Instant::now() + STOP_TIMEOUT;
+    let deadline = Instant::now() + EXIT_TIMEOUT;
     loop {
         match fs::flock(partial, FlockOperation::NonBlockingLockExclusive) {
             // The file system has no locks.

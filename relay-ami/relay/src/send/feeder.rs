@@ -51,10 +51,12 @@ fn feed(shared: &Shared, plan: &TransferPlan, fed: u64) -> Result<bool, SendErro
     let (first, end) = (begin + fed, begin + plan.chunks);
     let partly_fed = |range: &u64| fed < plan.chunks && (range + 1) * plan.range_size > first;
     for range in plan.ranges().filter(partly_fed) {
-        shared.control.lease(range, &shared.owner, shared.epoch)?;
+        let lease = || Ok(shared.control.lease(range, &shared.owner, shared.epoch)?);
+        let items = || Ok(shared.control.range_chunks(range)?);
+        let Some(()) = shared.until_answered("lease", lease)? else { return Ok(false) };
+        let Some(items) = shared.until_answered("chunks", items)? else { return Ok(false) };
         // What the planner has written beyond the plan may be written once more.
-        let chunks: Vec<Chunk> =
-            shared.control.range_chunks(range)?.into_iter().filter(|chunk| (first..end).contains(&chunk.chunk)).collect();
+        let chunks: Vec<Chunk> = items.into_iter().filter(|chunk| (first..end).contains(&chunk.chunk)).collect();
         let expected = end.min((range + 1) * plan.range_size) - first.max(range * plan.range_size);
         if let Some(other) = chunks.iter().find(|chunk| chunk.plan_id != plan.plan_id) {
             return Err(SendError::Plan(format!("chunk {} is of plan {}, not of {}", other.chunk, other.plan_id, plan.plan_id)));
@@ -73,7 +75,8 @@ fn feed_range(shared: &Shared, chunks: &[Chunk]) -> Result<bool, SendError> {
     // First what is settled: the last phase waits for it, and a full board would wait for the last phase.
     shared.settled_before(chunks.iter().filter(|chunk| chunk.state != ChunkState::Pending));
     for run in adjacent(chunks.iter().filter(|chunk| chunk.state == ChunkState::Pending)) {
-        for (chunk, work) in read(shared, &run)? {
+        let Some(works) = shared.until_answered("manifest", || read(shared, &run))? else { return Ok(false) };
+        for (chunk, work) in works {
             if chunk.failed_attempt == Some(chunk.attempt) {
                 shared.board.feed_undecided(work);
             } else if !shared.board.feed(work) {

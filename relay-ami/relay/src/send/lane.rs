@@ -57,6 +57,9 @@ pub struct Lane {
 enum LaneError {
     #[error(transparent)]
     Route(#[from] RouteError),
+    /// Every relay has passed the stream on, and the receiver has not answered it.
+    #[error(transparent)]
+    Unwelcome(StreamError),
     #[error(transparent)]
     Stream(#[from] StreamError),
 }
@@ -84,7 +87,7 @@ impl Lane {
     /// Runs until the transfer is over or the lane is told to leave.
     pub fn run(&self) {
         let waiting = Unacknowledged::default();
-        let mut failures = 0;
+        let (mut failures, mut failing_since) = (0, None);
         let mut pause = RECONNECT_PAUSE;
         loop {
             let mut acknowledged = false;
@@ -97,12 +100,13 @@ impl Lane {
             }
             // A stream that worked starts the count anew.
             if acknowledged {
-                (failures, pause) = (0, RECONNECT_PAUSE);
+                (failures, pause, failing_since) = (0, RECONNECT_PAUSE, None);
             }
             failures += 1;
+            let since = *failing_since.get_or_insert_with(Instant::now);
             tracing::warn!(path = %self.path.path_id, lane = self.number, failures, %error, "lane broken");
             if failures > LANE_RETRIES {
-                self.give_up(&waiting, &error);
+                self.give_up(&waiting, &error, since);
                 if self.shared.stop.sleep(pause) || self.handle.leave.load(Ordering::SeqCst) {
                     break;
                 }
@@ -113,12 +117,18 @@ impl Lane {
         tracing::info!(path = %self.path.path_id, lane = self.number, "lane ends");
     }
 
-    fn give_up(&self, waiting: &Unacknowledged, error: &LaneError) {
+    fn give_up(&self, waiting: &Unacknowledged, error: &LaneError, failing_since: Instant) {
         self.fail_all(waiting, &error.to_string());
         let suspect = match error {
             LaneError::Route(error) => error.suspect.clone(),
-            // The stream broke somewhere: the first relay is as likely as any.
-            LaneError::Stream(_) => self.path.hops.first().map(|hop| hop.node_id.clone()),
+            // Each relay did its part: a receiver that is frozen, or gone, costs none its place.
+            LaneError::Unwelcome(_) => None,
+            // The stream broke somewhere. Where the receiver was heard on another path since, it is not the receiver, and the first
+            // relay is as likely as any; else it may well be, and nobody is blamed.
+            LaneError::Stream(_) if self.shared.heard_elsewhere(&self.path.path_id, failing_since) => {
+                self.path.hops.first().map(|hop| hop.node_id.clone())
+            }
+            LaneError::Stream(_) => None,
         };
         if let Some(node) = suspect {
             self.shared.relay_lost(&self.path, node, error.to_string());
@@ -136,13 +146,17 @@ impl Lane {
     }
 
     fn open(&self) -> Result<(ChunkWriter, FrameReader), LaneError> {
+        let socket = self.shared.router.open(&self.path)?;
+        self.greet(socket).map_err(LaneError::Unwelcome)
+    }
+
+    fn greet(&self, socket: TcpStream) -> Result<(ChunkWriter, FrameReader), StreamError> {
         let shared = &self.shared;
-        let socket = shared.router.open(&self.path)?;
         let outlet = Outlet::new(socket, &shared.rules, Some(&shared.limit));
         let socket = outlet.socket();
         *lock(&self.handle.socket) = Some(Arc::clone(&socket));
         let (check, deadline) = (Arc::clone(&shared.peer_key), Deadline::after(HANDSHAKE_TIMEOUT));
-        let (sealer, opener) = handshake::connect(outlet, &shared.identity, check, deadline).map_err(StreamError::from)?;
+        let (sealer, opener) = handshake::connect(outlet, &shared.identity, check, deadline)?;
         let (mut writer, mut reader) = (ChunkWriter::new(sealer, Arc::clone(&shared.witness)), FrameReader::new(opener));
         let asked_at = Instant::now();
         writer.frame(&Frame::Hello {
@@ -155,10 +169,11 @@ impl Lane {
         })?;
         match reader.expect()? {
             Frame::Welcome { version: VERSION, .. } => {}
-            other => return Err(StreamError::Protocol(format!("{other:?} where Welcome of version {VERSION} should be")).into()),
+            other => return Err(StreamError::Protocol(format!("{other:?} where Welcome of version {VERSION} should be"))),
         }
+        shared.heard_on(&self.path.path_id);
         self.handle.round_trip.store(u64::try_from(asked_at.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
-        socket.set_read_timeout(None).map_err(StreamError::from)?;
+        socket.set_read_timeout(None)?;
         Ok((writer, reader))
     }
 
@@ -349,6 +364,7 @@ impl Link<'_> {
 
     fn answer(&self, frame: Frame) -> Result<(), StreamError> {
         let (lane, shared) = (self.lane, &self.lane.shared);
+        shared.heard_on(&lane.path.path_id);
         match frame {
             Frame::Ack { chunk, attempt } => {
                 let Some((work, sent)) = self.take(chunk, attempt) else { return Ok(()) };

@@ -1,5 +1,7 @@
 //! The sending end: reads the plan's chunks, keeps lanes on all paths busy, lets the table decide about failed chunks.
 
+mod asking;
+mod blame;
 mod board;
 mod chunk;
 mod failures;
@@ -15,7 +17,7 @@ mod recall;
 mod repair;
 mod source;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -23,6 +25,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use blame::Blame;
 pub use board::GivenUp;
 use board::{Board, Verdict, Work};
 use chunk::Sent;
@@ -37,10 +40,9 @@ use crate::control::{Control, ControlError, Side};
 use crate::defaults;
 use crate::digest::Digest;
 use crate::documents::chunk::{Chunk, ChunkState};
-use crate::documents::event::{Event, FailureReason};
-use crate::documents::membership::Path;
+use crate::documents::event::FailureReason;
 use crate::documents::plan::TransferPlan;
-use crate::documents::text::{PathId, SchemaVersion1};
+use crate::documents::text::PathId;
 use crate::progress::{Counters, Reporter};
 use crate::rate::{Bucket, RateRules};
 use crate::receive::finish::Digests;
@@ -50,6 +52,7 @@ use crate::secure::handshake::KeyCheck;
 use crate::secure::keys::Identity;
 use crate::stop::Stop;
 use crate::thread::lock;
+use crate::under_way::UnderWay;
 
 /// What a sender needs to know.
 pub struct Config {
@@ -128,9 +131,11 @@ struct Shared {
     repairs: Repairs,
     /// What keeps this end from finishing.
     trouble: Mutex<Option<SendError>>,
+    /// Calls of the control plane without which it does not get on.
+    asked: UnderWay,
     /// Of the keys of objects.
     prefix: String,
-    lost: Mutex<HashSet<(PathId, u64)>>,
+    blame: Blame,
     pretests: Mutex<()>,
     pace: Pace,
     stop: Stop,
@@ -189,7 +194,8 @@ impl Shared {
 
     /// Uploads the digests of all entries for the receiver's look and for Verify Transfer.
     fn upload(&self, digests: &BTreeMap<u64, Digest>) -> Option<()> {
-        self.or_trouble(self.digests().upload(Side::Sender, digests).map_err(SendError::from))
+        let upload = || self.digests().upload(Side::Sender, digests).map_err(SendError::from);
+        self.or_trouble(self.until_answered("digests", upload))?
     }
 
     fn digests(&self) -> Digests<'_> {
@@ -213,19 +219,6 @@ impl Shared {
         self.board.failed(work);
         // The reporter ends last; without it the process is ending.
         let _ = lock(&self.failures).send(failure);
-    }
-
-    /// Once per path and generation.
-    fn relay_lost(&self, path: &Path, node_id: String, message: String) {
-        if !lock(&self.lost).insert((path.path_id.clone(), path.generation)) {
-            return;
-        }
-        tracing::warn!(path = %path.path_id, node_id, message, "relay lost");
-        let transfer_id = self.router.transfer.clone();
-        let event = Event::RelayLost { schema_version: SchemaVersion1, transfer_id, path_id: path.path_id.to_string(), node_id, message };
-        if let Err(error) = self.control.put_event(&event) {
-            tracing::warn!(%error, "event");
-        }
     }
 
     /// Whether everything is delivered, and the digests.
@@ -269,8 +262,9 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         recalls: Mutex::new(recalls),
         repairs: Repairs::default(),
         trouble: Mutex::default(),
+        asked: UnderWay::default(),
         prefix,
-        lost: Mutex::default(),
+        blame: Blame::default(),
         pretests: Mutex::default(),
         pace: Pace::default(),
         stop: stop.clone(),
@@ -293,17 +287,21 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         let shared = Arc::clone(&shared);
         crate::thread::spawn("feeder", move || feeder::run(&shared))?
     };
+    {
+        let shared = Arc::clone(&shared);
+        crate::thread::spawn("decisions", move || asking::decisions(&shared))?;
+    }
     let mut lanes = Lanes::new();
     let result = watch(&shared, &mut lanes, Keepalives::new(keepalive), feeder);
     if !matches!(result, Ok(Outcome::Stopped)) {
         shared.board.close();
     }
-    lanes.end(&shared, defaults::STOP_TIMEOUT);
+    lanes.end(&shared, stop.left(defaults::STOP_TIMEOUT));
     shared.board.close();
     result
 }
 
-/// Follows membership, table, fence and progress until the end.
+/// Follows membership, fence and progress until the end.
 fn watch(
     shared: &Arc<Shared>,
     lanes: &mut Lanes,
@@ -335,8 +333,9 @@ fn watch(
             follow(shared, lanes, &mut keepalives)?;
         }
         if reporter.age() >= defaults::PROGRESS_INTERVAL.as_secs_f64() {
-            // Without a path, or with nothing but chunks that others decide about, this end is not the one that stands still.
-            let waits = !lanes.any_path || shared.board.waits_for_others();
+            // Without a path, with nothing but chunks that others decide about, or without an answer of the control plane, this end
+            // is not the one that stands still.
+            let waits = !lanes.any_path || shared.board.waits_for_others() || shared.asked.waits();
             let seconds = reporter.age();
             reporter.report(&*shared.control, &shared.counters, waits, lanes.progress(seconds));
             match shared.control.fenced() {
@@ -362,13 +361,6 @@ fn follow(shared: &Arc<Shared>, lanes: &mut Lanes, keepalives: &mut Keepalives) 
     }
     shared.board.wake();
     lanes.reap();
-    let undecided = shared.board.undecided();
-    if !undecided.is_empty() {
-        match shared.control.chunks(&undecided) {
-            Ok(items) => shared.board.decide(&items).iter().for_each(|work| shared.delivered_after_all(work)),
-            Err(error) => tracing::warn!(%error, "failed chunks"),
-        }
-    }
     Ok(())
 }
 

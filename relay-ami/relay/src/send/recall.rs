@@ -3,19 +3,15 @@
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
-use std::time::Duration;
 
 use super::board::Work;
 use super::chunk::Digester;
 use super::{SendError, Shared, feeder};
-use crate::defaults::RECALL_CHUNKS;
+use crate::defaults::{CONTROL_PAUSE, RECALL_CHUNKS};
 use crate::digest::to_hex;
 use crate::documents::chunk::Chunk;
 use crate::documents::event::FailureReason;
 use crate::thread::lock;
-
-/// Pause after a failed look at the table or at a manifest; the SDK's own retries are used up by then.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs until the senders of `asked` are gone or the process is told to stop.
 pub fn run(shared: &Shared, asked: &Receiver<Vec<u64>>) {
@@ -24,7 +20,7 @@ pub fn run(shared: &Shared, asked: &Receiver<Vec<u64>>) {
         for some in chunks.chunks(RECALL_CHUNKS) {
             while let Err(error) = recall(shared, &mut digester, some) {
                 tracing::warn!(%error, "recall");
-                if shared.stop.sleep(PAUSE) {
+                if shared.stop.sleep(CONTROL_PAUSE) || shared.board.is_over() {
                     return;
                 }
             }

@@ -35,7 +35,8 @@ pub fn plan(shared: &Shared, theirs: u64) -> Result<Option<Repair>, SendError> {
     if shared.repairs.rounds.fetch_add(1, Ordering::Relaxed) >= REPAIR_ROUNDS {
         return Ok(None);
     }
-    let theirs = shared.digests().uploaded(Side::Receiver, theirs)?;
+    let uploaded = || Ok(shared.digests().uploaded(Side::Receiver, theirs)?);
+    let Some(theirs) = shared.until_answered("digests", uploaded)? else { return Ok(None) };
     let ours = lock(&shared.ledger).whole().clone();
     let mut entries: BTreeSet<u64> =
         ours.iter().filter(|(entry, digest)| theirs.get(*entry) != Some(*digest)).map(|(entry, _)| *entry).collect();
@@ -55,9 +56,9 @@ fn works_of(shared: &Shared, entries: &BTreeSet<u64>) -> Result<Vec<Work>, SendE
     let mut works: Vec<Work> = Vec::new();
     let mut bytes = 0;
     for range in shared.whole_plan().ranges() {
-        let chunks = shared.control.range_chunks(range)?;
+        let Some(chunks) = shared.until_answered("chunks", || Ok(shared.control.range_chunks(range)?))? else { return Ok(Vec::new()) };
         for run in feeder::adjacent(chunks.iter()) {
-            for (_, work) in feeder::read(shared, &run)? {
+            for (_, work) in shared.until_answered("manifest", || feeder::read(shared, &run))?.unwrap_or_default() {
                 let wanted = work.phase > 0 || chunk::entries(&work).any(|entry| entries.contains(&entry));
                 if wanted && bytes <= QUEUE_MANIFEST_BYTES {
                     bytes += work.manifest.len();
