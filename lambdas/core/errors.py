@@ -122,6 +122,10 @@ class EndSilent(FailTransfer):
     """Sender or receiver fell silent, and starting it again did not help as often as it may."""
 
 
+class FileSystemHangs(FailTransfer):
+    """Calls of the destination's file system do not return; starting the receiver again did not help."""
+
+
 class MeasuringFailed(FailTransfer):
     """A profiling execution could not measure a pair of relays or the direct path."""
 

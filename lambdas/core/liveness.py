@@ -51,6 +51,8 @@ class End(Document):
     advanced: float
     trouble: str | None = None
     """Why it could not be started the last time."""
+    in_file_system: float | None = None
+    """Seconds that its file system had kept it when it last reported, by its own clock; None if less than 5 s."""
 
     @property
     def advances(self) -> bool:
@@ -65,6 +67,7 @@ class End(Document):
         heard = now if report.at != self.reported_at else self.heard
         advanced = now if grown else self.advanced
         changes = {"reported_at": report.at, "sequence": report.sequence, "heard": heard, "advanced": advanced}
+        changes["in_file_system"] = report.in_file_system_seconds
         return self.model_copy(update=changes)
 
     def given_time(self, now: float) -> "End":
@@ -124,17 +127,22 @@ class Ends(Document):
         """The one to start again.
 
         One that is not heard of comes before one that stands still, which may only wait for it; where both stand
-        still, the sender waits for room at the receiver.
+        still, the sender waits for room at the receiver. It also does while the receiver's file system keeps that from
+        its work, whichever of them stood still first.
         """
         unheard = [side for side, end in self._all() if end.unheard(now)]
-        still = [side for side, end in self._all() if end.still(now, most_still)]
+        waits = {"sender"} if self.receiver and self.receiver.in_file_system is not None else set()
+        still = [side for side, end in self._all() if side not in waits and end.still(now, most_still)]
         return next(iter(unheard or still), None)
 
     def restarted(self, side: Side, epoch: int, now: float) -> "Ends":
         """One of them begins anew as `epoch`; the other one gets time too."""
         changed = {other: end.given_time(now) for other, end in self._all()}
-        restarts = changed[side].restarts + 1
-        changed[side] = End(epoch=epoch, restarts=restarts, heard=now, advanced=now)
+        old = changed[side]
+        # One that hangs in the file system again may do so before its first report.
+        changed[side] = End(
+            epoch=epoch, restarts=old.restarts + 1, heard=now, advanced=now, in_file_system=old.in_file_system
+        )
         return self._with(changed)
 
     def troubled(self, side: Side, trouble: str) -> "Ends":

@@ -32,4 +32,6 @@ class Progress(Document):
     rate: float = Field(alias="rateMBps")
     at: float
     first_byte_at: float | None = None
+    in_file_system_seconds: Annotated[float, Field(ge=0)] | None = None
+    """Seconds that a call of the destination's file system has kept the receiver, by its own clock; None below 5 s."""
     lanes: list[LaneProgress]

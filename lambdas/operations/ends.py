@@ -6,7 +6,7 @@ from typing import Any
 from lambdas.adapters.records import CommandResult, ControlToken, TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core import commands, liveness
-from lambdas.core.errors import EndSilent, MissingPermission, Throttled
+from lambdas.core.errors import EndSilent, FileSystemHangs, MissingPermission, Throttled
 from lambdas.core.liveness import MOST_RESTARTS, Ends
 from lambdas.core.progress import Side
 from lambdas.core.transfer import AcceptedTransfer
@@ -74,11 +74,14 @@ def _restart(world: World, record: TransferRecord, side: Side, ends: Ends) -> No
 
 def _give_up(world: World, record: TransferRecord, side: Side, ends: Ends) -> bool:
     end, machine = ends.of(side), record.transfer.end("source" if side == "sender" else "destination")
+    again = f"it was started again {MOST_RESTARTS} times"
+    place = f"{machine.instance_id} ({machine.region})"
+    if end and end.in_file_system is not None:
+        seconds = f"a call had not returned after {end.in_file_system:.0f} s when the {side} last reported"
+        cause = f"the file system of the destination on {place} hangs: {seconds}; {again}"
+        return token.finish(world, record.transfer, {"error": FileSystemHangs.__name__, "cause": cause})
     last = (end.trouble if end else None) or "it came up and fell silent again"
-    cause = (
-        f"the {side} on {machine.instance_id} ({machine.region}) is silent; "
-        f"it was started again {MOST_RESTARTS} times, the last time: {last}"
-    )
+    cause = f"the {side} on {place} is silent; {again}, the last time: {last}"
     return token.finish(world, record.transfer, {"error": EndSilent.__name__, "cause": cause})
 
 

@@ -60,6 +60,28 @@ def test_where_both_stand_still_it_is_the_receiver_that_the_sender_waits_for() -
     assert ends.silent(1101.0, STILL) == "receiver"
 
 
+def hanging(sequence: int, at: float, epoch: int = 1) -> Progress:
+    return report(sequence, at, epoch).model_copy(update={"in_file_system_seconds": 60.0})
+
+
+def test_a_sender_that_waits_for_the_receivers_file_system_is_not_the_one_to_start_again() -> None:
+    """The receiver stood still later: until its call took long it said that it waited for the sender."""
+    ends = running().seen(both(report(1, 6.0), report(2, 6.0)), 1010.0).seen(both(report(1, 7.0), hanging(2, 7.0)), 1101.0)
+    assert ends.silent(1101.0, STILL) is None
+    ends = ends.seen(both(report(1, 8.0), hanging(2, 8.0)), 1111.0)
+    assert ends.silent(1111.0, STILL) == "receiver"
+    assert ends.seen(both(report(1, 9.0), report(3, 9.0)), 1112.0).silent(1112.0, STILL) == "sender"
+
+
+def test_a_receiver_that_hangs_before_its_first_report_is_known_by_the_one_before() -> None:
+    ends = running().seen(both(report(2, 6.0), hanging(1, 6.0)), 1101.0).restarted("receiver", 2, 1101.0)
+    assert ends.receiver
+    assert ends.receiver.in_file_system == 60.0
+    mended = ends.seen(both(report(3, 7.0), report(1, 1.0, epoch=2)), 1110.0)
+    assert mended.receiver
+    assert mended.receiver.in_file_system is None
+
+
 def test_one_that_is_not_heard_of_comes_before_one_that_stands_still() -> None:
     ends = running().seen(both(report(1, 5.0), report(1, 6.0)), 1101.0)
     assert ends.silent(1101.0, STILL) == "sender"

@@ -26,12 +26,16 @@ class Moving:
         self.cloud.tokens.put("first", "token", self.cloud.transfers.next_attempt("first"))
         self.alive: dict[Side, int] = {"sender": 1, "receiver": 1}
         self.sequence = 0
+        self.hangs: float | None = None
+        """Seconds since when the receiver's file system keeps it; it then reports and does not advance."""
 
     def minute(self) -> Any:
         self.cloud.clock.time += 60
         self.sequence += 1
         for side, epoch in self.alive.items():
             told = progress(self.sequence, epoch=epoch, sent=1000).model_copy(update={"at": self.cloud.clock.time})
+            if side == "receiver" and self.hangs is not None:
+                told = told.model_copy(update={"sequence": 1, "in_file_system_seconds": self.hangs})
             self.cloud.agents.progresses["first", side] = told
         event = BusEvent.from_document({"detail-type": "Scheduled Event", "detail": {}})
         return reconcile(event, self.cloud.world)["first"]
@@ -77,6 +81,23 @@ def test_end_that_never_comes_back_is_given_up_with_what_stood_in_the_way() -> N
     assert "the receiver on i-0bbbbbbbbbbbbbbb2 (eu-west-1) is silent; it was started again 3 times" in cause
     assert "no space left on device" in cause
     assert moving.sent("sender") == []
+
+
+def test_hung_file_system_is_named_on_the_receivers_machine_and_the_sender_is_left_alone() -> None:
+    moving = Moving()
+    moving.minute()
+    moving.hangs = 61.0
+    for _ in range(40):
+        found = moving.minute()
+        moving.alive["receiver"] = max(moving.sent("receiver"), default=1)
+        if "gaveUp" in found:
+            break
+    assert found["gaveUp"] == "receiver"
+    assert moving.sent("sender") == []
+    kind, (_, error, cause) = moving.cloud.executions.answers[-1]
+    assert (kind, error) == ("failure", "FileSystemHangs")
+    assert "the file system of the destination on i-0bbbbbbbbbbbbbbb2 (eu-west-1) hangs" in cause
+    assert "61 s" in cause
 
 
 def test_machine_whose_agent_does_not_answer_counts_as_a_start() -> None:

@@ -1,5 +1,6 @@
 //! Everything that runs the library or the program as a whole, in one binary because each links the AWS SDK.
 
+mod aws;
 mod by_hand;
 mod comparison;
 mod contracts;
