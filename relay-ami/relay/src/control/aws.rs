@@ -35,6 +35,8 @@ const EVENT_ATTEMPTS: u32 = 6;
 /// What is answered to a call that the same call does not change.
 const REFUSALS: [&str; 6] =
     ["AccessDenied", "AccessDeniedException", "NoSuchKey", "NoSuchBucket", "ResourceNotFoundException", "ValidationException"];
+/// Keys that come back unprocessed are asked for again so many times, after 1 + 2 + 4 s.
+const UNPROCESSED_ATTEMPTS: u32 = 3;
 /// Keys of one BatchGetItem.
 const BATCH_KEYS: usize = 100;
 
@@ -139,11 +141,19 @@ impl Aws {
         }
     }
 
-    /// What the table has in place of a delivery that it did not take; none where it has that very delivery, since the answer to
-    /// an earlier write was lost.
-    fn look_after(&self, delivery: &Delivery) -> Result<Option<Undelivered>> {
-        let item = self.chunks(&[delivery.chunk])?.into_iter().next();
-        Ok(Undelivered::unless_written(delivery, item.as_ref()))
+    /// What the table has in place of deliveries that it did not take; nothing of those that it has as they are, since the answer
+    /// to an earlier write was lost.
+    fn look_after(&self, deliveries: &[&Delivery]) -> Result<Vec<Undelivered>> {
+        let numbers: Vec<u64> = deliveries.iter().map(|delivery| delivery.chunk).collect();
+        let items: HashMap<u64, Chunk> = self.chunks(&numbers)?.into_iter().map(|item| (item.chunk, item)).collect();
+        Ok(deliveries.iter().filter_map(|delivery| Undelivered::unless_written(delivery, items.get(&delivery.chunk))).collect())
+    }
+
+    fn chunk_keys(&self, chunks: &[u64]) -> Result<HashMap<String, KeysAndAttributes>> {
+        let keys = chunks.iter().map(|chunk| self.chunk_key(*chunk)).collect();
+        let request = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
+        let request = request.map_err(|error| unavailable("read chunks", &error))?;
+        Ok(HashMap::from([(self.place.chunks_table.clone(), request)]))
     }
 
     /// An update of a chunk's item that holds only while it is PENDING in this attempt.
@@ -257,13 +267,21 @@ impl Control for Aws {
     fn chunks(&self, chunks: &[u64]) -> Result<Vec<Chunk>> {
         let mut found = Vec::with_capacity(chunks.len());
         for batch in chunks.chunks(BATCH_KEYS) {
-            let keys = batch.iter().map(|chunk| self.chunk_key(*chunk)).collect();
-            let request = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
-            let request = request.map_err(|error| unavailable("read chunks", &error))?;
-            let get = self.clients.chunks.batch_get_item().request_items(&self.place.chunks_table, request);
-            // Keys that come back unprocessed are read in the next second's round.
-            for item in self.ask("read chunks", get.send())?.responses.unwrap_or_default().into_values().flatten() {
-                found.push(aws_items::chunk(&item).map_err(|why| malformed("read chunks", why))?);
+            let mut left = self.chunk_keys(batch)?;
+            // A table that is throttled leaves some out: asked for again, since one that is left out would count as gone.
+            for attempt in 0..=UNPROCESSED_ATTEMPTS {
+                let get = self.clients.chunks.batch_get_item().set_request_items(Some(left));
+                let answer = self.ask("read chunks", get.send())?;
+                for item in answer.responses.unwrap_or_default().into_values().flatten() {
+                    found.push(aws_items::chunk(&item).map_err(|why| malformed("read chunks", why))?);
+                }
+                left = answer.unprocessed_keys.unwrap_or_default();
+                if left.is_empty() {
+                    break;
+                }
+                if attempt == UNPROCESSED_ATTEMPTS || self.stop.sleep(self.times.pause * (1 << attempt)) {
+                    return Err(ControlError::Unavailable { what: "read chunks".to_owned(), why: "some were left unprocessed".to_owned() });
+                }
             }
         }
         Ok(found)
@@ -295,7 +313,7 @@ impl Control for Aws {
                 }
             }
         }
-        moved_on.into_iter().filter_map(|delivery| self.look_after(delivery).transpose()).collect()
+        self.look_after(&moved_on)
     }
 
     fn note_failure(&self, chunk: u64, attempt: u32, reason: FailureReason) -> Result<bool> {

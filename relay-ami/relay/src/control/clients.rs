@@ -99,7 +99,8 @@ impl Setup {
 
 /// One client for each purpose.
 pub struct Clients {
-    /// Chunks and leases, of which there are thousands a second: slows itself down when it is throttled.
+    /// Chunks and leases, of which there are hundreds a second. Not adaptive: its limiter takes the rate of the calls before the
+    /// throttling for what the table bears, so that after a quiet minute it lets one call pass every two seconds.
     pub chunks: aws_sdk_dynamodb::Client,
     /// The few calls by which an end is heard and steered: progress, fence, membership, keys. Throttled chunks take neither its
     /// retries nor its rate.
@@ -128,15 +129,13 @@ impl Clients {
         let config: SdkConfig = runtime.block_on(loader.load());
         // An emulator has no host name per bucket.
         let s3 = aws_sdk_s3::config::Builder::from(&config).force_path_style(config.endpoint_url().is_some()).build();
-        let adaptive = RetryConfig::adaptive().with_max_attempts(CALL_ATTEMPTS).with_initial_backoff(times.backoff);
-        let chunks = aws_sdk_dynamodb::config::Builder::from(&config).retry_config(adaptive).build();
         let reports = aws_sdk_dynamodb::config::Builder::from(&config)
             .retry_config(retries.with_max_attempts(REPORT_ATTEMPTS))
             .retry_partition(RetryPartition::custom("reports").build())
             .timeout_config(times.limits(times.report_attempt, times.report_call))
             .build();
         Self {
-            chunks: aws_sdk_dynamodb::Client::from_conf(chunks),
+            chunks: aws_sdk_dynamodb::Client::new(&config),
             reports: aws_sdk_dynamodb::Client::from_conf(reports),
             s3: aws_sdk_s3::Client::from_conf(s3),
             events: aws_sdk_eventbridge::Client::new(&config),

@@ -188,12 +188,13 @@ impl State {
                 Answer::json(200, &json!({"Items": items, "Count": items.len()}))
             }
             "UpdateItem" => {
-                let item = self.items.entry(place_of(&body)).or_default();
-                if body["ConditionExpression"].as_str().is_some_and(|condition| !expressions::holds(condition, item, &body)) {
+                let mut item = self.items.get(&place_of(&body)).cloned().unwrap_or_default();
+                if body["ConditionExpression"].as_str().is_some_and(|condition| !expressions::holds(condition, &item, &body)) {
                     return Answer::error(request, 400, "ConditionalCheckFailedException");
                 }
                 item.extend(body["Key"].as_object().unwrap().clone());
-                expressions::set(item, &body);
+                expressions::set(&mut item, &body);
+                self.items.insert(place_of(&body), item);
                 Answer::json(200, &json!({}))
             }
             "PutEvents" => {
