@@ -19,16 +19,18 @@ pub struct Blame {
     lost: Mutex<HashSet<(PathId, u64)>>,
 }
 
-impl Shared {
-    pub(super) fn heard_on(&self, path: &PathId) {
-        lock(&self.blame.heard).insert(path.clone(), Instant::now());
+impl Blame {
+    pub fn heard_on(&self, path: &PathId) {
+        lock(&self.heard).insert(path.clone(), Instant::now());
     }
 
     /// Whether the receiver has spoken on another path since then.
-    pub(super) fn heard_elsewhere(&self, path: &PathId, since: Instant) -> bool {
-        lock(&self.blame.heard).iter().any(|(other, at)| other != path && *at > since)
+    pub fn heard_elsewhere(&self, path: &PathId, since: Instant) -> bool {
+        lock(&self.heard).iter().any(|(other, at)| other != path && *at > since)
     }
+}
 
+impl Shared {
     /// Once per path and generation.
     pub(super) fn relay_lost(&self, path: &Path, node_id: String, message: String) {
         if !lock(&self.blame.lost).insert((path.path_id.clone(), path.generation)) {
@@ -40,5 +42,25 @@ impl Shared {
         if let Err(error) = self.control.put_event(&event) {
             tracing::warn!(%error, "event");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_broken_stream_is_a_relays_fault_only_where_the_receiver_was_heard_on_another_path_since() {
+        let (blame, own, other) = (Blame::default(), PathId::new("pair-0").unwrap(), PathId::new("direct").unwrap());
+        blame.heard_on(&own);
+        blame.heard_on(&other);
+        std::thread::sleep(Duration::from_millis(2));
+        let broken = Instant::now();
+        assert!(!blame.heard_elsewhere(&own, broken), "silent on all");
+        blame.heard_on(&own);
+        assert!(!blame.heard_elsewhere(&own, broken), "this path's own recovery says nothing of the others");
+        blame.heard_on(&other);
+        assert!(blame.heard_elsewhere(&own, broken));
     }
 }

@@ -125,7 +125,7 @@ impl Lane {
             LaneError::Unwelcome(_) => None,
             // The stream broke somewhere. Where the receiver was heard on another path since, it is not the receiver, and the first
             // relay is as likely as any; else it may well be, and nobody is blamed.
-            LaneError::Stream(_) if self.shared.heard_elsewhere(&self.path.path_id, failing_since) => {
+            LaneError::Stream(_) if self.shared.blame.heard_elsewhere(&self.path.path_id, failing_since) => {
                 self.path.hops.first().map(|hop| hop.node_id.clone())
             }
             LaneError::Stream(_) => None,
@@ -171,7 +171,7 @@ impl Lane {
             Frame::Welcome { version: VERSION, .. } => {}
             other => return Err(StreamError::Protocol(format!("{other:?} where Welcome of version {VERSION} should be"))),
         }
-        shared.heard_on(&self.path.path_id);
+        shared.blame.heard_on(&self.path.path_id);
         self.handle.round_trip.store(u64::try_from(asked_at.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
         socket.set_read_timeout(None)?;
         Ok((writer, reader))
@@ -364,7 +364,7 @@ impl Link<'_> {
 
     fn answer(&self, frame: Frame) -> Result<(), StreamError> {
         let (lane, shared) = (self.lane, &self.lane.shared);
-        shared.heard_on(&lane.path.path_id);
+        shared.blame.heard_on(&lane.path.path_id);
         match frame {
             Frame::Ack { chunk, attempt } => {
                 let Some((work, sent)) = self.take(chunk, attempt) else { return Ok(()) };

@@ -1,5 +1,9 @@
 //! Membership: paths come, go, are replaced and measured while data flows.
 
+use std::net::{SocketAddr, SocketAddrV4, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use cpt_relay::documents::chunk::ChunkState;
 use cpt_relay::documents::membership::Probe;
 use cpt_relay::{receive, send};
@@ -53,6 +57,34 @@ fn a_dead_relay_is_reported_once_and_its_replacement_goes_on() {
     receiver.join();
     transfer.assert_same_trees();
     assert_eq!(transfer.events().iter().filter(|event| event["type"] == "Relay Lost").count(), 1);
+}
+
+/// Accepts and hangs up: the receiver's machine is there, its daemon is not. Counts those who came.
+fn gone_receiver() -> (SocketAddrV4, Arc<AtomicUsize>) {
+    let (listener, seen) = (TcpListener::bind("127.0.0.1:0").unwrap(), Arc::new(AtomicUsize::new(0)));
+    let SocketAddr::V4(address) = listener.local_addr().unwrap() else { panic!("not IPv4") };
+    let count = Arc::clone(&seen);
+    std::thread::spawn(move || {
+        for _ in listener.incoming() {
+            count.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    (address, seen)
+}
+
+#[test]
+fn a_receiver_that_does_not_answer_costs_no_relay_its_place() {
+    let mut transfer = Transfer::plan(CHUNK, Some(9), two_megabytes);
+    let (near, far) = (transfer.relay(), transfer.relay());
+    let (direct, through_relays) = (gone_receiver(), gone_receiver());
+    let _key = transfer.receive();
+    transfer.members(vec![path("direct", &[], direct.0), path("pair-0", &[near.address, far.address], through_relays.0)]);
+    let sender = transfer.send(None);
+    // Two lanes, three tries each and then the path is given up; the seventh comes a second after that.
+    wait_for("a seventh try", || (through_relays.1.load(Ordering::SeqCst) >= 7).then_some(()));
+    assert_eq!(transfer.events().iter().filter(|event| event["type"] == "Relay Lost").count(), 0, "{:?}", transfer.events());
+    sender.stop.request();
+    assert_eq!(sender.join(), send::Outcome::Stopped);
 }
 
 #[test]

@@ -3,9 +3,11 @@
 use std::net::{SocketAddrV4, TcpStream};
 use std::sync::Arc;
 
+use cpt_relay::control::directory::Directory;
 use cpt_relay::control::{Control, KeyRecord, Side};
 use cpt_relay::deadline::Deadline;
 use cpt_relay::digest::{Digest, part_digest, part_hasher};
+use cpt_relay::documents::chunk::{Chunk, item_key};
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::event::FailureReason;
 use cpt_relay::net::Outlet;
@@ -16,6 +18,7 @@ use cpt_relay::secure::keys::Identity;
 use cpt_relay::secure::record::Sealer;
 use cpt_relay::stream::FrameReader;
 use cpt_relay::wire::frame::{Frame, SegmentHeader, VERSION};
+use serde_json::json;
 
 use crate::harness::{PATIENCE, Transfer};
 
@@ -54,6 +57,14 @@ impl Entry {
     }
 }
 
+fn pending(chunk: u64, attempt: u32) -> Chunk {
+    let item = json!({
+        "rangeKey": "t-1#0000000", "itemKey": item_key(chunk), "chunk": chunk, "state": "PENDING", "attempt": attempt, "phase": 0,
+        "manifestKey": "manifest/part-00000.ndjson", "manifestStart": 0, "manifestEnd": 1, "bytes": 1, "files": 1,
+    });
+    serde_json::from_value(item).unwrap()
+}
+
 fn header(entry: u64, kind: Kind, path: &[u8], size: u64, offset: u64, length: u64) -> SegmentHeader {
     SegmentHeader { entry, kind, mode: 0o644, mtime_ns: 1, size, offset, length, path: path.to_vec(), target: Vec::new() }
 }
@@ -79,6 +90,7 @@ pub fn introduce(transfer: &Transfer) -> Identity {
 
 /// One stream to the receiver.
 pub struct Speaker {
+    control: Arc<Directory>,
     pub sealer: Sealer,
     pub reader: FrameReader,
 }
@@ -89,7 +101,7 @@ impl Speaker {
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         let outlet = Outlet::new(socket, &RateRules::default(), None);
         let (sealer, opener) = handshake::connect(outlet, identity, Arc::new(|_| true), Deadline::after(PATIENCE)).unwrap();
-        let mut speaker = Self { sealer, reader: FrameReader::new(opener) };
+        let mut speaker = Self { control: Arc::clone(&transfer.control), sealer, reader: FrameReader::new(opener) };
         let (path, transfer) = ("direct".to_owned(), transfer.id.to_string());
         speaker.say(&Frame::Hello { version: VERSION, transfer, epoch: 1, path, generation: 1, lane: 0 });
         assert!(matches!(speaker.reader.expect().unwrap(), Frame::Welcome { .. }));
@@ -102,7 +114,11 @@ impl Speaker {
         let _ = self.sealer.flush();
     }
 
+    /// The table waits for the chunk in this attempt, as it does for an honest sender's.
     pub fn begin(&mut self, chunk: u64, attempt: u32, segments: usize) {
+        if self.control.chunks(&[chunk]).unwrap().first().is_none_or(|item| item.attempt < attempt) {
+            self.control.put_chunk(&pending(chunk, attempt)).unwrap();
+        }
         self.say(&Frame::Chunk { chunk, attempt, segments: u32::try_from(segments).unwrap(), phase: 0 });
     }
 

