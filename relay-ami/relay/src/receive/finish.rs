@@ -87,7 +87,16 @@ fn look(shared: &Shared, claim: &Claim) -> Result<Found, ControlError> {
     let place = Digests { control: &*shared.control, prefix: &shared.prefix, plan: &shared.plan.plan_id };
     let sent = || place.uploaded(Side::Sender, claim.entries);
     let placed = shared.files.placed();
-    Look { control: &*shared.control, prefix: &shared.prefix, listing, tree: &shared.tree, placed: &placed, sent: &sent, disk: &shared.disk }.run()
+    Look {
+        control: &*shared.control,
+        prefix: &shared.prefix,
+        listing,
+        tree: &shared.tree,
+        placed: &placed,
+        sent: &sent,
+        disk: &shared.disk,
+    }
+    .run()
 }
 
 /// The listing of the plan; none where nothing is moved.

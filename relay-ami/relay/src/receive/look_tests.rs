@@ -56,7 +56,7 @@ impl Site {
             equal_folder: Some("equal/1/".to_owned()),
         };
         let placed = BTreeMap::from([(0, directory), (1, placed("d/planned")), (2, placed("planned"))]);
-        Self { folder: folder, control, tree, listing, placed }
+        Self { folder, control, tree, listing, placed }
     }
 
     fn root(&self) -> std::path::PathBuf {
