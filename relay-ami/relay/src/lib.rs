@@ -36,8 +36,8 @@ pub mod splice;
 pub mod stop;
 pub mod stream;
 pub mod thread;
-pub mod user;
 pub mod under_way;
+pub mod user;
 pub mod whereabouts;
 pub mod wire;
 

@@ -113,6 +113,7 @@ impl Account {
             plan,
             plan_key: "plan.json".to_owned(),
             prefix: String::new(),
+            source: vec![self.transfer.source().join("")],
             router: Router { transfer, key },
             identity,
             rules: RateRules::default(),
