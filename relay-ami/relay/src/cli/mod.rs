@@ -1,6 +1,7 @@
 //! The command line: one verb per role. `--command FILE` is how the control plane calls, the other options are for use by hand.
 
 mod by_hand;
+mod last_words;
 mod options;
 mod roles;
 mod run_as;

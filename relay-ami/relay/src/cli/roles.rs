@@ -9,6 +9,7 @@ use std::time::Duration;
 use aws_lc_rs::signature::Ed25519KeyPair;
 
 use super::CliError;
+use super::last_words::{announce_failure, put_surely};
 use super::options::Options;
 use super::run_as;
 use crate::control::aws::Aws;
@@ -85,12 +86,10 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
         return Err(wrong(format!("role is {role:?}, but the command line says {:?}", options.role)));
     }
     // What lies in root's own directory is opened before the process becomes another user, and that before it has threads.
-    let prepared = Prepared {
-        ready: ready_file(options)?,
-        // Beside the command: what stops the transfer's units removes both.
-        sender_key: matches!(command, Command::Send(_)).then(|| route_key(Some(&file.with_extension("key")))).transpose()?,
-        rules: rules()?,
-    };
+    let ready = ready_file(options)?;
+    // Beside the command: what stops the transfer's units removes both.
+    let sender_key = matches!(command, Command::Send(_)).then(|| route_key(Some(&file.with_extension("key")))).transpose()?;
+    let rules = rules()?;
     if let Err(why) = roots::check_kernel().and_then(|()| run_as::assume(&command).map_err(|why| why.to_string())) {
         return match command {
             Command::ScanSource(scan) => print_json(&scan::refused_source(&paths(&scan.paths)[0], why)),
@@ -101,22 +100,20 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     // A scan leaves nothing behind that it would have to tidy up: the signal itself ends it, whatever it hangs in.
     let stop = if role == "scan" { Stop::new() } else { Stop::on_signals() };
     let stop = stop.map_err(|error| CliError::failed("Signals", error))?;
-    match obey(command, prepared, &stop) {
+    match obey(command, &ready, sender_key, rules, &stop) {
         // It was told to stop before it had begun.
         Err(CliError::Failed { class: UNAVAILABLE, .. }) if stop.is_requested() => Ok(ExitCode::SUCCESS),
         result => result,
     }
 }
 
-/// What a role is given that was opened or read before the process became another user.
-struct Prepared {
-    ready: ReadyFile,
+fn obey(
+    command: Command,
+    ready: &ReadyFile,
     sender_key: Option<Ed25519KeyPair>,
     rules: RateRules,
-}
-
-fn obey(command: Command, prepared: Prepared, stop: &Stop) -> Result<ExitCode, CliError> {
-    let Prepared { ready, sender_key, rules } = prepared;
+    stop: &Stop,
+) -> Result<ExitCode, CliError> {
     let alone = |place, transfer| -> Result<Aws, CliError> {
         Ok(Aws::new(place, transfer, stop, &Setup::AWS).map_err(control_error)?.with_patience(CONTROL_START))
     };
@@ -140,12 +137,12 @@ fn obey(command: Command, prepared: Prepared, stop: &Stop) -> Result<ExitCode, C
             let found = listing.with_destination(scan.path.as_str().as_ref(), scan.compare, &scan.folder, &scan.equal_folder);
             print_json(&found.map_err(control_error)?)
         }
-        Command::Receive(command) => receive(&ready, rules, command, stop),
+        Command::Receive(command) => receive(ready, rules, command, stop),
         Command::Send(command) => {
             let key = sender_key.map_or_else(|| route_key(None), Ok)?;
-            send(&ready, Sender::new(command.transfer_id.clone(), command.epoch, key, rules)?, command, stop)
+            send(ready, Sender::new(command.transfer_id.clone(), command.epoch, key, rules)?, command, stop)
         }
-        Command::Relay(command) => relay(&ready, rules, &command, stop),
+        Command::Relay(command) => relay(ready, rules, &command, stop),
         Command::ProbeListen(probe) => {
             let addresses: Vec<_> = probe.listen.iter().map(|address| address.0).collect();
             print_probe(&match net::listen(&addresses, stop) {
@@ -162,7 +159,7 @@ fn paths(texts: &[AbsolutePath]) -> Vec<PathBuf> {
 }
 
 /// Class of the failures of the control plane.
-const UNAVAILABLE: &str = "ControlUnavailable";
+pub const UNAVAILABLE: &str = "ControlUnavailable";
 
 fn control_error(error: ControlError) -> CliError {
     CliError::failed(UNAVAILABLE, error)
@@ -347,29 +344,6 @@ impl Sender {
             announce_failure(&*control, stop, transfer, Side::Sender, epoch, class, cause);
         }
         result
-    }
-}
-
-fn announce_failure(control: &dyn Control, stop: &Stop, transfer_id: TransferId, side: Side, epoch: u64, class: &str, cause: &str) {
-    // Its calls ended because it was told to stop.
-    if class == UNAVAILABLE && stop.is_requested() {
-        return;
-    }
-    let (side, error, cause) = (side.as_str().to_owned(), class.to_owned(), cause.chars().take(1000).collect());
-    put_surely(control, stop, &Event::TransferFailed { schema_version: SchemaVersion1, transfer_id, side, epoch, error, cause });
-}
-
-/// The last event is worth some patience: 1 + 2 + 4 + 8 s beside the SDK's own retries, less once the process is told to stop. After
-/// that the reconciler finds a silent end.
-fn put_surely(control: &dyn Control, stop: &Stop, event: &Event) {
-    for attempt in 0..5 {
-        match control.put_event(event) {
-            Ok(()) => return,
-            Err(error) => tracing::warn!(%error, "event"),
-        }
-        if stop.sleep(Duration::from_secs(1 << attempt)) {
-            return;
-        }
     }
 }
 

@@ -28,10 +28,9 @@ pub(super) struct Claim {
 
 /// Looks, uploads this end's digests, answers. The process ends once the sender has confirmed that it heard.
 pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Result<Outcome, StreamError> {
-    {
-        let _call = shared.disk.enter();
-        shared.tree.sync()?;
-    }
+    let call = shared.disk.enter();
+    shared.tree.sync()?;
+    drop(call);
     let disagreement = if claim.complete { disagreement(shared, claim)? } else { None };
     let digests: BTreeMap<u64, Digest> = shared.files.placed().iter().map(|(entry, placed)| (*entry, placed.digest)).collect();
     let place = Digests { control: &*shared.control, prefix: &shared.prefix, plan: &shared.plan.plan_id };
@@ -93,9 +92,9 @@ fn look(shared: &Shared, claim: &Claim) -> Result<Found, ControlError> {
         prefix: &shared.prefix,
         listing,
         tree: &shared.tree,
-        disk: &shared.disk,
         placed: &placed,
         sent: &sent,
+        disk: &shared.disk,
     }
     .run()
 }
@@ -118,7 +117,7 @@ fn patiently<T>(shared: &Shared, call: impl Fn() -> Result<T, ControlError>) -> 
     let mut tries = 1;
     loop {
         match call() {
-            Err(error) if error.may_pass() && tries < LOOK_TRIES => tracing::warn!(%error, tries, "look"),
+            Err(ControlError::Unavailable { what, why }) if tries < LOOK_TRIES => tracing::warn!(what, why, tries, "look"),
             other => return other,
         }
         tries += 1;

@@ -5,9 +5,8 @@
 //! its digest is the right one: a backup may have made a hard link to it. Whatever does not count is sent again, or named.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
@@ -20,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::placed::{Identity, Placed, modified_ns};
 use super::tree::{KEPT_MODE, Tree, split};
 use crate::control::{Control, ControlError};
-use crate::defaults::{LOOK_LINES, LOOK_NAMED, LOOK_THREADS, READBACK_BYTES, STACK_BYTES};
+use crate::defaults::{LOOK_LINES, LOOK_NAMED, LOOK_THREADS, STACK_BYTES};
 use crate::digest::Digest;
 use crate::documents::entry::{Kind, ListedLine};
 use crate::documents::percent;
@@ -45,12 +44,11 @@ pub struct Look<'a> {
     pub prefix: &'a str,
     pub listing: &'a PlanListing,
     pub tree: &'a Tree,
-    /// Where calls are noted that a file system may keep for ever.
-    pub disk: &'a UnderWay,
     /// Entries of the plan that are in their places, as far as is known.
     pub placed: &'a BTreeMap<u64, Placed>,
     /// The sender's digests; asked for where something has to be read that is not known here.
     pub sent: &'a (dyn Fn() -> Result<BTreeMap<u64, Digest>, ControlError> + Sync),
+    pub disk: &'a UnderWay,
 }
 
 /// What a look has found.
@@ -181,10 +179,10 @@ impl Look<'_> {
     ) -> Result<Verdict, String> {
         let listed = ListedLine::parse(line)?;
         let path = percent::decode(&listed.path)?;
-        let call = self.disk.enter();
         let (directory, base) = split(&path).map_err(|error| error.to_string())?;
+        let call = self.disk.enter();
         let directory = parent.open(self.tree, directory).map_err(|error| error.to_string())?;
-        let base = OsStr::from_bytes(base);
+        let base = std::ffi::OsStr::from_bytes(base);
         let stat = fs::statat(directory, base, AtFlags::SYMLINK_NOFOLLOW).map_err(|error| io::Error::from(error).to_string())?;
         differs(&listed, &stat)?;
         match listed.kind {
@@ -197,6 +195,7 @@ impl Look<'_> {
             }
             Kind::File => {}
         }
+        // Reading a file again takes as long as it takes.
         drop(call);
         let identity = Identity::of(&stat);
         match evidence {
@@ -214,30 +213,12 @@ impl Look<'_> {
                     Some(placed) => placed.digest,
                     None => *sent()?.get(&entry).ok_or("did not come")?,
                 };
-                if listed.kind == Kind::File && self.digest(directory, base, &identity).map_err(|error| error.to_string())? != digest {
+                if listed.kind == Kind::File && read(directory, base, &identity).map_err(|error| error.to_string())? != digest {
                     return Err("has other bytes than those that were sent".to_owned());
                 }
                 Ok(Verdict::Renewed(Placed { digest, identity: (listed.kind == Kind::File).then_some(identity) }))
             }
         }
-    }
-
-    /// The digest of a file that stays what it is while it is read.
-    fn digest(&self, directory: &OwnedFd, base: &OsStr, identity: &Identity) -> io::Result<Digest> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let mut file = File::from(fs::openat(directory, base, flags, Mode::empty())?);
-        let (mut hasher, mut buffer) = (blake3::Hasher::new(), vec![0; READBACK_BYTES]);
-        loop {
-            let call = self.disk.enter();
-            let count = file.read(&mut buffer)?;
-            drop(call);
-            if count == 0 {
-                break;
-            }
-            hasher.update(&buffer[..count]);
-        }
-        let same = Identity::of(&fs::fstat(&file)?) == *identity;
-        if same { Ok(*hasher.finalize().as_bytes()) } else { Err(io::Error::other("changed while it was read")) }
     }
 }
 
@@ -261,6 +242,14 @@ fn differs(listed: &ListedLine<'_>, stat: &Stat) -> Result<(), String> {
         return Err("has another size or modification time".to_owned());
     }
     Ok(())
+}
+
+/// The digest of a file that stays what it is while it is read.
+fn read(directory: &OwnedFd, base: &std::ffi::OsStr, identity: &Identity) -> io::Result<Digest> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(fs::openat(directory, base, flags, Mode::empty())?);
+    let digest = *blake3::Hasher::new().update_reader(&file)?.finalize().as_bytes();
+    if Identity::of(&fs::fstat(&file)?) == *identity { Ok(digest) } else { Err(io::Error::other("changed while it was read")) }
 }
 
 impl Found {

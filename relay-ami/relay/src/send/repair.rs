@@ -35,7 +35,8 @@ pub fn plan(shared: &Shared, theirs: u64) -> Result<Option<Repair>, SendError> {
     if shared.repairs.rounds.fetch_add(1, Ordering::Relaxed) >= REPAIR_ROUNDS {
         return Ok(None);
     }
-    let theirs = shared.digests().uploaded(Side::Receiver, theirs)?;
+    let uploaded = || Ok(shared.digests().uploaded(Side::Receiver, theirs)?);
+    let Some(theirs) = shared.until_answered("digests", uploaded)? else { return Ok(None) };
     let ours = lock(&shared.ledger).whole().clone();
     let mut entries: BTreeSet<u64> =
         ours.iter().filter(|(entry, digest)| theirs.get(*entry) != Some(*digest)).map(|(entry, _)| *entry).collect();

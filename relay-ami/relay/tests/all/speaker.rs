@@ -60,6 +60,7 @@ impl Entry {
 fn pending(chunk: u64, attempt: u32) -> Chunk {
     let item = json!({
         "rangeKey": "t-1#0000000", "itemKey": item_key(chunk), "chunk": chunk, "state": "PENDING", "attempt": attempt, "phase": 0,
+        "planId": "0".repeat(32),
         "manifestKey": "manifest/part-00000.ndjson", "manifestStart": 0, "manifestEnd": 1, "bytes": 1, "files": 1,
     });
     serde_json::from_value(item).unwrap()

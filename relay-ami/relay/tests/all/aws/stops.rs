@@ -13,7 +13,7 @@ use super::cloud::{Cloud, Fault, QUICK};
 use super::{client, delivery};
 use crate::harness::{Transfer, wait_for};
 
-/// Between SIGTERM and exit, as `docs/semantics.md` promises.
+/// Between SIGTERM and exit, as `docs/design/014-trouble-of-a-second.md` promises.
 const LONGEST: Duration = Duration::from_secs(10);
 
 fn silent() -> Cloud {
@@ -46,7 +46,7 @@ fn questions_end_with_the_stop_and_last_words_a_moment_later() {
     within(Duration::ZERO, seconds(2), &|control| control.read_object("plan.json", None).map(drop));
     let delivery = delivery(&transfer.chunks()[0], 'a');
     let words = Duration::from_millis(300) + QUICK.last_words;
-    within(words, words + seconds(2), &|control| control.deliver(&[delivery.clone()]).map(drop));
+    within(words, words + seconds(2), &|control| control.deliver(std::slice::from_ref(&delivery)).map(drop));
 }
 
 /// The program with a command, and services at `cloud` alone.
