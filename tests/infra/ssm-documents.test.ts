@@ -285,7 +285,7 @@ echo "called $1"; cat "$3"
     const properties = lines('options').flatMap((line) => (line.startsWith('--property=') ? [line.slice(11)] : []));
     expect(properties).toEqual(expect.arrayContaining([...some]));
     expect(properties.filter((property) => property.startsWith('ReadWritePaths='))).toHaveLength(role === 'receive' ? 2 : 1);
-    const known = readFileSync(path.join(ROOT, 'local', 'instances', 'systemd-properties.txt'), 'utf8').split('\n');
+    const known = readFileSync(path.join(ROOT, 'local', 'instances', 'bin', 'systemd-properties.txt'), 'utf8').split('\n');
     for (const property of properties) expect(known).toContain(property.split('=')[0]);
   });
 
