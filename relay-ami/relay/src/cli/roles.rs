@@ -13,7 +13,7 @@ use super::options::Options;
 use super::run_as;
 use crate::control::aws::Aws;
 use crate::control::clients::Setup;
-use crate::control::{Control, ControlError, KeyRecord, Side, until_answered};
+use crate::control::{Control, ControlError, KeyRecord, Side, tell, until_answered};
 use crate::defaults::CONTROL_START;
 use crate::documents::command::{self, Command};
 use crate::documents::event::Event;
@@ -327,6 +327,7 @@ impl Sender {
                         sent_bytes,
                         repaired_chunks,
                     },
+                    epoch,
                 );
                 Ok(ExitCode::SUCCESS)
             }
@@ -356,14 +357,15 @@ fn announce_failure(control: &dyn Control, stop: &Stop, transfer_id: TransferId,
         return;
     }
     let (side, error, cause) = (side.as_str().to_owned(), class.to_owned(), cause.chars().take(1000).collect());
-    put_surely(control, stop, &Event::TransferFailed { schema_version: SchemaVersion1, transfer_id, side, epoch, error, cause });
+    let event = Event::TransferFailed { schema_version: SchemaVersion1, transfer_id, side, epoch, error, cause };
+    put_surely(control, stop, &event, epoch);
 }
 
-/// The last event is worth some patience: 1 + 2 + 4 + 8 s beside the SDK's own retries, less once the process is told to stop. After
-/// that the reconciler finds a silent end.
-fn put_surely(control: &dyn Control, stop: &Stop, event: &Event) {
+/// The outcome is worth some patience: 1 + 2 + 4 + 8 s beside the SDK's own retries, less once the process is told to stop. Once it is
+/// noted, the reconciler finds it where the event is lost; before that, it finds a silent end.
+fn put_surely(control: &dyn Control, stop: &Stop, event: &Event, epoch: u64) {
     for attempt in 0..5 {
-        match control.put_event(event) {
+        match tell(control, event, epoch) {
             Ok(()) => return,
             Err(error) => tracing::warn!(%error, "event"),
         }
