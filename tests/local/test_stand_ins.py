@@ -10,7 +10,7 @@ SYSTEMD_RUN = Path(__file__).parents[2] / "local" / "instances" / "bin" / "syste
 
 @pytest.mark.parametrize("option", [["--property=ProtectSytem=strict"], ["-p", "ProtectSytem=strict"]])
 def test_a_property_that_systemd_does_not_know_is_refused(tmp_path: Path, option: list[str]) -> None:
-    command = [SYSTEMD_RUN, "--unit=u", "--property=ProtectSystem=strict", *option, "true"]
+    command = [str(SYSTEMD_RUN), "--unit=u", "--property=ProtectSystem=strict", *option, "true"]
     ended = subprocess.run(
         command, env={"PATH": "/usr/bin:/bin", "CPT_INSTANCE_DIR": str(tmp_path)}, capture_output=True, text=True
     )

@@ -9,7 +9,7 @@ from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.handlers.replace_relay import replace_relay
 from lambdas.handlers.watch_relays import PAUSE_SECONDS, watch_relays
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import paths, plan, progress, transfer
+from tests.lambdas.builders import SHARED, paths, plan, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
 
@@ -31,7 +31,7 @@ def report(cloud: Cloud, **delivered: float) -> None:
         LaneProgress(path_id=p.replace("_", "-"), lane=0, bytes=int(mb * 1e6), rate=RATE) for p, mb in delivered.items()
     ]
     said = {"at": cloud.clock.time, "lanes": lanes, "bytes": sum(lane.bytes for lane in lanes)}
-    cloud.agents.progresses["first", "sender"] = progress(1).model_copy(update=said)
+    cloud.agents.progresses[SHARED, "sender"] = progress(1).model_copy(update=said)
 
 
 def run(cloud: Cloud) -> Any:
@@ -72,7 +72,9 @@ def test_what_is_told_replaces_the_relay() -> None:
     carry(cloud, RATE, 4.0)
     for kind, detail in list(cloud.events.put_events):
         body = {"schemaVersion": 1, "type": kind, **detail}
-        replace_relay(BusEvent.from_document({"detail-type": kind, "detail": body}), cloud.world)
+        replace_relay(
+            BusEvent.from_document({"detail-type": kind, "source": "cpt.control", "detail": body}), cloud.world
+        )
     assert sorted(states(cloud).items()) == [
         ("destination-1-0", "LOST"),
         ("destination-1-1", "JOINED"),
