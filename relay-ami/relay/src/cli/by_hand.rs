@@ -152,7 +152,7 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         control.put_membership(&membership(options, receiver, options.lanes.unwrap_or(plan.lanes_per_path))?).map_err(failed)?;
     }
     roles::ready_file(options)?.write("send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
-    sender.run((plan, PLAN_KEY.to_owned()), String::new(), source, KEEPALIVE_INTERVAL, control, stop)
+    sender.run((plan, PLAN_KEY.to_owned()), String::new(), source, (KEEPALIVE_INTERVAL, roles::patience(options)), control, stop)
 }
 
 fn membership(options: &Options, receiver: SocketAddrV4, lanes: u32) -> Result<Membership, CliError> {
