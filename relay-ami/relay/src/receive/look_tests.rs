@@ -66,7 +66,7 @@ impl Site {
     fn look(&self) -> Result<Found, ControlError> {
         let Self { control, tree, listing, placed, .. } = self;
         let sent = || Ok(BTreeMap::from([(2, *blake3::hash(b"planned").as_bytes())]));
-        Look { control, prefix: "", listing, tree, disk: &UnderWay::default(), placed, sent: &sent }.run()
+        Look { control, prefix: "", listing, tree, disk: &UnderWay::default(), placed, skipped: &HashSet::new(), sent: &sent }.run()
     }
 }
 
