@@ -1,5 +1,6 @@
 //! The command line: one verb per role. `--command FILE` is how the control plane calls, the other options are for use by hand.
 
+mod announcing;
 mod by_hand;
 mod options;
 mod roles;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use aws_lc_rs::signature::Ed25519KeyPair;
 
+use super::announcing::{announce_failure, put_surely};
 use super::options::Options;
 use super::run_as;
 use super::{CliError, LEFT_OUT};
@@ -162,7 +163,7 @@ fn paths(texts: &[AbsolutePath]) -> Vec<PathBuf> {
 }
 
 /// Class of the failures of the control plane.
-const UNAVAILABLE: &str = "ControlUnavailable";
+pub const UNAVAILABLE: &str = "ControlUnavailable";
 
 fn control_error(error: ControlError) -> CliError {
     CliError::failed(UNAVAILABLE, error)
@@ -261,17 +262,12 @@ fn send(ready: &ReadyFile, sender: Sender, command: command::Send, stop: &Stop) 
     sender.publish(&*control, stop)?;
     ready.write("send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
     let keepalive = Duration::from_secs(command.keepalive_seconds);
-    sender.run((plan, command.plan), command.control.prefix, paths(&command.paths), (keepalive, patience(options)), control, stop)
+    sender.run((plan, command.plan), command.control.prefix, paths(&command.paths), (keepalive, Patience::default()), control, stop)
 }
 
 /// The key by which relays know the sender; `file` keeps it for one that is started again.
 pub fn route_key(file: Option<&Path>) -> Result<Ed25519KeyPair, CliError> {
     file.map_or_else(generate_route_key, kept_route_key).map_err(|error| CliError::failed("NoKey", error))
-}
-
-/// With a destination that takes nothing.
-pub fn patience(options: &Options) -> Patience {
-    options.patience.map(Duration::from_secs_f64).map_or_else(Patience::default, Patience::of)
 }
 
 /// A sender with its keys.
@@ -359,29 +355,6 @@ impl Sender {
             announce_failure(&*control, stop, transfer, Side::Sender, epoch, class, cause);
         }
         result
-    }
-}
-
-fn announce_failure(control: &dyn Control, stop: &Stop, transfer_id: TransferId, side: Side, epoch: u64, class: &str, cause: &str) {
-    // Its calls ended because it was told to stop.
-    if class == UNAVAILABLE && stop.is_requested() {
-        return;
-    }
-    let (side, error, cause) = (side.as_str().to_owned(), class.to_owned(), cause.chars().take(1000).collect());
-    put_surely(control, stop, &Event::TransferFailed { schema_version: SchemaVersion1, transfer_id, side, epoch, error, cause });
-}
-
-/// The last event is worth some patience: 1 + 2 + 4 + 8 s beside the SDK's own retries, less once the process is told to stop. After
-/// that the reconciler finds a silent end.
-fn put_surely(control: &dyn Control, stop: &Stop, event: &Event) {
-    for attempt in 0..5 {
-        match control.put_event(event) {
-            Ok(()) => return,
-            Err(error) => tracing::warn!(%error, "event"),
-        }
-        if stop.sleep(Duration::from_secs(1 << attempt)) {
-            return;
-        }
     }
 }
 

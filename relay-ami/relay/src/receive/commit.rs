@@ -162,7 +162,8 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
         for (chunk, entries) in acknowledged {
             // The sender looks the chunk up: the table says how it goes on.
             if let Some(other) = moved_on.iter().find(|other| other.chunk == chunk.chunk) {
-                shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, FailureReason::StreamLost, other.why.clone());
+                let refusal = Refusal::Failed { reason: FailureReason::StreamLost, message: other.why.clone() };
+                shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, refusal);
                 continue;
             }
             shared.counters.delivered(chunk.bytes, entries);

@@ -9,11 +9,11 @@ use super::Shared;
 use super::commit::{Landed, Refusal, Verified};
 use super::finish::{Claim, finish};
 use super::problem::{Reach, not_by_name, reach};
-use super::target::Target;
+use super::target::{Target, is_part};
 use super::tree::{Tree, finish_file};
 use crate::control::unix_now;
 use crate::deadline::Deadline;
-use crate::digest::{Digest, is_subtree, part_digest, part_hasher};
+use crate::digest::{Digest, part_digest, part_hasher};
 use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
 use crate::door::Stranger;
@@ -239,19 +239,7 @@ impl<'a> Incoming<'a> {
     }
 
     fn segment(&mut self, reader: &mut FrameReader, header: SegmentHeader) -> Result<bool, StreamError> {
-        if header.offset.checked_add(header.length).is_none_or(|end| end > header.size) {
-            return Err(StreamError::Protocol(format!("segment of entry {} goes beyond its size", header.entry)));
-        }
-        if header.size > self.shared.plan.total_bytes() {
-            return Err(StreamError::Protocol(format!("entry {} is larger than all that the plan holds", header.entry)));
-        }
-        let is_part = header.kind == Kind::File && header.length < header.size;
-        if is_part && !is_subtree(header.offset, header.length) {
-            return Err(StreamError::Protocol(format!(
-                "{} bytes at {} of entry {} are no part",
-                header.length, header.offset, header.entry
-            )));
-        }
+        let is_part = is_part(&header, self.shared.plan.total_bytes())?;
         let mut hasher = if is_part { part_hasher(header.offset) } else { blake3::Hasher::new() };
         self.last = None;
         let disk = &self.shared.disk;

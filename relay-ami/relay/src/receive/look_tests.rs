@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::*;
@@ -56,7 +57,7 @@ impl Site {
             equal_folder: Some("equal/1/".to_owned()),
         };
         let placed = BTreeMap::from([(0, directory), (1, placed("d/planned")), (2, placed("planned"))]);
-        Self { folder: folder, control, tree, listing, placed }
+        Self { folder, control, tree, listing, placed }
     }
 
     fn root(&self) -> std::path::PathBuf {

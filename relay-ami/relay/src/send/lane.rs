@@ -1,6 +1,7 @@
 //! One lane: a thread that holds one stream, pulls chunks and sends them; a second reads the acknowledgements.
 
 use std::collections::BTreeMap;
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -255,7 +256,7 @@ impl Link<'_> {
             lane.handle.moved.fetch_add(bytes, Ordering::Relaxed);
         };
         // The receiver may refuse it before its end.
-        let goes_on = || self.is_waiting(work.chunk, work.attempt);
+        let goes_on = || lock(self.waiting).contains_key(&work.chunk);
         match writer.send(&work, &moved, &goes_on) {
             Ok((digest, sent)) => {
                 // Before the digest goes out: its acknowledgement may come at once.
@@ -389,10 +390,6 @@ impl Link<'_> {
             other => return Err(StreamError::Protocol(format!("{other:?} is out of place"))),
         }
         Ok(())
-    }
-
-    fn is_waiting(&self, chunk: u64, attempt: u32) -> bool {
-        lock(self.waiting).get(&chunk).is_some_and(|(work, _)| work.attempt == attempt)
     }
 
     fn take(&self, chunk: u64, attempt: u32) -> Option<(Work, Option<Sent>)> {

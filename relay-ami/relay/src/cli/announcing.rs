@@ -1,0 +1,32 @@
+//! The last event of an end.
+
+use std::time::Duration;
+
+use super::roles::UNAVAILABLE;
+use crate::control::{Control, Side};
+use crate::documents::event::Event;
+use crate::documents::text::{SchemaVersion1, TransferId};
+use crate::stop::Stop;
+
+pub fn announce_failure(control: &dyn Control, stop: &Stop, transfer_id: TransferId, side: Side, epoch: u64, class: &str, cause: &str) {
+    // Its calls ended because it was told to stop.
+    if class == UNAVAILABLE && stop.is_requested() {
+        return;
+    }
+    let (side, error, cause) = (side.as_str().to_owned(), class.to_owned(), cause.chars().take(1000).collect());
+    put_surely(control, stop, &Event::TransferFailed { schema_version: SchemaVersion1, transfer_id, side, epoch, error, cause });
+}
+
+/// The last event is worth some patience: 1 + 2 + 4 + 8 s beside the SDK's own retries, less once the process is told to stop. After
+/// that the reconciler finds a silent end.
+pub fn put_surely(control: &dyn Control, stop: &Stop, event: &Event) {
+    for attempt in 0..5 {
+        match control.put_event(event) {
+            Ok(()) => return,
+            Err(error) => tracing::warn!(%error, "event"),
+        }
+        if stop.sleep(Duration::from_secs(1 << attempt)) {
+            return;
+        }
+    }
+}
