@@ -9,6 +9,7 @@ from rich.text import Text
 
 from lambdas.core.advice import advice
 from lambdas.core.bandwidth import MBIT_PER_MB, limit_in_words
+from lambdas.core.skipped import SkippedEntry
 from lambdas.core.words import duration
 
 BAR_WIDTH = 24
@@ -103,15 +104,19 @@ def comparison_table(comparison: dict[str, Any]) -> RenderableType:
     return Group(table, Text(note, style="dim"))
 
 
+_STATUS_STYLES = {"SUCCEEDED": "bold green", "SUCCEEDED_WITH_SKIPS": "bold yellow"}
+
+
 def report_view(report: dict[str, Any]) -> RenderableType:
     """The summary: time and cost against the estimate, wall time per stage as bars."""
-    succeeded = report["status"] == "SUCCEEDED"
-    lines = [Text(f"{report['status']}: {report['transferId']}", style="bold green" if succeeded else "bold red")]
+    style = _STATUS_STYLES.get(report["status"], "bold red")
+    lines = [Text(f"{report['status']}: {report['transferId']}", style=style)]
     if report.get("error"):
         lines.append(Text(f"{report['error']}: {report.get('cause', '')}", style="red"))
         lines.append(Text(f"What to do: {advice(report['error'])}"))
     if report.get("budget", {}).get("decision") == "direct":
         lines.append(Text(report["budget"]["cause"], style="yellow"))
+    lines += [Text(sentence, style="yellow") for sentence in _skipped(report.get("skipped"))]
     if report.get("measured"):
         lines += [Text(sentence) for sentence in _measured(report)]
     elif report["bytes"]:
@@ -121,6 +126,19 @@ def report_view(report: dict[str, Any]) -> RenderableType:
         lines.append(Text(f"{same['files']:,} files, {megabytes(same['bytes'])}, were there already and were not sent"))
     lines += [Text(sentence, style="yellow") for sentence in _fleet(report.get("fleet"))]
     return Group(*lines, Text("Wall time per stage", style="bold"), _stage_bars(report["stages"]))
+
+
+def _skipped(skipped: dict[str, Any] | None) -> list[str]:
+    """What was left out, by name as far as the report has it."""
+    if skipped is None:
+        return []
+    entries = [SkippedEntry.from_document(entry) for entry in skipped["first"]]
+    left = skipped["count"] - len(entries)
+    return [
+        f"{skipped['count']:,} left out:",
+        *(f"  {entry.words()}" for entry in entries),
+        *([f"  and {left:,} more, listed in {skipped['where']}"] if left else []),
+    ]
 
 
 def _summary(report: dict[str, Any]) -> list[str]:

@@ -27,7 +27,7 @@ _FREE = (
     "attribute_not_exists(transferId) OR "
     "(#status = :failed AND attribute_not_exists(active) AND attribute_not_exists(#plan) AND #run = :first)"
 )
-_ENDED = "#run = :before AND #status IN (:succeeded, :failed) AND attribute_not_exists(active)"
+_ENDED = "#run = :before AND #status IN (:succeeded, :skipped, :failed) AND attribute_not_exists(active)"
 # By the execution and not the run: a name that became free again begins with run 1 again.
 _OWN = "executionArn = :execution"
 
@@ -55,7 +55,7 @@ class DynamoTransferStore:
         if unfulfilled := to_record(known).unfulfilled:
             item["earlier"] = unfulfilled.to_document()
         names = {"#status": "status", "#run": "run"}
-        ended = {"succeeded": "SUCCEEDED", "failed": "FAILED"}
+        ended = {"succeeded": "SUCCEEDED", "skipped": "SUCCEEDED_WITH_SKIPS", "failed": "FAILED"}
         return self._table.put(item, _ENDED, names, before=transfer.run - 1, **ended)
 
     def get(self, transfer_id: str) -> TransferRecord | None:

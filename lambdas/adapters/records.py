@@ -11,7 +11,9 @@ from lambdas.core.meter import BudgetDecision, Spent
 from lambdas.core.transfer import AcceptedTransfer, EndMachine, ResolvedPaths, Same, TransferPlan
 from lambdas.core.watch import Watch
 
-Status = Literal["ACTIVE", "DONE", "SUCCEEDED", "FAILED"]
+Status = Literal["ACTIVE", "DONE", "SUCCEEDED", "SUCCEEDED_WITH_SKIPS", "FAILED"]
+# Of a transfer that is reported.
+ENDED: tuple[Status, ...] = ("SUCCEEDED", "SUCCEEDED_WITH_SKIPS", "FAILED")
 DocumentName = Literal["scan", "receive", "send", "relay", "probe", "stop"]
 
 
@@ -74,7 +76,7 @@ class TransferRecord:
     @property
     def ended(self) -> bool:
         """Whether another execution may go on with it."""
-        return self.closed and self.status in ("SUCCEEDED", "FAILED")
+        return self.closed and self.status in ENDED
 
     @property
     def moving(self) -> bool:

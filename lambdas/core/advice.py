@@ -45,6 +45,10 @@ _BY_NAME = {
     "DigestMismatch": "Start again. If it happens twice, report it with the logs of both machines.",
     "ChunksFailed": "Correct what the failed chunks name, and go on with cpt start --resume; everything else is at the "
     "destination.",
+    "FilesSkipped": "Correct what the cause names, and send what differs with cpt start --resume. Where files may stay "
+    'behind, request onProblem: "skip".',
+    "DestinationFull": "Make room at the destination, or correct what the cause names, and go on with cpt start "
+    "--resume; what has arrived stays.",
     "NotEnoughMemory": "Use a machine with more memory, or ask for fewer pairs.",
     "TooFewOpenFiles": "Raise the machine's hard limit of open files to what the cause names.",
     "DestinationError": "Look at the destination's disk: the cause has what the system answered.",

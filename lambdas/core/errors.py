@@ -134,6 +134,14 @@ class VerificationFailed(FailTransfer):
     """A chunk is not delivered or a file's digests differ."""
 
 
+class FilesSkipped(AskPerson):
+    """Entries with a problem of their own were left out; the message names the first. Everything else is delivered."""
+
+
+class DestinationFull(AskPerson):
+    """The destination took nothing for a minute: no room, no quota, read-only, or failing; what it said."""
+
+
 class TransferFenced(FailTransfer):
     """The transfer is being torn down: start nothing more."""
 

@@ -58,7 +58,7 @@ class RelaySlow(Document):
 
 
 class TransferDelivered(Document):
-    """Every chunk is delivered, every file renamed."""
+    """Every chunk is delivered, every file renamed but those that were left out: `skipped` many entries."""
 
     schema_version: Literal[1]
     type: Literal["Transfer Delivered"]
@@ -69,10 +69,11 @@ class TransferDelivered(Document):
     chunks: Count
     sent_bytes: Count
     repaired_chunks: Annotated[int, Field(ge=1)] | None = None
+    skipped: Annotated[int, Field(ge=1)] | None = None
 
     def outcome(self) -> dict[str, Any]:
         """What the task token's output will be."""
-        names = ("bytes", "files", "chunks", "sentBytes", "epoch", "repairedChunks")
+        names = ("bytes", "files", "chunks", "sentBytes", "epoch", "repairedChunks", "skipped")
         document = self.to_document()
         return {"delivered": {name: document[name] for name in names if name in document}}
 

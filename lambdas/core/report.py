@@ -15,6 +15,7 @@ from lambdas.core.liveness import Restarts
 from lambdas.core.meter import BudgetDecision, Spent
 from lambdas.core.profiling import Measured
 from lambdas.core.replacements import Replacement, replacements
+from lambdas.core.skipped import Skipped
 from lambdas.core.stages import StageTime
 from lambdas.core.tally import FailedChunk, RetryCause, Tally
 from lambdas.core.transfer import AcceptedTransfer, EndMachine, Failure, Same
@@ -62,7 +63,7 @@ class Report(Document):
     started_at: float | None = None
     source: End | None = None
     destination: End | None = None
-    status: Literal["SUCCEEDED", "FAILED"]
+    status: Literal["SUCCEEDED", "SUCCEEDED_WITH_SKIPS", "FAILED"]
     error: str | None = None
     cause: str | None = None
     bytes: Count
@@ -72,6 +73,7 @@ class Report(Document):
     retry_causes: list[RetryCause] = Field(default_factory=list)
     failed_chunks: list[FailedChunk]
     same: Same | None = None
+    skipped: Skipped | None = None
     verified: bool
     verification: Literal["digest", "readback"] | None = None
     pairs: Count
@@ -104,6 +106,8 @@ class Report(Document):
             "seconds": self.seconds.total,
             "costUsd": self.cost.total,
         }
+        if self.skipped is not None:
+            detail["skipped"] = self.skipped.count
         return detail if self.error is None else {**detail, "error": self.error, "cause": (self.cause or "")[:1000]}
 
     def for_output(self) -> dict[str, Any]:
@@ -124,6 +128,7 @@ def build(
     spent: Spent,
     budget: BudgetDecision | None = None,
     same: Same | None = None,
+    skipped: Skipped | None = None,
     measured: Measured | None,
     repaired_chunks: int | None = None,
     restarts: Restarts | None = None,
@@ -143,7 +148,7 @@ def build(
         started_at=started,
         source=_end(transfer.source),
         destination=_end(transfer.destination),
-        status="FAILED" if failure else "SUCCEEDED",
+        status="FAILED" if failure else "SUCCEEDED_WITH_SKIPS" if skipped else "SUCCEEDED",
         error=failure.error if failure else None,
         cause=failure.cause if failure else None,
         bytes=tally.bytes,
@@ -153,7 +158,8 @@ def build(
         retry_causes=tally.retry_causes(),
         failed_chunks=tally.failed,
         same=same,
-        verified=verified,
+        skipped=skipped,
+        verified=verified and skipped is None,
         verification=transfer.request.verify,
         pairs=joined_pairs(nodes),
         seconds=Seconds(

@@ -108,6 +108,7 @@ class TransferRequest(Document):
     bandwidth_limit_mbps: Mbps | None = None
     verify: Literal["digest", "readback"] = "digest"
     when_busy: Literal["refuse", "wait"] = "refuse"
+    on_problem: Literal["fail", "skip"] = "fail"
 
     @property
     def testing(self) -> Literal["auto"] | bool:

@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
-from lambdas.core.errors import VerificationFailed
+from lambdas.core.errors import FilesSkipped, VerificationFailed
 from lambdas.core.file_list import Digests
 from lambdas.core.progress import Side
 from lambdas.core.transfer import AcceptedTransfer, TransferPlan
 from lambdas.core.verify import NAMED, Digest, compare
-from lambdas.operations import file_list
+from lambdas.operations import file_list, skipped
 from lambdas.runtime.handler import task_state
 
 # The receiver checkpoints in batches; its last one may come just after the sender has announced the end.
@@ -26,7 +26,10 @@ class VerifyInput(Handover):
 
 
 def verify_transfer(event: VerifyInput, world: World) -> dict[str, Any]:
-    """`{"verified": true, "files": n}`; raises VerificationFailed."""
+    """`{"verified": true, "files": n}`; raises VerificationFailed, FilesSkipped.
+
+    Where the request allows entries to be left out, and some were: `"verified": false` with `"skipped": m`.
+    """
     transfer, plan = event.transfer, event.plan
     entries = _await_delivered(world, transfer, plan)
     digests = Digests()
@@ -37,10 +40,36 @@ def verify_transfer(event: VerifyInput, world: World) -> dict[str, Any]:
             f"entries whose digests differ: {found.different}; with a digest at the sender only: {found.sender_only}; "
             f"at the receiver only: {found.receiver_only} (at most {NAMED} of each); run the transfer again"
         )
-    if found.equal != entries:
-        raise VerificationFailed(f"{found.equal} entries have digests at both ends, the plan has {entries}")
+    left_out = _skipped(world, transfer, plan.plan_id)
+    without = left_out.entries if left_out else 0
+    if found.equal + without != entries:
+        but = f" and {without} of them were left out" if without else ""
+        raise VerificationFailed(f"{found.equal} entries have digests at both ends, the plan has {entries}{but}")
     file_list.write(world, transfer, digests)
-    return {"verified": True, "files": plan.files}
+    if left_out is None:
+        return {"verified": True, "files": plan.files}
+    if event.transfer.request.on_problem == "fail":
+        raise FilesSkipped(left_out.words)
+    return {"verified": False, "files": plan.files - left_out.files, "skipped": left_out.entries}
+
+
+class _LeftOut(NamedTuple):
+    entries: int
+    files: int
+    words: str
+
+
+def _skipped(world: World, transfer: AcceptedTransfer, plan_id: str) -> _LeftOut | None:
+    """What the sender says that it left out, once the list agrees with that; None where nothing was."""
+    record = world.transfers.get(transfer.transfer_id)
+    told = skipped.count(record) if record else 0
+    if record is None or not told:
+        return None
+    entries, files = skipped.keep(world, transfer, plan_id)
+    found = skipped.read(world, record)
+    if found is None or entries != told:
+        raise VerificationFailed(f"{told} entries were left out, {entries} are listed; run the transfer again")
+    return _LeftOut(entries, files, found.words())
 
 
 def _await_delivered(world: World, transfer: AcceptedTransfer, plan: TransferPlan) -> int:

@@ -30,8 +30,8 @@ def write_report(event: ReportInput, world: World) -> dict[str, Any]:
     record = teardown.find(world, transfer_id, event.execution_arn)
     verified = bool(event.verified and event.verified.get("verified"))
     if record is not None:
-        plan = record.plan if verified else None
-        files = file_list.read(world, record.transfer.transfer_id, plan.files) if plan else None
+        total = int(event.verified["files"]) if event.verified else None
+        files = file_list.read(world, record.transfer.transfer_id, total) if total is not None else None
         report = reporting.write(world, record, failure, verified=verified, files=files)
         if report is not None:
             return report.for_output()

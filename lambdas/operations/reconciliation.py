@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lambdas.adapters.records import TransferRecord
+from lambdas.adapters.records import ENDED, TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.fleet import ENDED_INSTANCE_STATES, JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.progress import Progress
@@ -77,7 +77,7 @@ def end(world: World, record: TransferRecord, status: str | None) -> dict[str, i
     now = teardown.find(world, record.transfer.transfer_id, record.transfer.execution_arn)
     if now is None:
         return done
-    if now.status in ("SUCCEEDED", "FAILED"):
+    if now.status in ENDED:
         world.transfers.close(now.transfer, now.status)
         return done
     failure = Failure(error="ExecutionGone", cause=f"the execution is {status or 'unknown'}; taken down")

@@ -13,7 +13,7 @@ from lambdas.core.report import Report
 from lambdas.core.stages import stage_times
 from lambdas.core.tally import Tally
 from lambdas.core.transfer import Failure
-from lambdas.operations import metering, teardown
+from lambdas.operations import metering, skipped, teardown
 from lambdas.operations.learning import learn
 
 
@@ -49,6 +49,7 @@ def write(
         spent=metering.look(world, record, tally.bytes),
         budget=record.budget,
         same=record.same,
+        skipped=skipped.read(world, record),
         measured=measured,
         repaired_chunks=(record.outcome or {}).get("delivered", {}).get("repairedChunks"),
         restarts=record.ends.restarts if record.ends else None,

@@ -34,6 +34,11 @@ class Table:
         text = (self.root / item["manifestKey"]).read_bytes()[item["manifestStart"] : item["manifestEnd"]]
         return {unquote_to_bytes(json.loads(line)["path"]) for line in text.splitlines()}
 
+    def skipped(self) -> list[dict[str, Any]]:
+        """What the sender says that it left out."""
+        parts = sorted(self.root.glob("digests/*/skipped/part-*.ndjson"))
+        return [json.loads(line) for part in parts for line in part.read_text().splitlines()]
+
     def holders(self, path: bytes) -> list[dict[str, Any]]:
         """Chunks that hold something of a file."""
         items = [self._item(file.stem) for file in (self.root / "chunks").glob("*.json")]

@@ -1,4 +1,4 @@
-"""A file that changes while it is sent: it alone is missing, and the chunks that failed name it."""
+"""A file that changes while it is sent: it alone is missing, and is named."""
 
 import os
 from collections.abc import Callable

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from bench.data_plane.network import Node
 from tests.chaos.daemon import PROGRAM, Daemon, until
@@ -35,10 +36,11 @@ class Transfer:
         hosts: Mapping[str, Node],
         wrappers: Mapping[str, Sequence[str]],
         attempts: int,
+        patience: float,
     ) -> None:
         self.source, self.destination = source, work / "destination"
         self.control, self.done = work / "control", [f"{attempts} attempts"]
-        self._attempts = attempts
+        self._attempts, self._patience = attempts, patience
         self._generation, self._looked = 0, 0.0
         self._seen = dict.fromkeys(ENDS, 0.0)
         rates = work / "rates.json"
@@ -81,7 +83,7 @@ class Transfer:
         """Wait for the last event, then stop what still runs, as teardown does; the event."""
         until(f"end, {self.done}", lambda: self._is_over, self._look)
         ending = self.table.ending() or {}
-        code = 0 if ending["type"] == "Transfer Delivered" else 1
+        code = (4 if "skipped" in ending else 0) if ending["type"] == "Transfer Delivered" else 1
         assert self.daemons["sender"].wait() == code, self.daemons["sender"].story()
         receiver = self.daemons["receiver"]
         assert (receiver.stop() if receiver.code is None else receiver.code) == 0, receiver.story()
@@ -108,14 +110,14 @@ class Transfer:
     def check_arrived_but(
         self, before: Mapping[bytes, Any], suspects: Collection[bytes], reasons: Collection[str]
     ) -> set[bytes]:
-        """It ends; of the tree `before` exactly those entries are absent that failed chunks name, all of them suspects,
+        """It ends; of the tree `before` exactly those entries are absent that were left out, all of them suspects,
         for these reasons; their names.
         """
-        ending, failed = self.finish(), self.table.failed()
-        missing: set[bytes] = set().union(*(self.table.paths(item) for item in failed))
-        assert missing <= set(suspects), (failed, self.done)
-        assert {item["reason"] for item in failed} <= set(reasons), (failed, self.done)
-        assert ending.get("error") == ("ChunksFailed" if failed else None), (ending, self.done)
+        ending, skipped = self.finish(), self.table.skipped()
+        missing = {unquote_to_bytes(item["path"]) for item in skipped}
+        assert missing <= set(suspects), (skipped, self.done)
+        assert {item["reason"] for item in skipped} <= set(reasons), (skipped, self.done)
+        assert (ending["type"], ending.get("skipped", 0)) == ("Transfer Delivered", len(skipped)), (ending, self.done)
         wanted = {name: before[name] for name in before.keys() - missing}
         assert differences(tree(self.destination), wanted) == {}, self.done
         return missing
@@ -153,7 +155,8 @@ class Transfer:
         listen = ["--listen", self._addresses[role]]
         if role == "sender":
             key = ["--route-key", str(self.control / "sender.key")]  # a relay serves the key that it was started with
-            self.daemons[role].start(["send", *directory, *key, "--attempts", str(self._attempts)])
+            limits = ["--attempts", str(self._attempts), "--patience", str(self._patience)]
+            self.daemons[role].start(["send", *directory, *key, *limits])
         elif role == "receiver":
             ready = self.daemons[role].start(["receive", *directory, *listen, str(self.destination)])
             self._addresses[role] = ready["address"]  # its successor's too
@@ -184,13 +187,14 @@ def under_way(
     *,
     wrappers: Mapping[str, Sequence[str]] | None = None,
     attempts: int = 1000,
+    patience: float = 60,
 ) -> Iterator[Transfer]:
     """A transfer that has started; afterwards no daemon is left.
 
     `hosts`: where each daemon runs; `wrappers`: the command that starts it. `attempts`: of a chunk; many, where every
     fault passes.
     """
-    transfer = Transfer(work, source, hosts or {}, wrappers or {}, attempts)
+    transfer = Transfer(work, source, hosts or {}, wrappers or {}, attempts, patience)
     try:
         transfer.start()
         yield transfer

@@ -67,7 +67,7 @@ def comparisons(report: Report) -> list[Comparison]:
     direct = direct if report.pairs else 0.0
     found = []
     if report.bytes:
-        times = [seconds.transfer, planned, direct] if report.status == "SUCCEEDED" else [seconds.transfer]
+        times = [seconds.transfer, planned, direct] if report.status != "FAILED" else [seconds.transfer]
         found.append(_comparison("Time of data", times, duration, "longer", "shorter"))
         planned_bytes = (report.estimate or {}).get("bytes", 0)
         rates = [report.rate, *(planned_bytes / 1e6 / one if one else 0.0 for one in (planned, direct))]

@@ -105,6 +105,16 @@ pub const QUEUE_CHUNKS: usize = 512;
 pub const QUEUE_MANIFEST_BYTES: usize = 64 << 20;
 /// Times that the files that differ at the end are sent again: what spoiled them thrice would spoil them a fourth time.
 pub const REPAIR_ROUNDS: u32 = 3;
+/// Entries left out that the sender's log names, and that an error's words count up from.
+pub const SKIPPED_NAMED: usize = 1000;
+/// Paths and messages of entries left out that a sender keeps: of about 100 000 at 160 bytes. Of all others it keeps the number.
+pub const SKIPPED_TEXT_BYTES: usize = 16 << 20;
+/// A destination that takes nothing is tried so often with the chunk that it refused first, and so long: somebody who makes room, or
+/// a file server that fails over, takes less; relays cost money meanwhile.
+pub const FULL_PROBE_INTERVAL: Duration = Duration::from_secs(5);
+pub const FULL_LIMIT: Duration = Duration::from_secs(60);
+/// By hand it may be waited for longer: a year at most, which any clock can hold.
+pub const MAX_PATIENCE_SECONDS: f64 = 31_536_000.0;
 /// Delivered chunks that are looked up at once to read their files again: their lines, 1 MiB each at most, are held meanwhile.
 pub const RECALL_CHUNKS: usize = 16;
 /// Adjacent chunks' manifest lines are read in one request of at most so much.

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from lambdas.core.errors import VerificationFailed
+from lambdas.core.errors import FilesSkipped, VerificationFailed
 from lambdas.handlers.verify_transfer import VerifyInput, verify_transfer
 from tests.lambdas.builders import ENDS, PLAN_ID, chunk, plan, transfer
 from tests.lambdas.cloud import Cloud
@@ -94,3 +94,45 @@ def test_nothing_is_listed_that_does_not_agree() -> None:
     with pytest.raises(VerificationFailed):
         verify_transfer(event, cloud.world)
     assert cloud.objects.keys("transfers/first/files/") == []
+
+
+SKIPPED = {"entry": 5, "kind": "file", "path": "logs/f150", "reason": "source-changed", "message": "size was 3"}
+
+
+def with_one_left_out(on_problem: str, *, told: int = 2) -> tuple[Cloud, VerifyInput]:
+    """Of four entries, three files and a directory, a file and the directory were left out."""
+    cloud, event = prepared({0: A, 1: B}, {0: A, 1: B}, ["DELIVERED"])
+    cloud.chunks.put_all([chunk(0, state="DELIVERED", files=4)])
+    cloud.transfers.create(transfer())
+    cloud.transfers.note(transfer(), plan=event.plan.to_document())
+    cloud.transfers.finish(transfer(), {"delivered": {"epoch": 1, "sentBytes": 0, "skipped": told}})
+    listed = [SKIPPED, {"entry": 7, "kind": "directory", "reason": "destination-conflict"}]
+    lines = "".join(json.dumps(line) + "\n" for line in listed)
+    key = f"transfers/first/digests/{event.plan.plan_id}/skipped/part-00000.ndjson"
+    cloud.objects.put(key, lines.encode())
+    return cloud, VerifyInput(transfer=transfer(onProblem=on_problem), plan=event.plan)
+
+
+def test_files_left_out_fail_the_transfer_and_are_named() -> None:
+    cloud, event = with_one_left_out("fail")
+    with pytest.raises(FilesSkipped, match=r"2 entries .*: logs/f150 \(source-changed: size was 3\); entry 7"):
+        verify_transfer(event, cloud.world)
+    assert len(cloud.objects.objects["transfers/first/skipped/part-00000.ndjson"].splitlines()) == 2
+
+
+def test_files_may_be_left_out_where_the_request_says_so_and_then_nothing_is_verified() -> None:
+    cloud, event = with_one_left_out("skip")
+    assert verify_transfer(event, cloud.world) == {"verified": False, "files": 2, "skipped": 2}
+
+
+def test_a_list_of_what_was_left_out_that_is_not_whole_verifies_nothing() -> None:
+    cloud, event = with_one_left_out("skip", told=3)
+    with pytest.raises(VerificationFailed, match="3 entries were left out, 2 are listed"):
+        verify_transfer(event, cloud.world)
+
+
+def test_a_file_that_is_missing_beside_those_that_were_left_out_does_not_pass() -> None:
+    cloud, event = with_one_left_out("skip")
+    cloud.chunks.put_all([chunk(0, state="DELIVERED", files=5)])
+    with pytest.raises(VerificationFailed, match="2 entries have digests at both ends, the plan has 5 and 2 of them"):
+        verify_transfer(event, cloud.world)

@@ -22,7 +22,7 @@ SCHEMA, EVENTS = (
 )
 
 
-def finished() -> Cloud:
+def finished(**said: int) -> Cloud:
     cloud = Cloud()
     cloud.transfers.create(transfer())
     cloud.transfers.note(transfer(), estimate=estimate(1).to_document(), plan=plan(chunks=4).to_document())
@@ -36,7 +36,7 @@ def finished() -> Cloud:
     cloud.chunks.put_all([chunk(3, state="FAILED", attempt=5, reason="stream-lost after 5 attempts")])
     for role in ("source", "destination"):
         cloud.nodes.put(node(role, state="TERMINATED", joined_at=1005.0, ended_at=1090.0))
-    cloud.transfers.finish(transfer(), {"delivered": {"epoch": 1, "sentBytes": 2 * 10**9}})
+    cloud.transfers.finish(transfer(), {"delivered": {"epoch": 1, "sentBytes": 2 * 10**9, **said}})
     cloud.transfers.note(transfer(), teardown={"terminated": 2})
     cloud.clock.time = 1100.0
     return cloud
@@ -70,6 +70,37 @@ def test_chunks_that_were_repaired_are_counted() -> None:
     found = run(cloud)
     SCHEMA.validate(found)
     assert found["repairedChunks"] == 2
+
+
+def with_skips() -> Cloud:
+    cloud = finished(skipped=2)
+    line = b'{"entry": 5, "kind": "file", "path": "logs/f150", "reason": "source-changed"}\n'
+    cloud.objects.put("transfers/first/skipped/part-00000.ndjson", line)
+    return cloud
+
+
+def test_transfer_that_left_files_out_with_consent_succeeds_and_is_never_called_verified() -> None:
+    cloud = with_skips()
+    found = run(cloud, verified={"verified": False, "files": 2, "skipped": 2}, failure=None)
+    SCHEMA.validate(found)
+    assert (found["status"], found["verified"], found["skipped"]["count"]) == ("SUCCEEDED_WITH_SKIPS", False, 2)
+    assert found["skipped"]["first"][0]["path"] == "logs/f150"
+    assert found["skipped"]["where"].endswith("transfers/first/skipped/")
+    kind, news = cloud.events.put_events[-1]
+    EVENTS.validate({"schemaVersion": 1, "type": kind, **news})
+    assert (news["status"], news["skipped"]) == ("SUCCEEDED_WITH_SKIPS", 2)
+    page = cloud.objects.objects["transfers/first/report.html"].decode()
+    assert "logs/f150: source-changed" in page
+    assert "Succeeded without 2 entries" in page
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert (record.ended, record.unfulfilled) == (True, None), "a later run compares anew"
+
+
+def test_transfer_that_may_leave_nothing_out_fails_with_what_it_left_out() -> None:
+    found = run(with_skips(), failure={"Error": "FilesSkipped", "Cause": '{"errorMessage": "2 entries were left out"}'})
+    SCHEMA.validate(found)
+    assert (found["status"], found["error"], found["skipped"]["count"]) == ("FAILED", "FilesSkipped", 2)
 
 
 def test_successful_transfer() -> None:

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use cpt_relay::documents::entry::Kind;
-use cpt_relay::documents::event::FailureReason;
+use cpt_relay::documents::event::{FailureReason, SkipReason};
 use cpt_relay::fuzzing::encode_header;
 use cpt_relay::secure::fixed::sealer;
 use cpt_relay::wire::frame::{Frame, HEADER_BYTES, SegmentHeader};
@@ -51,7 +51,7 @@ fn encode(frame: &Frame) -> Vec<u8> {
 
 fn frames() -> Vec<Frame> {
     let (path, target) = (b"a/\xff".to_vec(), b"..".to_vec());
-    let (reason, message) = (FailureReason::SourceChanged, "no".to_owned());
+    let (reason, skip, message) = (FailureReason::SourceChanged, SkipReason::SourceChanged, "no".to_owned());
     vec![
         Frame::Hello { version: 1, transfer: "t".into(), epoch: 2, path: "direct".into(), generation: 3, lane: 4 },
         Frame::Chunk { chunk: 258, attempt: 1, segments: 2, phase: 1 },
@@ -75,6 +75,9 @@ fn frames() -> Vec<Frame> {
         Frame::Welcome { version: 1, epoch: 2 },
         Frame::Ack { chunk: 1, attempt: 2 },
         Frame::Nack { chunk: 1, attempt: 2, reason, message: message.clone() },
+        Frame::Skip { entry: 5, reason: skip, message: message.clone() },
+        Frame::Refused { chunk: 1, attempt: 2, entry: 5, reason: skip, message: message.clone() },
+        Frame::Full { chunk: 1, attempt: 2, message: message.clone() },
         Frame::Finished { agreed: false, entries: 3, message },
     ]
 }

@@ -19,6 +19,7 @@ use crate::documents::percent;
 use crate::documents::text::{Address, PathId, SchemaVersion1};
 use crate::door::Limits;
 use crate::plan::{self, PLAN_KEY, RANGE_SIZE};
+use crate::send::Patience;
 use crate::stop::Stop;
 use crate::{descriptors, net, peer, probe, receive, relay, scan};
 
@@ -152,7 +153,8 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         control.put_membership(&membership(options, receiver, options.lanes.unwrap_or(plan.lanes_per_path))?).map_err(failed)?;
     }
     roles::ready_file(options)?.write("send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
-    sender.run((plan, PLAN_KEY.to_owned()), String::new(), source, KEEPALIVE_INTERVAL, control, stop)
+    let patience = options.patience.map(Duration::from_secs_f64).map_or_else(Patience::default, Patience::of);
+    sender.run((plan, PLAN_KEY.to_owned()), String::new(), source, (KEEPALIVE_INTERVAL, patience), control, stop)
 }
 
 fn membership(options: &Options, receiver: SocketAddrV4, lanes: u32) -> Result<Membership, CliError> {

@@ -24,7 +24,7 @@ By hand, with a directory that both ends see in place of the control plane:
   cpt-relay scan                  PATH...
   cpt-relay plan    --control-dir DIR [--transfer ID] [--chunk-mib N] [--lanes N] PATH...
   cpt-relay receive --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--verify digest|readback] DESTINATION
-  cpt-relay send    --control-dir DIR [--transfer ID] [--lanes N] [--direct] [--via IP:PORT,IP:PORT]... [--rate-mbps N] [--attempts N]
+  cpt-relay send    --control-dir DIR [--transfer ID] [--lanes N] [--direct] [--via IP:PORT,IP:PORT]... [--rate-mbps N] [--attempts N] [--patience SECONDS]
                     [--route-key FILE]
   cpt-relay relay   --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--idle-seconds N]
   cpt-relay probe   --listen IP:PORT... | --connect IP:PORT  [--seconds N]
@@ -34,6 +34,8 @@ By hand, with a directory that both ends see in place of the control plane:
 const USAGE_ERROR: u8 = 2;
 /// The control plane told the process to stop.
 const FENCED: u8 = 3;
+/// Everything is delivered but entries with a problem of their own, which `digests/{planId}/skipped/` names.
+const LEFT_OUT: u8 = 4;
 
 /// The command failed; the text is for the user.
 #[derive(Debug, thiserror::Error)]
@@ -53,7 +55,7 @@ impl CliError {
     }
 }
 
-/// Runs one command. Exit codes: 0 done, 1 failed, 2 wrong call, 3 fenced.
+/// Runs one command. Exit codes: 0 done, 1 failed, 2 wrong call, 3 fenced, 4 done but for entries that were left out.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     start_log();
     crate::descriptors::raise();

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
-use crate::defaults::PORT;
+use crate::defaults::{MAX_PATIENCE_SECONDS, PORT};
 use crate::documents::command::{MAX_PROBE_SECONDS, Verify};
 use crate::documents::text::TransferId;
 
@@ -26,6 +26,8 @@ pub struct Options {
     pub chunk_mib: Option<u64>,
     pub rate_mbps: Option<u64>,
     pub attempts: Option<u32>,
+    /// How long a destination may take nothing, seconds.
+    pub patience: Option<f64>,
     pub idle_seconds: Option<u64>,
     pub seconds: Option<f64>,
     pub verify: Verify,
@@ -82,6 +84,7 @@ impl Options {
             "--chunk-mib" => self.chunk_mib = Some(number(name, text, 1)?),
             "--rate-mbps" => self.rate_mbps = Some(number(name, text, 1)?),
             "--attempts" => self.attempts = Some(number(name, text, 1)?),
+            "--patience" => self.patience = Some(number(name, text, 0.0f64)?.min(MAX_PATIENCE_SECONDS)),
             "--idle-seconds" => self.idle_seconds = Some(number(name, text, 1)?),
             "--seconds" => self.seconds = Some(number(name, text, 0.0f64)?.min(MAX_PROBE_SECONDS)),
             "--verify" => {

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use aws_lc_rs::signature::Ed25519KeyPair;
 
-use super::CliError;
 use super::last_words::{announce_failure, put_surely};
 use super::options::Options;
 use super::run_as;
+use super::{CliError, LEFT_OUT};
 use crate::control::aws::Aws;
 use crate::control::clients::Setup;
 use crate::control::{Control, ControlError, KeyRecord, Side, until_answered};
@@ -27,7 +27,7 @@ use crate::receive::{self, ReceiveError};
 use crate::roots::Roots;
 use crate::route::Router;
 use crate::secure::keys::{Identity, generate_route_key, kept_route_key, route_public};
-use crate::send::{self, SendError};
+use crate::send::{self, Patience, SendError};
 use crate::stop::Stop;
 use crate::{compare, descriptors, memory, net, peer, probe, ready, relay, roots, scan};
 
@@ -257,7 +257,7 @@ fn send(ready: &ReadyFile, sender: Sender, command: command::Send, stop: &Stop) 
     sender.publish(&*control, stop)?;
     ready.write("send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
     let keepalive = Duration::from_secs(command.keepalive_seconds);
-    sender.run((plan, command.plan), command.control.prefix, paths(&command.paths), keepalive, control, stop)
+    sender.run((plan, command.plan), command.control.prefix, paths(&command.paths), (keepalive, Patience::default()), control, stop)
 }
 
 /// The key by which relays know the sender; `file` keeps it for one that is started again.
@@ -298,17 +298,17 @@ impl Sender {
         (plan, plan_key): (TransferPlan, String),
         prefix: String,
         source: Vec<PathBuf>,
-        keepalive: Duration,
+        (keepalive, patience): (Duration, Patience),
         control: Arc<dyn Control>,
         stop: &Stop,
     ) -> Result<ExitCode, CliError> {
         let (transfer, epoch) = (self.router.transfer.clone(), self.epoch);
         let Self { identity, router, rules, .. } = self;
-        let config = send::Config { epoch, plan, plan_key, prefix, source, router, identity, rules, keepalive };
+        let config = send::Config { epoch, plan, plan_key, prefix, source, router, identity, rules, keepalive, patience };
         let result = match send::run(config, Arc::clone(&control), stop) {
             Ok(send::Outcome::Delivered(totals)) => {
                 tracing::info!(?totals, "delivered");
-                let send::Totals { bytes, files, chunks, sent_bytes, repaired_chunks } = totals;
+                let send::Totals { bytes, files, chunks, sent_bytes, repaired_chunks, skipped } = totals;
                 let schema_version = SchemaVersion1;
                 put_surely(
                     &*control,
@@ -322,10 +322,16 @@ impl Sender {
                         chunks,
                         sent_bytes,
                         repaired_chunks,
+                        skipped,
                     },
                     epoch,
                 );
-                Ok(ExitCode::SUCCESS)
+                if skipped == 0 {
+                    return Ok(ExitCode::SUCCESS);
+                }
+                let entries = if skipped == 1 { "1 entry was".to_owned() } else { format!("{skipped} entries were") };
+                tracing::warn!("{entries} left out, everything else is delivered");
+                Ok(ExitCode::from(LEFT_OUT))
             }
             Ok(send::Outcome::ChunksFailed(chunks)) => Err(CliError::failed("ChunksFailed", send::describe(&chunks))),
             Ok(send::Outcome::DigestMismatch(why)) => Err(CliError::failed("DigestMismatch", why)),
@@ -333,6 +339,7 @@ impl Sender {
             Ok(send::Outcome::Fenced) => Err(CliError::Fenced),
             Err(SendError::Plan(why)) => Err(CliError::failed("PlanInvalid", why)),
             Err(error @ SendError::Io(_)) => Err(CliError::failed("SenderError", error)),
+            Err(SendError::DestinationFull(why)) => Err(CliError::failed("DestinationFull", why)),
             // The newer sender goes on; this one has nothing to announce.
             Err(SendError::Control(error @ ControlError::LeaseLost { .. })) => {
                 tracing::warn!(%error, "superseded");

@@ -29,6 +29,32 @@ impl FailureReason {
     }
 }
 
+/// Why an entry was left out, while what stands beside it arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SkipReason {
+    /// It is not what the listing says any more, or is gone.
+    SourceChanged,
+    SourceUnreadable,
+    /// Something of another kind is in its place, or in the place of a directory above it.
+    DestinationConflict,
+    /// The destination's file system does not take this entry: its name, its size, its attributes.
+    DestinationRefused,
+}
+
+impl SkipReason {
+    /// The contract's word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SourceChanged => "source-changed",
+            Self::SourceUnreadable => "source-unreadable",
+            Self::DestinationConflict => "destination-conflict",
+            Self::DestinationRefused => "destination-refused",
+        }
+    }
+}
+
 /// Detail of an event; `type` equals the detail-type.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
@@ -56,6 +82,9 @@ pub enum Event {
         sent_bytes: u64,
         #[serde(skip_serializing_if = "is_zero")]
         repaired_chunks: u64,
+        /// Entries that were left out; everything else arrived.
+        #[serde(skip_serializing_if = "is_zero")]
+        skipped: u64,
     },
     #[serde(rename = "Transfer Failed")]
     TransferFailed { schema_version: SchemaVersion1, transfer_id: TransferId, side: String, epoch: u64, error: String, cause: String },

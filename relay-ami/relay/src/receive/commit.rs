@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use super::Shared;
 use super::large::Part;
 use super::placed::Placed;
+use super::problem::{Reach, reach};
 use super::readback;
 use crate::control::{Delivery, Undelivered, unix_now};
 use crate::defaults::{COMMIT_QUEUE, READBACK_BATCH, SYNC_INTERVAL};
@@ -60,15 +61,33 @@ pub struct Verified {
     pub replies: Arc<Replies>,
 }
 
+impl Landed {
+    fn entry(&self) -> u64 {
+        match self {
+            Self::Part(part, _) => part.file.entry(),
+            Self::Whole { entry, .. } | Self::Directory { entry, .. } => *entry,
+        }
+    }
+}
+
 /// Why a chunk does not count.
-pub struct Refusal {
-    pub reason: FailureReason,
-    pub message: String,
+#[derive(Clone)]
+pub enum Refusal {
+    /// It may be the chunk's own fault.
+    Failed { reason: FailureReason, message: String },
+    /// Nothing can be written.
+    Full(String),
 }
 
 impl Refusal {
     pub fn destination(why: impl Display) -> Self {
-        Self { reason: FailureReason::DestinationError, message: why.to_string() }
+        Self::Failed { reason: FailureReason::DestinationError, message: why.to_string() }
+    }
+
+    /// `what` was done when the error came.
+    pub fn of(error: &io::Error, what: &str) -> Self {
+        let message = format!("{what}{error}");
+        if reach(error) == Reach::Destination { Self::Full(message) } else { Self::destination(message) }
     }
 }
 
@@ -109,41 +128,42 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
         let mut landed = std::mem::take(&mut chunk.landed);
         let placed = match &synced {
             // The kernel tells of a failed write-back once, to whichever sync comes first: chunks under way then may have lost bytes.
-            Ok(()) if chunk.failures_at_start != failures => Err(Refusal::destination("a sync failed while the chunk was arriving")),
+            Ok(()) if chunk.failures_at_start != failures => Err(Refusal::Full("a sync failed while the chunk was arriving".to_owned())),
             Ok(()) => match checked.remove(&index) {
                 Some(refusal) => Err(refusal),
-                None => place_all(shared, &mut landed).map_err(Refusal::destination),
+                None => place_all(shared, &chunk, &mut landed).map_err(|error| Refusal::of(&error, "")),
             },
-            Err(error) => Err(Refusal::destination(format_args!("sync: {error}"))),
+            Err(error) => Err(Refusal::of(error, "sync: ")),
         };
         match placed {
             Ok(entries) => {
                 deliveries.extend(delivery(&chunk));
                 acknowledged.push((chunk, entries));
             }
-            Err(Refusal { reason, message }) => {
+            Err(refusal) => {
                 // A whole file has no use without its chunk; a part's bytes are written over by the next attempt.
                 for item in landed {
                     if let Landed::Whole { name, .. } = item {
                         shared.tree.discard(&name);
                     }
                 }
-                shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, reason, message);
+                shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, refusal);
             }
         }
     }
     let settled = settle(shared);
     drop(disk);
     if let Err(error) = settled {
-        let refusal = Refusal::destination(format_args!("journal: {error}"));
+        let refusal = Refusal::of(&error, "journal: ");
         for (chunk, _) in acknowledged {
-            shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, refusal.reason, refusal.message.clone());
+            shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, refusal.clone());
         }
     } else if let Some(moved_on) = checkpoint(shared, &deliveries) {
         for (chunk, entries) in acknowledged {
             // The sender looks the chunk up: the table says how it goes on.
             if let Some(other) = moved_on.iter().find(|other| other.chunk == chunk.chunk) {
-                shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, FailureReason::StreamLost, other.why.clone());
+                let refusal = Refusal::Failed { reason: FailureReason::StreamLost, message: other.why.clone() };
+                shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, refusal);
                 continue;
             }
             shared.counters.delivered(chunk.bytes, entries);
@@ -183,12 +203,22 @@ fn settle(shared: &Shared) -> io::Result<()> {
     })
 }
 
-/// Number of entries that are complete by it. What could not be placed stays in `landed`.
-fn place_all(shared: &Shared, landed: &mut Vec<Landed>) -> io::Result<u64> {
+/// Number of entries that are complete by it. One that cannot be placed for a reason of its own is left out. What could not be placed
+/// otherwise stays in `landed`.
+fn place_all(shared: &Shared, chunk: &Verified, landed: &mut Vec<Landed>) -> io::Result<u64> {
     let mut complete = 0;
     landed.reverse();
     while let Some(item) = landed.last() {
-        complete += place(shared, item)?;
+        match place(shared, item) {
+            Ok(entries) => complete += entries,
+            Err(error) => {
+                let Reach::Entry(reason) = reach(&error) else { return Err(error) };
+                shared.leave_out(&chunk.replies, (chunk.chunk, chunk.attempt), item.entry(), reason, &error)?;
+                if let Landed::Whole { name, .. } = item {
+                    shared.tree.discard(name);
+                }
+            }
+        }
         landed.pop();
     }
     Ok(complete)

@@ -73,8 +73,11 @@ fn disagreement(shared: &Shared, claim: &Claim) -> Result<Option<String>, Stream
     }
     // On the disk before the first of them is begun anew.
     shared.tree.journal.sync()?;
-    if lacking == claim.skipped && found.lost == 0 {
-        return Ok(None);
+    if lacking == 0 && found.lost == 0 {
+        // The sender has named them all on this stream.
+        let skipped = shared.files.skipped().len() as u64;
+        let differs = || format!("the receiver has left {skipped} entries out, the sender {}", claim.skipped);
+        return Ok((skipped != claim.skipped).then(differs));
     }
     let named = found.named.join("; ");
     let more = (lacking + found.lost).saturating_sub(LOOK_NAMED as u64);
@@ -86,13 +89,14 @@ fn look(shared: &Shared, claim: &Claim) -> Result<Found, ControlError> {
     let Some(listing) = &listing(shared)? else { return Ok(Found::default()) };
     let place = Digests { control: &*shared.control, prefix: &shared.prefix, plan: &shared.plan.plan_id };
     let sent = || place.uploaded(Side::Sender, claim.entries);
-    let placed = shared.files.placed();
+    let (placed, skipped) = (shared.files.placed(), shared.files.skipped());
     Look {
         control: &*shared.control,
         prefix: &shared.prefix,
         listing,
         tree: &shared.tree,
         placed: &placed,
+        skipped: &skipped,
         sent: &sent,
         disk: &shared.disk,
     }

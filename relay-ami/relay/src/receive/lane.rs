@@ -1,19 +1,19 @@
 //! One stream at the receiver.
 
-use std::fs::File;
-use std::io::{self, Write as _};
+use std::io;
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::Shared;
-use super::commit::{Landed, Verified};
+use super::commit::{Landed, Refusal, Verified};
 use super::finish::{Claim, finish};
-use super::large::Part;
+use super::problem::{Reach, not_by_name, reach};
+use super::target::{Target, is_part};
 use super::tree::{Tree, finish_file};
 use crate::control::unix_now;
 use crate::deadline::Deadline;
-use crate::digest::{Digest, is_subtree, part_digest, part_hasher};
+use crate::digest::{Digest, part_digest, part_hasher};
 use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
 use crate::door::Stranger;
@@ -74,9 +74,9 @@ fn converse(shared: &Arc<Shared>, socket: &TcpStream, sealer: Sealer, opener: Op
             Some(Frame::Pause) => sending.set(false),
             Some(Frame::Chunk { chunk, attempt, segments, phase: _ }) => {
                 sending.set(true);
-                let mut incoming = Incoming::new(shared);
+                let mut incoming = Incoming::new(shared, Ticket { chunk, attempt, path: &path, lane, replies: &replies });
                 if incoming.receive(&mut reader, segments)? {
-                    incoming.settle(Ticket { chunk, attempt, path: &path, lane, replies: &replies });
+                    incoming.settle();
                 } else {
                     tracing::info!(chunk, attempt, "the sender gave the chunk up");
                 }
@@ -95,6 +95,7 @@ fn converse(shared: &Arc<Shared>, socket: &TcpStream, sealer: Sealer, opener: Op
                     replies.send(&Frame::Forgotten)?;
                 }
             }
+            Some(Frame::Skip { entry, .. }) => shared.files.skip(&shared.tree, entry)?,
             Some(Frame::Drain) => {
                 answered.into_iter().for_each(|outcome| shared.finished(outcome));
                 return Ok(());
@@ -107,6 +108,7 @@ fn converse(shared: &Arc<Shared>, socket: &TcpStream, sealer: Sealer, opener: Op
 }
 
 /// Whose chunk it is.
+#[derive(Clone, Copy)]
 struct Ticket<'a> {
     chunk: u64,
     attempt: u32,
@@ -118,6 +120,7 @@ struct Ticket<'a> {
 /// A chunk that is arriving. Dropped before it is settled, it leaves nothing behind but bytes in partial files.
 struct Incoming<'a> {
     shared: &'a Shared,
+    ticket: Ticket<'a>,
     landed: Vec<Landed>,
     /// Of the segments in order: each one's header as it is on the stream, then its digest.
     digest: blake3::Hasher,
@@ -127,13 +130,18 @@ struct Incoming<'a> {
     failures_at_start: u64,
     /// Set once the destination refused something: the rest is read and dropped.
     failure: Option<io::Error>,
+    /// The destination takes nothing, and the sender has been told: the rest is dropped as far as it still comes.
+    answered: bool,
+    /// The entry that came last, whole: the sender may take it back.
+    last: Option<u64>,
     sent: Option<Digest>,
 }
 
 impl<'a> Incoming<'a> {
-    fn new(shared: &'a Shared) -> Self {
+    fn new(shared: &'a Shared, ticket: Ticket<'a>) -> Self {
         Self {
             shared,
+            ticket,
             landed: Vec::new(),
             digest: blake3::Hasher::new(),
             scratch: Vec::new(),
@@ -141,52 +149,99 @@ impl<'a> Incoming<'a> {
             started_at: unix_now(),
             failures_at_start: shared.sync_failures.load(Ordering::SeqCst),
             failure: None,
+            answered: false,
+            last: None,
             sent: None,
         }
     }
 
     /// Reads to the chunk's end; `false` when the sender aborted it.
     fn receive(&mut self, reader: &mut FrameReader, segments: u32) -> Result<bool, StreamError> {
-        for _ in 0..segments {
+        let mut left = segments;
+        loop {
             let frame = reader.expect()?;
-            self.scratch.clear();
-            frame.encode(&mut self.scratch);
-            self.digest.update(&self.scratch);
             match frame {
-                Frame::Segment(header) => {
+                Frame::Segment(header) if left > 0 => {
+                    left -= 1;
+                    self.digest_frame(&Frame::Segment(header.clone()));
                     if !self.segment(reader, header)? {
                         return Ok(false);
                     }
                 }
+                Frame::Skip { entry, .. } if left > 0 || self.last == Some(entry) => {
+                    self.digest_frame(&frame);
+                    if self.last.take() == Some(entry) {
+                        self.take_back(entry);
+                    } else {
+                        left -= 1;
+                    }
+                    self.skip(entry);
+                }
+                Frame::Digest(digest) if left == 0 => {
+                    self.sent = Some(digest);
+                    return Ok(true);
+                }
                 Frame::Abort { .. } => return Ok(false),
-                other => return Err(StreamError::Protocol(format!("{other:?} where a segment should be"))),
+                other => return Err(StreamError::Protocol(format!("{other:?} with {left} of {segments} segments to come"))),
             }
         }
-        match reader.expect()? {
-            Frame::Digest(digest) => {
-                self.sent = Some(digest);
-                Ok(true)
+    }
+
+    fn digest_frame(&mut self, frame: &Frame) {
+        self.scratch.clear();
+        frame.encode(&mut self.scratch);
+        self.digest.update(&self.scratch);
+    }
+
+    /// The file changed before the sender had looked at it for the last time.
+    fn take_back(&mut self, entry: u64) {
+        match self.landed.last() {
+            Some(Landed::Whole { entry: landed, name, .. }) if *landed == entry => self.shared.tree.discard(name),
+            Some(Landed::Part(part, _)) if part.file.entry() == entry => {}
+            _ => return,
+        }
+        self.landed.pop();
+    }
+
+    /// The sender leaves the entry out.
+    fn skip(&mut self, entry: u64) {
+        if let Err(error) = self.shared.files.skip(&self.shared.tree, entry) {
+            self.fail(error);
+        }
+    }
+
+    /// The destination refused something of an entry.
+    fn refused(&mut self, entry: u64, error: io::Error) {
+        let Reach::Entry(reason) = reach(&error) else { return self.fail(error) };
+        let Ticket { chunk, attempt, replies, .. } = self.ticket;
+        if let Err(error) = self.shared.leave_out(replies, (chunk, attempt), entry, reason, &error) {
+            self.fail(error);
+        }
+    }
+
+    /// The chunk does not count. Where the destination takes nothing at all the sender hears it at once, and the room is given back.
+    fn fail(&mut self, error: io::Error) {
+        if self.answered || reach(&error) != Reach::Destination {
+            self.failure.get_or_insert(error);
+            return;
+        }
+        self.answered = true;
+        self.drop_landed();
+        self.shared.refuse(self.ticket.replies, self.ticket.chunk, self.ticket.attempt, Refusal::Full(error.to_string()));
+    }
+
+    fn drop_landed(&mut self) {
+        for item in self.landed.drain(..) {
+            if let Landed::Whole { name, .. } = item {
+                self.shared.tree.discard(&name);
             }
-            Frame::Abort { .. } => Ok(false),
-            other => Err(StreamError::Protocol(format!("{other:?} where the digest should be"))),
         }
     }
 
     fn segment(&mut self, reader: &mut FrameReader, header: SegmentHeader) -> Result<bool, StreamError> {
-        if header.offset.checked_add(header.length).is_none_or(|end| end > header.size) {
-            return Err(StreamError::Protocol(format!("segment of entry {} goes beyond its size", header.entry)));
-        }
-        if header.size > self.shared.plan.total_bytes() {
-            return Err(StreamError::Protocol(format!("entry {} is larger than all that the plan holds", header.entry)));
-        }
-        let is_part = header.kind == Kind::File && header.length < header.size;
-        if is_part && !is_subtree(header.offset, header.length) {
-            return Err(StreamError::Protocol(format!(
-                "{} bytes at {} of entry {} are no part",
-                header.length, header.offset, header.entry
-            )));
-        }
+        let is_part = is_part(&header, self.shared.plan.total_bytes())?;
         let mut hasher = if is_part { part_hasher(header.offset) } else { blake3::Hasher::new() };
+        self.last = None;
         let disk = &self.shared.disk;
         let mut target = {
             let _call = disk.enter();
@@ -200,23 +255,32 @@ impl<'a> Incoming<'a> {
                     self.drop_target(target);
                     return Ok(false);
                 }
+                Frame::Skip { entry, reason, message } if entry == header.entry => {
+                    self.digest_frame(&Frame::Skip { entry, reason, message });
+                    self.drop_target(target);
+                    self.skip(entry);
+                    return Ok(true);
+                }
                 other => return Err(StreamError::Protocol(format!("{other:?} where data should be"))),
             };
             while frame > 0 {
                 let bytes = reader.data(frame)?;
                 hasher.update(bytes);
+                let count = bytes.len();
                 let call = disk.enter();
                 let written = target.write(header.offset + header.length - left, bytes);
                 drop(call);
                 if let Err(error) = written {
-                    self.failure.get_or_insert(error);
+                    self.drop_target(std::mem::replace(&mut target, Target::Nowhere));
+                    self.refused(header.entry, error);
                 }
-                frame -= bytes.len();
-                left -= bytes.len() as u64;
-                self.bytes += bytes.len() as u64;
-                self.shared.counters.moved(bytes.len() as u64);
+                frame -= count;
+                left -= count as u64;
+                self.bytes += count as u64;
+                self.shared.counters.moved(count as u64);
             }
         }
+        self.last = Some(header.entry);
         if header.kind == Kind::Symlink {
             hasher.update(&header.target);
         }
@@ -236,12 +300,12 @@ impl<'a> Incoming<'a> {
 
     /// Where a segment's bytes go; nowhere once the chunk has failed.
     fn target(&mut self, header: &SegmentHeader, is_part: bool) -> Target {
-        if self.failure.is_some() {
+        if self.failure.is_some() || self.answered {
             return Target::Nowhere;
         }
         let made = self.make_target(header, is_part);
         made.unwrap_or_else(|error| {
-            self.failure = Some(error);
+            self.refused(header.entry, error);
             Target::Nowhere
         })
     }
@@ -255,7 +319,7 @@ impl<'a> Incoming<'a> {
             }
             Kind::File => {
                 let name = tree.unique_name(header.entry);
-                Ok(Target::Whole(tree.create(&name)?, name))
+                Ok(Target::Whole(tree.create(&name).map_err(not_by_name)?, name))
             }
             Kind::Symlink => {
                 let name = tree.unique_name(header.entry);
@@ -271,7 +335,13 @@ impl<'a> Incoming<'a> {
         let _call = self.shared.disk.enter();
         match target {
             Target::Whole(file, name) => {
-                let inode = finish_file(&file, mode, mtime_ns).map_err(|error| self.failure.get_or_insert(error)).ok();
+                let inode = match finish_file(&file, mode, mtime_ns) {
+                    Ok(inode) => Some(inode),
+                    Err(error) => {
+                        self.shared.tree.discard(&name);
+                        return self.refused(entry, error);
+                    }
+                };
                 self.landed.push(Landed::Whole { entry, name, path, digest, inode });
             }
             Target::Link(name) => self.landed.push(Landed::Whole { entry, name, path, digest, inode: None }),
@@ -287,16 +357,20 @@ impl<'a> Incoming<'a> {
     }
 
     /// Hands the chunk on for its sync, or refuses it.
-    fn settle(mut self, ticket: Ticket<'_>) {
-        let Ticket { chunk, attempt, path, lane, replies } = ticket;
+    fn settle(mut self) {
+        if self.answered {
+            return;
+        }
+        let Ticket { chunk, attempt, path, lane, replies } = self.ticket;
         let digest = *self.digest.finalize().as_bytes();
         let refusal = if self.sent != Some(digest) {
-            Some((FailureReason::ChecksumMismatch, "the digest of what came is not the sender's".to_owned()))
+            let message = "the digest of what came is not the sender's".to_owned();
+            Some(Refusal::Failed { reason: FailureReason::ChecksumMismatch, message })
         } else {
-            self.failure.take().map(|error| (FailureReason::DestinationError, error.to_string()))
+            self.failure.take().map(Refusal::destination)
         };
-        if let Some((reason, message)) = refusal {
-            self.shared.refuse(replies, chunk, attempt, reason, message);
+        if let Some(refusal) = refusal {
+            self.shared.refuse(replies, chunk, attempt, refusal);
             return;
         }
         let verified = Verified {
@@ -317,28 +391,6 @@ impl<'a> Incoming<'a> {
 
 impl Drop for Incoming<'_> {
     fn drop(&mut self) {
-        for item in self.landed.drain(..) {
-            if let Landed::Whole { name, .. } = item {
-                self.shared.tree.discard(&name);
-            }
-        }
-    }
-}
-
-enum Target {
-    Part(Part),
-    Whole(File, String),
-    Link(String),
-    Directory,
-    Nowhere,
-}
-
-impl Target {
-    fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Part(part) => part.file.write(part.index, part.token, offset, bytes),
-            Self::Whole(file, _) => file.write_all(bytes),
-            Self::Link(_) | Self::Directory | Self::Nowhere => Ok(()),
-        }
+        self.drop_landed();
     }
 }

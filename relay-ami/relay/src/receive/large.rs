@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::journal::{Known, Parts};
 use super::placed::Placed;
+use super::problem::not_by_name;
 use super::tree::{Tree, finish_file};
 use crate::digest::{Digest, merge_parts};
 use crate::thread::lock;
@@ -33,6 +34,8 @@ struct State {
     done: bool,
     /// Its header was another than that of the parts that came later, before any part counted.
     forsaken: bool,
+    /// The file is left out: what comes of it goes nowhere, and nothing is wrong with that.
+    skipped: bool,
 }
 
 impl Large {
@@ -67,7 +70,7 @@ impl Large {
     /// Writes into a part, unless another stream has taken it over or the file is complete.
     pub fn write(&self, part: usize, token: u64, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        if state.done || state.forsaken || state.writers.get(&part) != Some(&token) {
+        if state.done || state.forsaken || state.skipped || state.writers.get(&part) != Some(&token) {
             return Ok(());
         }
         self.file.write_all_at(bytes, offset)
@@ -77,7 +80,7 @@ impl Large {
     /// Fails for a stream that another has taken the part over from: what came after that was not written.
     pub fn synced(&self, part: usize, token: u64, digest: Digest, tree: &Tree) -> io::Result<Option<Placed>> {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        if state.done {
+        if state.done || state.skipped {
             return Ok(None);
         }
         if state.forsaken {
@@ -125,6 +128,8 @@ pub struct Files {
     /// Parts that earlier receivers left of files of which none has come yet.
     kept: Mutex<HashMap<u64, Parts>>,
     placed: Mutex<BTreeMap<u64, Placed>>,
+    /// Entries that are left out.
+    skipped: Mutex<HashSet<u64>>,
     tokens: AtomicU64,
 }
 
@@ -152,17 +157,16 @@ impl Files {
         Ok(Self { kept: Mutex::new(kept), placed: Mutex::new(placed), ..Self::default() })
     }
 
-    /// Takes a part for writing; none when its file is complete already.
+    /// Takes a part for writing; none when its file is complete already, or left out.
     pub fn part(&self, tree: &Tree, header: &SegmentHeader, part_size: u64) -> io::Result<Option<Part>> {
-        let invalid =
-            |why: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("part at {} of entry {}: {why}", header.offset, header.entry));
+        let invalid = |why: &str| io::Error::other(format!("part at {} of entry {}: {why}", header.offset, header.entry));
         if part_size == 0 || !header.offset.is_multiple_of(part_size) || header.length != part_size.min(header.size - header.offset) {
             return Err(invalid("does not lie on the plan's chunk size"));
         }
         if lock(&self.placed).contains_key(&header.entry) {
             return Ok(None);
         }
-        let mut file = self.open(tree, header, part_size)?;
+        let Some(mut file) = self.open(tree, header, part_size)? else { return Ok(None) };
         if !file.is_of(header) {
             // A header counts only with its chunk's digest. One that nothing stands for yet may have been spoiled.
             if !file.forsake() {
@@ -174,7 +178,8 @@ impl Files {
                 large.remove(&header.entry);
             }
             drop(large);
-            file = self.open(tree, header, part_size)?;
+            let Some(anew) = self.open(tree, header, part_size)? else { return Ok(None) };
+            file = anew;
             if !file.is_of(header) {
                 return Err(invalid("says something else of the file than a part beside it"));
             }
@@ -190,11 +195,16 @@ impl Files {
         Ok(Some(Part { file, index, token }))
     }
 
-    fn open(&self, tree: &Tree, header: &SegmentHeader, part_size: u64) -> io::Result<Arc<Large>> {
+    fn open(&self, tree: &Tree, header: &SegmentHeader, part_size: u64) -> io::Result<Option<Arc<Large>>> {
         let mut large = lock(&self.large);
-        if let Some(file) = large.get(&header.entry) {
-            return Ok(Arc::clone(file));
+        if lock(&self.skipped).contains(&header.entry) {
+            return Ok(None);
         }
+        if let Some(file) = large.get(&header.entry) {
+            return Ok(Some(Arc::clone(file)));
+        }
+        // Said before the first byte, not after the last.
+        tree.is_free(&header.path)?;
         let parts = usize::try_from(header.size.div_ceil(part_size)).map_err(io::Error::other)?;
         let (mut synced, mut kept) = (vec![None; parts], HashSet::new());
         let left = lock(&self.kept).remove(&header.entry);
@@ -221,11 +231,11 @@ impl Files {
         let file = Arc::new(Large {
             header: header.clone(),
             part_size,
-            file: tree.open_large(header.entry, header.size)?,
-            state: RwLock::new(State { writers: HashMap::new(), synced, kept, missing, done: false, forsaken: false }),
+            file: tree.open_large(header.entry, header.size).map_err(not_by_name)?,
+            state: RwLock::new(State { writers: HashMap::new(), synced, kept, missing, done: false, forsaken: false, skipped: false }),
         });
         large.insert(header.entry, Arc::clone(&file));
-        Ok(file)
+        Ok(Some(file))
     }
 
     /// Notes an entry that is in its place.
@@ -241,6 +251,36 @@ impl Files {
 
     /// An entry that was in its place comes again: it is not there any more, or not what the sender has.
     pub fn forget(&self, tree: &Tree, entry: u64) -> io::Result<()> {
+        lock(&self.skipped).remove(&entry);
+        self.forget_digest(tree, entry)
+    }
+
+    /// An entry is left out: what has come of it goes, and what still comes of it on other streams goes nowhere. A file that is in
+    /// its place stays there, and is not vouched for any more.
+    pub fn skip(&self, tree: &Tree, entry: u64) -> io::Result<()> {
+        let mut large = lock(&self.large);
+        lock(&self.skipped).insert(entry);
+        let begun = large.remove(&entry);
+        drop(large);
+        let kept = lock(&self.kept).remove(&entry);
+        if let Some(file) = &begun {
+            file.state.write().unwrap_or_else(PoisonError::into_inner).skipped = true;
+        }
+        if begun.is_some() || kept.is_some() {
+            // Parts of which the partial file is gone would be taken for those of a file in its place.
+            tree.journal.forgotten(entry)?;
+            tree.journal.sync()?;
+            tree.discard(&entry.to_string());
+        }
+        self.forget_digest(tree, entry)
+    }
+
+    /// Entries that are left out.
+    pub fn skipped(&self) -> HashSet<u64> {
+        lock(&self.skipped).clone()
+    }
+
+    fn forget_digest(&self, tree: &Tree, entry: u64) -> io::Result<()> {
         if lock(&self.placed).remove(&entry).is_some() { tree.journal.forgotten(entry) } else { Ok(()) }
     }
 
@@ -259,132 +299,5 @@ impl Files {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-    use crate::digest::{part_digest, part_hasher};
-    use crate::documents::entry::Kind;
-    use crate::documents::text::{PlanId, TransferId};
-
-    const PART: u64 = 2048;
-
-    fn header(offset: u64) -> SegmentHeader {
-        SegmentHeader {
-            entry: 0,
-            kind: Kind::File,
-            mode: 0o644,
-            mtime_ns: 0,
-            size: 2 * PART,
-            offset,
-            length: PART,
-            path: b"file".to_vec(),
-            target: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn a_part_taken_over_half_way_counts_only_for_the_stream_that_wrote_all_of_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
-        let content: Vec<u8> = (0..2 * PART).map(|at| u8::try_from(at % 251).unwrap()).collect();
-        let (first, second) = content.split_at(usize::try_from(PART).unwrap());
-        let digest = |bytes: &[u8], offset: u64| part_digest(part_hasher(offset).update(bytes));
-        let (first_digest, second_digest) = (digest(first, 0), digest(second, PART));
-        let files = Files::default();
-        let broken = files.part(&tree, &header(0), PART).unwrap().unwrap();
-        broken.file.write(0, broken.token, 0, &first[..1024]).unwrap();
-        let resent = files.part(&tree, &header(0), PART).unwrap().unwrap();
-        broken.file.write(0, broken.token, 1024, &first[1024..]).unwrap();
-        assert!(broken.file.synced(0, broken.token, first_digest, &tree).is_err());
-
-        resent.file.write(0, resent.token, 0, first).unwrap();
-        assert_eq!(resent.file.synced(0, resent.token, first_digest, &tree).unwrap(), None);
-        let late = files.part(&tree, &header(0), PART).unwrap().unwrap();
-        late.file.write(0, late.token, 0, &[0xff; 16]).unwrap();
-        let other = files.part(&tree, &header(PART), PART).unwrap().unwrap();
-        other.file.write(1, other.token, PART, second).unwrap();
-        assert!(other.file.synced(1, other.token, second_digest, &tree).unwrap().is_some());
-        assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), content);
-    }
-
-    #[test]
-    fn a_part_that_an_earlier_receiver_left_counts_until_another_one_comes() {
-        let folder = tempfile::tempdir().unwrap();
-        let digest = |bytes: &[u8], offset: u64| part_digest(part_hasher(offset).update(bytes));
-        let (old, new) = ([1; PART as usize], [2; PART as usize]);
-        let land = |tree: &Tree, files: &Files, bytes: &[u8], offset: u64| {
-            let part = files.part(tree, &header(offset), PART).unwrap().unwrap();
-            part.file.write(part.index, part.token, offset, bytes).unwrap();
-            part.file.synced(part.index, part.token, digest(bytes, offset), tree)
-        };
-        let open = || {
-            let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
-            let files = Files::going_on_from(tree.journal.recall(&PlanId::new("0".repeat(32)).unwrap()).unwrap(), &tree, PART).unwrap();
-            (tree, files)
-        };
-        let (tree, files) = open();
-        land(&tree, &files, &old, 0).unwrap();
-        drop((tree, files));
-        let (tree, files) = open();
-        assert_eq!(files.unfinished(), 1);
-        assert_eq!(land(&tree, &files, &old, 0).unwrap(), None);
-        assert!(land(&tree, &files, &new, 0).is_err(), "it is not what is on the disk");
-        assert_eq!(land(&tree, &files, &new, 0).unwrap(), None);
-        assert!(land(&tree, &files, &new, 0).is_ok());
-        assert!(land(&tree, &files, &new, PART).unwrap().is_some());
-        assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), [2; 2 * PART as usize]);
-        drop((tree, files));
-        let (_tree, files) = open();
-        assert_eq!((files.unfinished(), files.placed().len()), (0, 1), "all parts are noted, and no partial file is left");
-    }
-
-    /// A receiver of one part, then what `harm` does to the partial file, then one of the other part that dies, then a third one.
-    fn after(harm: impl Fn(&std::path::Path)) -> Option<Vec<u8>> {
-        let folder = tempfile::tempdir().unwrap();
-        let digest = |offset| part_digest(part_hasher(offset).update(&[7; PART as usize]));
-        for (round, offset) in [0, PART, PART].into_iter().enumerate() {
-            let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
-            let files = Files::going_on_from(tree.journal.recall(&PlanId::new("0".repeat(32)).unwrap()).unwrap(), &tree, PART).unwrap();
-            if let Some(part) = files.part(&tree, &header(offset), PART).unwrap() {
-                part.file.write(part.index, part.token, offset, &[7; PART as usize]).unwrap();
-                part.file.synced(part.index, part.token, digest(offset), &tree).unwrap();
-            }
-            tree.journal.sync().unwrap();
-            if round == 0 {
-                harm(&folder.path().join(".cpt-partial-t/0"));
-            }
-        }
-        std::fs::read(folder.path().join("file")).ok()
-    }
-
-    #[test]
-    fn parts_of_a_partial_file_that_was_made_anew_do_not_count() {
-        let whole = vec![7; 2 * PART as usize];
-        assert_eq!(after(|_| {}), Some(whole));
-        assert_eq!(after(|file| std::fs::hard_link(file, file.with_extension("backup")).unwrap()), None, "another name of it");
-        assert_eq!(after(|file| std::fs::remove_file(file).unwrap()), None, "taken away");
-        assert_eq!(after(|file| std::fs::write(file, "short").unwrap()), None, "of another size");
-    }
-
-    #[test]
-    fn a_spoiled_header_that_came_first_does_not_stand_in_the_way_of_the_right_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
-        let files = Files::default();
-        let spoiled = files.part(&tree, &SegmentHeader { mode: 0o777, path: b"other".to_vec(), ..header(0) }, PART).unwrap().unwrap();
-        let bytes = [1; PART as usize];
-        let digest = |offset| part_digest(part_hasher(offset).update(&bytes));
-        for (index, offset) in [(0, 0), (1, PART)] {
-            let part = files.part(&tree, &header(offset), PART).unwrap().unwrap();
-            part.file.write(index, part.token, offset, &bytes).unwrap();
-            assert!(spoiled.file.synced(0, spoiled.token, digest(0), &tree).is_err());
-            assert_eq!(part.file.synced(index, part.token, digest(offset), &tree).unwrap().is_some(), index == 1);
-            if index == 0 {
-                assert!(files.part(&tree, &SegmentHeader { mode: 0o777, ..header(PART) }, PART).is_err(), "the right one counts");
-            }
-        }
-        assert!(!folder.path().join("other").exists());
-        assert_eq!(std::fs::metadata(folder.path().join("file")).unwrap().len(), 2 * PART);
-    }
-}
+#[path = "large_tests.rs"]
+mod tests;

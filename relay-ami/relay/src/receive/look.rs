@@ -4,7 +4,7 @@
 //! equal, by its inode and change time, which nobody can set. A planned file with another identity is read again, and counts if
 //! its digest is the right one: a backup may have made a hard link to it. Whatever does not count is sent again, or named.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -46,6 +46,8 @@ pub struct Look<'a> {
     pub tree: &'a Tree,
     /// Entries of the plan that are in their places, as far as is known.
     pub placed: &'a BTreeMap<u64, Placed>,
+    /// Entries of the plan that are left out: whatever is in their places is not looked at.
+    pub skipped: &'a HashSet<u64>,
     /// The sender's digests; asked for where something has to be read that is not known here.
     pub sent: &'a (dyn Fn() -> Result<BTreeMap<u64, Digest>, ControlError> + Sync),
     pub disk: &'a UnderWay,
@@ -128,6 +130,9 @@ impl Look<'_> {
                     equal.remove(&number).map_or(Evidence::Neither, Evidence::Equal)
                 };
                 number += 1;
+                if matches!(evidence, Evidence::Planned(entry) if self.skipped.contains(&entry)) {
+                    continue;
+                }
                 lines.push((line, evidence));
                 if lines.len() >= LOOK_LINES {
                     // Without a thread that takes them, one has panicked, which ends the scope.

@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::*;
@@ -66,7 +67,8 @@ impl Site {
     fn look(&self) -> Result<Found, ControlError> {
         let Self { control, tree, listing, placed, .. } = self;
         let sent = || Ok(BTreeMap::from([(2, *blake3::hash(b"planned").as_bytes())]));
-        Look { control, prefix: "", listing, tree, placed, sent: &sent, disk: &UnderWay::default() }.run()
+        let (disk, skipped) = (&UnderWay::default(), &HashSet::new());
+        Look { control, prefix: "", listing, tree, placed, skipped, sent: &sent, disk }.run()
     }
 }
 

@@ -7,8 +7,10 @@ mod lane;
 mod large;
 pub mod look;
 pub mod placed;
+mod problem;
 mod readback;
 mod sending;
+mod target;
 pub(crate) mod tree;
 
 use std::io;
@@ -19,7 +21,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use commit::Verified;
+use commit::{Refusal, Verified};
 use large::Files;
 use sending::Sending;
 use tree::Tree;
@@ -27,7 +29,7 @@ use tree::Tree;
 use crate::control::{self, Control, ControlError, Side};
 use crate::defaults;
 use crate::documents::command::Verify;
-use crate::documents::event::FailureReason;
+use crate::documents::event::SkipReason;
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::TransferId;
 use crate::door::{Door, Limits};
@@ -140,10 +142,34 @@ impl Shared {
         self.settled.notify_all();
     }
 
-    fn refuse(&self, replies: &Replies, chunk: u64, attempt: u32, reason: FailureReason, message: String) {
-        tracing::warn!(chunk, attempt, reason = reason.as_str(), message, "chunk refused");
+    fn refuse(&self, replies: &Replies, chunk: u64, attempt: u32, refusal: Refusal) {
         self.counters.failed.fetch_add(1, Ordering::Relaxed);
-        let _ = replies.send(&Frame::Nack { chunk, attempt, reason, message });
+        let _ = replies.send(&match refusal {
+            Refusal::Failed { reason, message } => {
+                tracing::warn!(chunk, attempt, reason = reason.as_str(), message, "chunk refused");
+                Frame::Nack { chunk, attempt, reason, message }
+            }
+            Refusal::Full(message) => {
+                tracing::warn!(chunk, attempt, reason = "destination-full", message, "chunk refused");
+                Frame::Full { chunk, attempt, message }
+            }
+        });
+    }
+
+    /// One entry of a chunk cannot be placed; the others can. Fails where that cannot be noted.
+    fn leave_out(
+        &self,
+        replies: &Replies,
+        (chunk, attempt): (u64, u32),
+        entry: u64,
+        reason: SkipReason,
+        why: &io::Error,
+    ) -> io::Result<()> {
+        tracing::warn!(chunk, entry, reason = reason.as_str(), %why, "entry refused");
+        self.files.skip(&self.tree, entry)?;
+        // Where it is not heard the files of the two ends differ in the end, and it is said again.
+        let _ = replies.send(&Frame::Refused { chunk, attempt, entry, reason, message: why.to_string() });
+        Ok(())
     }
 
     /// Repeats what the control plane did not do until the process is told to stop.

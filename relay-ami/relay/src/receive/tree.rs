@@ -171,6 +171,22 @@ impl Tree {
         Ok(fs::openat2(&self.root, OsStr::from_bytes(path), flags, Mode::empty(), BENEATH)?)
     }
 
+    /// Fails where a file could not be placed as things are: where a directory has its name, or a file that of a directory above it.
+    pub fn is_free(&self, path: &[u8]) -> io::Result<()> {
+        let (parent, base) = split(path)?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let open = || fs::openat2(&self.root, OsStr::from_bytes(parent), flags, Mode::empty(), BENEATH);
+        let parent = match if parent.is_empty() { rustix::io::dup(&self.root) } else { open() } {
+            Err(Errno::NOENT) => return Ok(()),
+            found => found?,
+        };
+        match fs::statat(&parent, OsStr::from_bytes(base), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => Err(Errno::ISDIR.into()),
+            Ok(_) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Makes a directory, or takes the one that is there, and sets its mode and time.
     pub fn directory(&self, path: &[u8], mode: u16, mtime_ns: i64) -> io::Result<()> {
         let directory = self.open_or_make(path)?;

@@ -1,12 +1,13 @@
 //! The chunks of a transfer as the sender sees them: ready, delayed, under way, waiting for a decision, done.
 //! Lanes pull from it, so a slow lane carries less by itself.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::held::{Held, Patience};
 use super::pace::Rest;
+use super::state::{State, Whole};
 use crate::control::unix_now;
 use crate::defaults::{MAX_NOT_BEFORE, QUEUE_CHUNKS, QUEUE_MANIFEST_BYTES};
 use crate::documents::chunk::{Chunk, ChunkState};
@@ -54,51 +55,17 @@ pub struct Verdict {
     pub message: String,
 }
 
-#[derive(Default)]
-struct State {
-    whole: Option<Whole>,
-    ready: VecDeque<Work>,
-    delayed: Vec<(Instant, Work)>,
-    /// Failed attempts whose chunk only the table brings back.
-    undecided: HashMap<u64, Work>,
-    manifest_bytes: usize,
-    under_way: u64,
-    directories_under_way: bool,
-    delivered: u64,
-    /// Delivered or given up, of phase 0.
-    settled_data: u64,
-    given_up: Vec<GivenUp>,
-    /// Delivered chunks whose digests are not known here yet.
-    recalling: u64,
-    finishing: bool,
-    verdict: Option<Verdict>,
-    closed: bool,
-}
-
-/// How many chunks there are.
-#[derive(Clone, Copy)]
-struct Whole {
-    chunks: u64,
-    data_chunks: u64,
-}
-
-impl Whole {
-    /// None of a plan to which chunks are still added.
-    fn of(plan: &TransferPlan) -> Option<Self> {
-        (!plan.open).then(|| Self { chunks: plan.chunks, data_chunks: plan.chunks - plan.last_phase_chunks })
-    }
-}
-
 pub struct Board {
     state: Mutex<State>,
     changed: Condvar,
+    patience: Patience,
 }
 
 impl Board {
     #[must_use]
-    pub fn new(plan: &TransferPlan) -> Self {
+    pub fn new(plan: &TransferPlan, patience: Patience) -> Self {
         let state = State { whole: Whole::of(plan), ..State::default() };
-        Self { state: Mutex::new(state), changed: Condvar::new() }
+        Self { state: Mutex::new(state), changed: Condvar::new(), patience }
     }
 
     /// The plan is whole: directories may go once the data is settled, and the transfer may end.
@@ -121,7 +88,7 @@ impl Board {
 
     /// Adds a chunk that failed in an earlier process and is not decided yet.
     pub fn feed_undecided(&self, work: Work) {
-        lock(&self.state).undecided.insert(work.chunk, work);
+        lock(&self.state).decide_later(work);
     }
 
     /// Counts a chunk that was settled before this process began.
@@ -170,7 +137,7 @@ impl Board {
         }
         state.wake_delayed();
         if !full(state.rest())
-            && let Some(work) = state.pop()
+            && let Some(work) = state.take(Instant::now())
         {
             state.under_way += 1;
             self.changed.notify_all();
@@ -191,7 +158,7 @@ impl Board {
             if let Some(next) = self.look(&mut state, leave, &full) {
                 return next;
             }
-            let wait = state.next_delayed().unwrap_or(Duration::from_secs(1)).max(Duration::from_millis(1));
+            let wait = state.next_time().unwrap_or(Duration::from_secs(1)).max(Duration::from_millis(1));
             state = self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -201,14 +168,44 @@ impl Board {
         state.landed(work);
         state.delivered += 1;
         state.settled_data += u64::from(work.phase == 0);
+        if state.held.as_ref().is_some_and(|held| held.is_probe(work.chunk)) {
+            state.release();
+        }
         self.changed.notify_all();
+    }
+
+    /// The destination as a whole refused the chunk. Nothing but a probe goes out until one is taken.
+    pub fn full(&self, work: Work, message: String) {
+        let mut state = lock(&self.state);
+        state.landed(&work);
+        state.manifest_bytes += work.manifest.len();
+        let now = Instant::now();
+        if let Some(held) = &mut state.held {
+            if held.refused(work, now) {
+                let seconds = now.duration_since(held.since()).as_secs();
+                state.full = Some(format!("the destination took nothing for {seconds} s: {message}"));
+            }
+        } else {
+            tracing::warn!(chunk = work.chunk, message, "the destination takes nothing: held");
+            state.held = Some(Held::new(work, self.patience, now));
+        }
+        self.changed.notify_all();
+    }
+
+    /// That the destination took nothing for as long as it may, in words.
+    #[must_use]
+    pub fn is_full(&self) -> Option<String> {
+        lock(&self.state).full.clone()
     }
 
     /// The attempt failed: the chunk waits for the table.
     pub fn failed(&self, work: Work) {
         let mut state = lock(&self.state);
         state.landed(&work);
-        state.undecided.insert(work.chunk, work);
+        if let Some(held) = &mut state.held {
+            held.probe_lost(work.chunk, Instant::now());
+        }
+        state.decide_later(work);
         self.changed.notify_all();
     }
 
@@ -225,6 +222,7 @@ impl Board {
         for item in items {
             let Some(work) = state.undecided.remove(&item.chunk) else { continue };
             let data = u64::from(work.phase == 0);
+            state.manifest_bytes -= work.manifest.len();
             match item.state {
                 ChunkState::Delivered => {
                     state.delivered += 1;
@@ -242,9 +240,7 @@ impl Board {
                     state.manifest_bytes += work.manifest.len();
                     state.delayed.push((not_before(item), Work { attempt: item.attempt, ..work }));
                 }
-                ChunkState::Pending => {
-                    state.undecided.insert(work.chunk, work);
-                }
+                ChunkState::Pending => state.decide_later(work),
             }
         }
         self.changed.notify_all();
@@ -287,8 +283,9 @@ impl Board {
     #[must_use]
     pub fn waits_for_others(&self) -> bool {
         let state = lock(&self.state);
+        let held = state.held.is_some();
         let others = state.whole.is_none() || !(state.undecided.is_empty() && state.delayed.is_empty());
-        state.finishing || (state.ready.is_empty() && state.under_way == 0 && others)
+        state.finishing || (state.under_way == 0 && (held || (state.ready.is_empty() && others)))
     }
 
     /// Whether nothing is sent any more.
@@ -313,59 +310,6 @@ impl Board {
     pub fn wait(&self, time: Duration) {
         let state = lock(&self.state);
         drop(self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner));
-    }
-}
-
-impl State {
-    /// Directories go last, in their order and one chunk at a time, since they come deepest first: what is made in a
-    /// directory changes its time. One that failed holds up those that come after it until it is decided.
-    fn pop(&mut self) -> Option<Work> {
-        let at = match self.ready.iter().position(|work| work.phase == 0) {
-            Some(at) => at,
-            None if self.whole.is_none_or(|whole| self.settled_data < whole.data_chunks) || self.directories_under_way => return None,
-            None => {
-                let (at, next) = self.ready.iter().enumerate().min_by_key(|(_, work)| work.chunk)?;
-                let waiting = self.undecided.values().chain(self.delayed.iter().map(|(_, work)| work));
-                if waiting.into_iter().any(|work| work.chunk < next.chunk) {
-                    return None;
-                }
-                at
-            }
-        };
-        let work = self.ready.remove(at)?;
-        self.manifest_bytes -= work.manifest.len();
-        self.directories_under_way |= work.phase > 0;
-        Some(work)
-    }
-
-    /// What nobody has taken yet; none while more is to be read, or comes back later.
-    fn rest(&self) -> Option<Rest> {
-        let whole = self.whole?;
-        let next = self.ready.iter().find(|work| work.phase == 0)?;
-        let known = self.delivered + self.given_up.len() as u64 + self.under_way + self.ready.len() as u64;
-        (known == whole.chunks).then(|| Rest { next: next.bytes, all: self.ready.iter().map(|work| work.bytes).sum() })
-    }
-
-    fn landed(&mut self, work: &Work) {
-        self.under_way -= 1;
-        if work.phase > 0 {
-            self.directories_under_way = false;
-        }
-    }
-
-    fn wake_delayed(&mut self) {
-        let now = Instant::now();
-        let (due, later) = std::mem::take(&mut self.delayed).into_iter().partition(|(at, _)| *at <= now);
-        self.delayed = later;
-        let due: Vec<(Instant, Work)> = due;
-        for (_, work) in due {
-            self.ready.push_front(work);
-        }
-    }
-
-    fn next_delayed(&self) -> Option<Duration> {
-        let next = self.delayed.iter().map(|(at, _)| *at).min()?;
-        Some(next.saturating_duration_since(Instant::now()).min(Duration::from_secs(1)))
     }
 }
 

@@ -22,7 +22,7 @@ fn plan() -> TransferPlan {
 }
 
 fn board() -> Board {
-    Board::new(&plan())
+    Board::new(&plan(), Patience::default())
 }
 
 fn work(chunk: u64) -> Work {
@@ -90,7 +90,7 @@ fn directories_that_failed_in_an_earlier_process_keep_their_place() {
 #[test]
 fn while_the_plan_is_open_data_goes_directories_wait_and_nothing_ends() {
     let open = TransferPlan { chunks: 1, last_phase_chunks: 0, open: true, ..plan() };
-    let board = Board::new(&open);
+    let board = Board::new(&open, Patience::default());
     let leave = AtomicBool::new(false);
     assert!(board.waits_for_others());
     board.feed(work(0));
@@ -104,4 +104,90 @@ fn while_the_plan_is_open_data_goes_directories_wait_and_nothing_ends() {
     assert_eq!(popped(&board), Some(1));
     board.delivered(&work(1));
     assert!(matches!(board.try_next(&leave, |_| false), Some(Next::Finish)));
+}
+
+/// Data alone, and a destination that may take nothing for `limit`.
+fn data_board(limit: Duration) -> Board {
+    let plan = TransferPlan { chunks: 3, last_phase_chunks: 0, ..plan() };
+    let board = Board::new(&plan, Patience { probe_interval: Duration::from_millis(20), limit });
+    for chunk in 0..3 {
+        board.feed(data(chunk));
+    }
+    board
+}
+
+fn data(chunk: u64) -> Work {
+    Work { phase: 0, manifest: Arc::from(&b"lines"[..]), ..work(chunk) }
+}
+
+fn sent(board: &Board) -> Option<u64> {
+    match board.try_next(&AtomicBool::new(false), |_| false)? {
+        Next::Send(work) => Some(work.chunk),
+        _ => None,
+    }
+}
+
+fn probed(board: &Board) -> u64 {
+    match board.next(&AtomicBool::new(false), |_| false) {
+        Next::Send(work) => work.chunk,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn while_the_destination_takes_nothing_only_the_chunk_that_it_refused_first_goes_out_and_one_at_a_time() {
+    let board = data_board(Duration::from_secs(60));
+    assert_eq!((sent(&board), sent(&board)), (Some(0), Some(1)));
+    board.full(data(1), "no room".to_owned());
+    board.full(data(0), "no room".to_owned());
+    assert!(board.waits_for_others());
+    assert_eq!(sent(&board), None, "before the probe is due");
+    assert_eq!(probed(&board), 1);
+    assert_eq!(sent(&board), None, "beside the probe");
+    board.full(data(1), "no room".to_owned());
+    assert_eq!(probed(&board), 1);
+    board.delivered(&data(1));
+    assert_eq!((sent(&board), sent(&board), sent(&board)), (Some(0), Some(2), None), "with room all goes on, in order");
+    assert_eq!(board.is_full(), None);
+}
+
+#[test]
+fn a_destination_that_takes_nothing_for_as_long_as_it_may_is_full() {
+    let board = data_board(Duration::from_millis(50));
+    assert_eq!(sent(&board), Some(0));
+    board.full(data(0), "no room".to_owned());
+    while board.is_full().is_none() {
+        let chunk = probed(&board);
+        board.full(data(chunk), "no room".to_owned());
+    }
+    assert!(board.is_full().unwrap().ends_with("no room"));
+}
+
+#[test]
+fn a_probe_whose_stream_breaks_says_nothing_and_another_one_follows() {
+    let board = data_board(Duration::from_secs(60));
+    assert_eq!(sent(&board), Some(0));
+    board.full(data(0), "no room".to_owned());
+    assert_eq!(probed(&board), 0);
+    board.failed(data(0));
+    assert_eq!(probed(&board), 1);
+}
+
+#[test]
+fn the_lines_of_chunks_that_wait_for_a_decision_or_for_room_are_counted() {
+    let board = data_board(Duration::from_secs(60));
+    let bytes = || lock(&board.state).manifest_bytes;
+    assert_eq!(bytes(), 15);
+    assert_eq!((sent(&board), sent(&board)), (Some(0), Some(1)));
+    assert_eq!(bytes(), 5);
+    board.failed(data(0));
+    board.full(data(1), "no room".to_owned());
+    assert_eq!(bytes(), 15);
+    board.decide(&[Chunk { phase: 0, ..item(0, ChunkState::Failed, 1, None) }]);
+    assert_eq!(bytes(), 10);
+    assert_eq!(probed(&board), 1);
+    assert_eq!(bytes(), 5);
+    board.feed_undecided(data(0));
+    board.feed_undecided(data(0));
+    assert_eq!(bytes(), 10);
 }

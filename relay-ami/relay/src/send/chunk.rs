@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::board::Work;
+use super::skipped::Skipped;
 use super::source::{Source, SourceFailure, Witness, check_link, header};
 use crate::defaults::DATA_BYTES;
 use crate::digest::{Digest, is_subtree, part_digest, part_hasher};
 use crate::documents::entry::{Kind, Segment};
-use crate::documents::event::FailureReason;
+use crate::documents::event::{FailureReason, SkipReason};
 use crate::secure::record::Sealer;
 use crate::stream::StreamError;
 use crate::wire::frame::Frame;
@@ -24,8 +25,12 @@ pub enum Sent {
 /// Why a chunk was not sent to its end.
 #[derive(Debug)]
 pub enum ChunkError {
-    /// The source's fault; the stream goes on.
+    /// Of one file, which is left out.
     Source(SourceFailure),
+    /// The plan is wrong about the chunk; the stream goes on.
+    Plan(String),
+    /// The receiver has refused the chunk before its end; the stream goes on.
+    Answered,
     /// The stream's fault.
     Stream(StreamError),
 }
@@ -70,7 +75,12 @@ impl Sink for Nowhere {
 struct Reader<'a> {
     buffer: &'a mut [u8],
     witness: &'a Witness,
+    skipped: &'a Skipped,
     moved: &'a dyn Fn(u64),
+    /// Whether the rest of the chunk is still wanted.
+    goes_on: &'a dyn Fn() -> bool,
+    /// What is added to the problem of a file, in words.
+    when: &'static str,
 }
 
 /// A lane's sending side with its read buffer.
@@ -78,12 +88,13 @@ pub struct ChunkWriter {
     pub sealer: Sealer,
     buffer: Vec<u8>,
     witness: Arc<Witness>,
+    skipped: Arc<Skipped>,
 }
 
 impl ChunkWriter {
     #[must_use]
-    pub fn new(sealer: Sealer, witness: Arc<Witness>) -> Self {
-        Self { sealer, buffer: vec![0; DATA_BYTES], witness }
+    pub fn new(sealer: Sealer, witness: Arc<Witness>, skipped: Arc<Skipped>) -> Self {
+        Self { sealer, buffer: vec![0; DATA_BYTES], witness, skipped }
     }
 
     /// Sends one frame at once.
@@ -93,16 +104,41 @@ impl ChunkWriter {
     }
 
     /// Sends all but the digest, which [`Self::finish`] sends once the caller has noted what it will stand for.
-    pub fn send(&mut self, work: &Work, moved: &dyn Fn(u64)) -> Result<(Digest, Sent), ChunkError> {
-        let segments = parse(work).map_err(ChunkError::Source)?;
+    /// Files with a problem of their own are left out. Where the chunk fails the receiver has been told to give it up.
+    pub fn send(&mut self, work: &Work, moved: &dyn Fn(u64), goes_on: &dyn Fn() -> bool) -> Result<(Digest, Sent), ChunkError> {
+        let segments = parse(work).map_err(ChunkError::Plan)?;
         let count = u32::try_from(segments.len()).unwrap_or(u32::MAX);
         Frame::Chunk { chunk: work.chunk, attempt: work.attempt, segments: count, phase: work.phase }.encode(self.sealer.frames());
-        let mut reader = Reader { buffer: &mut self.buffer, witness: &self.witness, moved };
+        let skipped = Arc::clone(&self.skipped);
+        let mut reader = Reader { buffer: &mut self.buffer, witness: &self.witness, skipped: &skipped, moved, goes_on, when: "" };
         let result = reader.segments(&segments, &mut self.sealer);
-        if let Err(ChunkError::Source(failure)) = &result {
-            self.frame(&Frame::Abort { reason: failure.reason, message: failure.message.clone() })?;
+        match &result {
+            Err(ChunkError::Plan(why)) => self.abort(FailureReason::SourceUnreadable, why)?,
+            Err(ChunkError::Answered) => self.refused()?,
+            Ok(_) | Err(ChunkError::Source(_) | ChunkError::Stream(_)) => {}
         }
         result
+    }
+
+    /// Names all that is left out, for it to count nowhere.
+    pub fn name_skipped(&mut self) -> Result<(), StreamError> {
+        for (entry, reason) in self.skipped.entries() {
+            Frame::Skip { entry, reason, message: String::new() }.encode(self.sealer.frames());
+            if self.sealer.frames().len() >= DATA_BYTES {
+                self.sealer.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The receiver does not want the chunk that is under way any more.
+    pub fn refused(&mut self) -> Result<(), StreamError> {
+        self.abort(FailureReason::DestinationError, "the receiver has refused it")
+    }
+
+    /// The chunk that is under way comes to no end.
+    fn abort(&mut self, reason: FailureReason, message: &str) -> Result<(), StreamError> {
+        self.frame(&Frame::Abort { reason, message: message.to_owned() })
     }
 
     pub fn finish(&mut self, digest: Digest) -> Result<(), StreamError> {
@@ -114,22 +150,26 @@ impl ChunkWriter {
 pub struct Digester<'a> {
     buffer: Vec<u8>,
     witness: &'a Witness,
+    skipped: &'a Skipped,
 }
 
 impl<'a> Digester<'a> {
     #[must_use]
-    pub fn new(witness: &'a Witness) -> Self {
-        Self { buffer: vec![0; DATA_BYTES], witness }
+    pub fn new(witness: &'a Witness, skipped: &'a Skipped) -> Self {
+        Self { buffer: vec![0; DATA_BYTES], witness, skipped }
     }
 
-    /// What sending the chunk would have come to.
-    pub fn digest(&mut self, work: &Work, read: &dyn Fn(u64)) -> Result<(Digest, Sent), SourceFailure> {
+    /// What a delivered chunk stands for. A file that is not what the listing says any more is left out from now on, since nobody
+    /// can say whether what was delivered of it is right. Fails where the plan is wrong about the chunk, in words.
+    pub fn digest(&mut self, work: &Work, read: &dyn Fn(u64)) -> Result<Sent, String> {
         let segments = parse(work)?;
-        let mut reader = Reader { buffer: &mut self.buffer, witness: self.witness, moved: read };
-        reader.segments(&segments, &mut Nowhere).map_err(|error| match error {
-            ChunkError::Source(failure) => failure,
-            ChunkError::Stream(error) => manifest(error.to_string()),
-        })
+        let (buffer, witness, skipped) = (&mut *self.buffer, self.witness, self.skipped);
+        let mut reader = Reader { buffer, witness, skipped, moved: read, goes_on: &|| true, when: ", after it was delivered" };
+        match reader.segments(&segments, &mut Nowhere) {
+            Ok((_, sent)) => Ok(sent),
+            Err(ChunkError::Plan(why)) => Err(why),
+            Err(error) => Err(format!("chunk {}: {error:?}", work.chunk)),
+        }
     }
 }
 
@@ -138,60 +178,105 @@ impl Reader<'_> {
         let mut all = blake3::Hasher::new();
         let mut entries = Vec::new();
         for segment in segments {
-            let digest = self.segment(segment, &mut all, sink)?;
-            all.update(&digest);
-            if segment.kind == Kind::File && segment.is_part() {
+            // A part is a chunk of its own.
+            if is_part(segment) && segments.len() > 1 {
+                return Err(ChunkError::Plan(format!("manifest: a part of entry {} shares its chunk with other segments", segment.entry)));
+            }
+            let Some(digest) = self.segment_or_skip(segment, &mut all, sink)? else { continue };
+            if is_part(segment) {
                 let sent = Sent::Part { entry: segment.entry, size: segment.size, offset: segment.offset, digest };
-                // A part is a chunk of its own.
-                return if segments.len() == 1 {
-                    Ok((*all.finalize().as_bytes(), sent))
-                } else {
-                    Err(ChunkError::Source(manifest(format!("a part of entry {} shares its chunk with other segments", segment.entry))))
-                };
+                return Ok((*all.finalize().as_bytes(), sent));
             }
             entries.push((segment.entry, digest));
         }
         Ok((*all.finalize().as_bytes(), Sent::Whole(entries)))
     }
 
-    /// Gives the header and the bytes to the sink, the header to the chunk's digest too.
-    fn segment(&mut self, segment: &Segment, all: &mut blake3::Hasher, sink: &mut impl Sink) -> Result<Digest, ChunkError> {
+    /// None where the file is left out: the receiver is told so in place of the segment, or after what went out of it.
+    fn segment_or_skip(&mut self, segment: &Segment, all: &mut blake3::Hasher, sink: &mut impl Sink) -> Result<Option<Digest>, ChunkError> {
         if segment.is_part() && !is_subtree(segment.offset, segment.length) {
-            let what = format!("{} bytes at {} of entry {} are no part", segment.length, segment.offset, segment.entry);
-            return Err(ChunkError::Source(manifest(what)));
+            let (length, offset, entry) = (segment.length, segment.offset, segment.entry);
+            return Err(ChunkError::Plan(format!("manifest: {length} bytes at {offset} of entry {entry} are no part")));
         }
+        if !self.skipped.holds(segment.entry) {
+            match self.segment(segment, all, sink) {
+                Err(ChunkError::Source(failure)) => {
+                    self.skipped.note(segment, failure.reason, &format!("{}{}", failure.message, self.when));
+                }
+                result => return result.map(Some),
+            }
+        }
+        let Some(problem) = self.skipped.problem(segment.entry) else { return Ok(None) };
+        let mut frame = Vec::new();
+        Frame::Skip { entry: segment.entry, reason: problem.reason, message: problem.message }.encode(&mut frame);
+        sink.header(&frame);
+        all.update(&frame);
+        Ok(None)
+    }
+
+    /// Gives the header and the bytes to the sink, the header and the digest of the bytes to the chunk's digest.
+    fn segment(&mut self, segment: &Segment, all: &mut blake3::Hasher, sink: &mut impl Sink) -> Result<Digest, ChunkError> {
         let header = header(segment).map_err(ChunkError::Source)?;
         match segment.kind {
             Kind::File => {}
             Kind::Symlink => check_link(segment, self.witness).map_err(ChunkError::Source)?,
             Kind::Directory => {}
         }
-        let source = (segment.kind == Kind::File).then(|| Source::open(segment, self.witness)).transpose().map_err(ChunkError::Source)?;
+        let mut source =
+            (segment.kind == Kind::File).then(|| Source::open(segment, self.witness)).transpose().map_err(ChunkError::Source)?;
         let target = header.target.clone();
         let mut frame = Vec::new();
         Frame::Segment(header).encode(&mut frame);
         sink.header(&frame);
         all.update(&frame);
         let mut hasher = if segment.is_part() { part_hasher(segment.offset) } else { blake3::Hasher::new() };
-        if let Some(source) = source {
-            let (mut offset, end) = (segment.offset, segment.offset + segment.length);
+        if let Some(source) = &mut source {
+            let (mut offset, end, mut again) = (segment.offset, segment.offset + segment.length, false);
             while offset < end {
+                if !(self.goes_on)() {
+                    return Err(ChunkError::Answered);
+                }
+                // Another part of the file has a problem, or the receiver has.
+                if segment.is_part() && self.skipped.holds(segment.entry) {
+                    return Err(ChunkError::Source(given_up()));
+                }
                 let want = usize::try_from(end - offset).unwrap_or(usize::MAX).min(self.buffer.len());
-                let count = source.read(&mut self.buffer[..want], offset).map_err(ChunkError::Source)?;
+                let count = match source.read(&mut self.buffer[..want], offset) {
+                    Ok(count) => count,
+                    Err(failure) if failure.transient && !again => {
+                        tracing::warn!(message = failure.message, offset, "read again");
+                        again = true;
+                        *source = Source::open(segment, self.witness).map_err(ChunkError::Source)?;
+                        continue;
+                    }
+                    Err(failure) => return Err(ChunkError::Source(failure)),
+                };
                 let bytes = &self.buffer[..count];
                 hasher.update(bytes);
                 sink.data(bytes)?;
                 (self.moved)(count as u64);
                 offset += count as u64;
             }
-            source.check().map_err(ChunkError::Source)?;
         }
-        if segment.kind == Kind::File && segment.is_part() {
-            return Ok(part_digest(&hasher));
-        }
-        hasher.update(&target);
-        Ok(*hasher.finalize().as_bytes())
+        let digest = if is_part(segment) { part_digest(&hasher) } else { *hasher.update(&target).finalize().as_bytes() };
+        all.update(&digest);
+        source.map_or(Ok(()), |source| source.check()).map_err(ChunkError::Source)?;
+        Ok(digest)
     }
+}
+
+fn is_part(segment: &Segment) -> bool {
+    segment.kind == Kind::File && segment.is_part()
+}
+
+/// Of a file that is left out already: the problem that was noted first counts.
+const fn given_up() -> SourceFailure {
+    SourceFailure { reason: SkipReason::SourceChanged, message: String::new(), transient: false }
+}
+
+/// The segment of an entry that a chunk holds something of.
+pub fn segment_of(work: &Work, entry: u64) -> Option<Segment> {
+    parse(work).ok()?.into_iter().find(|segment| segment.entry == entry)
 }
 
 /// The entries that a chunk holds something of.
@@ -199,15 +284,7 @@ pub fn entries(work: &Work) -> impl Iterator<Item = u64> {
     parse(work).unwrap_or_default().into_iter().map(|segment| segment.entry)
 }
 
-fn parse(work: &Work) -> Result<Vec<Segment>, SourceFailure> {
+fn parse(work: &Work) -> Result<Vec<Segment>, String> {
     let lines = work.manifest.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    lines.map(Segment::parse).collect::<Result<_, _>>().map_err(|why| SourceFailure {
-        reason: FailureReason::SourceUnreadable,
-        message: format!("manifest of chunk {}: {why}", work.chunk),
-    })
-}
-
-/// The plan is wrong.
-fn manifest(what: String) -> SourceFailure {
-    SourceFailure { reason: FailureReason::SourceUnreadable, message: format!("manifest: {what}") }
+    lines.map(Segment::parse).collect::<Result<_, _>>().map_err(|why| format!("manifest of chunk {}: {why}", work.chunk))
 }

@@ -1,14 +1,15 @@
 //! One lane: a thread that holds one stream, pulls chunks and sends them; a second reads the acknowledgements.
 
 use std::collections::BTreeMap;
-use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::Shared;
 use super::board::{Next, Verdict, Work};
-use super::chunk::{ChunkError, ChunkWriter, Sent};
+use super::chunk::{self, ChunkError, ChunkWriter, Sent};
+pub use super::handle::Handle;
 use super::pace::{Rest, Speed};
 use super::repair::{self, Repair};
 use crate::deadline::Deadline;
@@ -21,28 +22,6 @@ use crate::secure::handshake;
 use crate::stream::{FrameReader, StreamError};
 use crate::thread::lock;
 use crate::wire::frame::{Frame, VERSION};
-
-/// What others see and steer of a lane.
-#[derive(Default)]
-pub struct Handle {
-    /// Pull nothing more, leave when all is acknowledged.
-    pub leave: AtomicBool,
-    pub connected: AtomicBool,
-    pub moved: AtomicU64,
-    pub delivered: AtomicU64,
-    /// Microseconds from Hello to Welcome, before the lane was loaded.
-    pub round_trip: AtomicU64,
-    socket: Mutex<Option<Arc<TcpStream>>>,
-}
-
-impl Handle {
-    /// Breaks the stream, so that a blocked lane moves on.
-    pub fn cut(&self) {
-        if let Some(socket) = &*lock(&self.socket) {
-            let _ = socket.shutdown(Shutdown::Both);
-        }
-    }
-}
 
 /// One lane of one path and generation.
 pub struct Lane {
@@ -157,7 +136,8 @@ impl Lane {
         *lock(&self.handle.socket) = Some(Arc::clone(&socket));
         let (check, deadline) = (Arc::clone(&shared.peer_key), Deadline::after(HANDSHAKE_TIMEOUT));
         let (sealer, opener) = handshake::connect(outlet, &shared.identity, check, deadline)?;
-        let (mut writer, mut reader) = (ChunkWriter::new(sealer, Arc::clone(&shared.witness)), FrameReader::new(opener));
+        let mut writer = ChunkWriter::new(sealer, Arc::clone(&shared.witness), Arc::clone(&shared.skipped));
+        let mut reader = FrameReader::new(opener);
         let asked_at = Instant::now();
         writer.frame(&Frame::Hello {
             version: VERSION,
@@ -275,18 +255,23 @@ impl Link<'_> {
             shared.counters.moved(bytes);
             lane.handle.moved.fetch_add(bytes, Ordering::Relaxed);
         };
-        match writer.send(&work, &moved) {
+        // The receiver may refuse it before its end.
+        let goes_on = || lock(self.waiting).contains_key(&work.chunk);
+        match writer.send(&work, &moved, &goes_on) {
             Ok((digest, sent)) => {
                 // Before the digest goes out: its acknowledgement may come at once.
-                lock(self.waiting).insert(work.chunk, (work, Some(sent)));
-                writer.finish(digest)
+                let wanted = lock(self.waiting).get_mut(&work.chunk).map(|(_, slot)| *slot = Some(sent)).is_some();
+                if wanted { writer.finish(digest) } else { writer.refused() }
             }
-            Err(ChunkError::Source(failure)) => {
-                lock(self.waiting).remove(&work.chunk);
-                self.speed.drops(work.bytes);
-                shared.failed(work, &lane.path.path_id, failure.reason, failure.message);
+            Err(ChunkError::Plan(why)) => {
+                if let Some((work, _)) = self.take(work.chunk, work.attempt) {
+                    self.speed.drops(work.bytes);
+                    shared.failed(work, &lane.path.path_id, FailureReason::SourceUnreadable, why);
+                }
                 Ok(())
             }
+            // Whoever heard the answer has dealt with it; a file's own problem does not end the chunk.
+            Err(ChunkError::Answered | ChunkError::Source(_)) => Ok(()),
             Err(ChunkError::Stream(error)) => Err(error),
         }
     }
@@ -296,8 +281,10 @@ impl Link<'_> {
         let shared = &self.lane.shared;
         let (complete, digests) = shared.totals();
         shared.upload(&digests).ok_or(StreamError::Ended)?;
+        // Another lane may have delivered one before its problem was found.
+        writer.name_skipped()?;
         let tree = crate::digest::tree_digest(digests.iter());
-        writer.frame(&Frame::Finish { complete, skipped: 0, entries: digests.len() as u64, tree })?;
+        writer.frame(&Frame::Finish { complete, skipped: shared.skipped.sum().entries, entries: digests.len() as u64, tree })?;
         // The receiver looks at the destination first, which may take as long as it takes.
         let (verdict, theirs) = self.wait_for(&self.verdict)?;
         if complete
@@ -377,6 +364,19 @@ impl Link<'_> {
                 if let Some((work, _)) = self.take(chunk, attempt) {
                     self.speed.drops(work.bytes);
                     shared.failed(work, &lane.path.path_id, reason, message);
+                }
+            }
+            Frame::Refused { chunk, attempt, entry, reason, message } => {
+                let waiting = lock(self.waiting);
+                let work = waiting.get(&chunk).map(|(work, _)| work).filter(|work| work.attempt == attempt);
+                if let Some(segment) = work.and_then(|work| chunk::segment_of(work, entry)) {
+                    shared.skipped.note(&segment, reason, &message);
+                }
+            }
+            Frame::Full { chunk, attempt, message } => {
+                if let Some((work, _)) = self.take(chunk, attempt) {
+                    self.speed.drops(work.bytes);
+                    shared.board.full(work, message);
                 }
             }
             Frame::Finished { agreed, entries, message } => {

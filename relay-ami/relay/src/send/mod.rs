@@ -7,15 +7,20 @@ mod chunk;
 mod failures;
 mod feeder;
 mod growth;
+mod handle;
+mod held;
 mod keepalive;
 mod lane;
 mod ledger;
+mod outcome;
 mod pace;
 mod paths;
 mod pretest;
 mod recall;
 mod repair;
+mod skipped;
 mod source;
+mod state;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -27,14 +32,18 @@ use std::time::{Duration, Instant};
 
 use blame::Blame;
 pub use board::GivenUp;
-use board::{Board, Verdict, Work};
+use board::{Board, Work};
 use chunk::Sent;
 use failures::Failure;
+pub use held::Patience;
 use keepalive::Keepalives;
 use ledger::Ledger;
+use outcome::outcome;
+pub use outcome::{Outcome, Totals, describe};
 use pace::Pace;
 use paths::Lanes;
 use repair::Repairs;
+use skipped::Skipped;
 
 use crate::control::{Control, ControlError, Side};
 use crate::defaults;
@@ -69,6 +78,8 @@ pub struct Config {
     pub rules: RateRules,
     /// How often each relay is kept alive.
     pub keepalive: Duration,
+    /// With a destination that takes nothing.
+    pub patience: Patience,
 }
 
 /// The sender cannot go on.
@@ -78,32 +89,11 @@ pub enum SendError {
     Plan(String),
     #[error("sender: {0}")]
     Io(#[from] io::Error),
+    /// It has no room, or its file system fails, for longer than is waited for it; what it said.
+    #[error("{0}")]
+    DestinationFull(String),
     #[error(transparent)]
     Control(#[from] ControlError),
-}
-
-/// How it ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    Delivered(Totals),
-    /// Everything else is delivered.
-    ChunksFailed(Vec<GivenUp>),
-    /// The ends have different files; in words.
-    DigestMismatch(String),
-    Stopped,
-    Fenced,
-}
-
-/// What went over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Totals {
-    pub bytes: u64,
-    pub files: u64,
-    pub chunks: u64,
-    /// Payload bytes sent, resent ones included.
-    pub sent_bytes: u64,
-    /// Chunks that were sent again since the files at the end differed.
-    pub repaired_chunks: u64,
 }
 
 /// What all threads share.
@@ -125,6 +115,7 @@ struct Shared {
     board: Board,
     ledger: Mutex<Ledger>,
     witness: Arc<source::Witness>,
+    skipped: Arc<Skipped>,
     counters: Counters,
     failures: Mutex<Sender<Failure>>,
     recalls: Mutex<Sender<Vec<u64>>>,
@@ -192,9 +183,12 @@ impl Shared {
         }
     }
 
-    /// Uploads the digests of all entries for the receiver's look and for Verify Transfer.
+    /// Uploads the digests of all entries for the receiver's look and for Verify Transfer, and what was left out.
     fn upload(&self, digests: &BTreeMap<u64, Digest>) -> Option<()> {
-        let upload = || self.digests().upload(Side::Sender, digests).map_err(SendError::from);
+        let upload = || {
+            self.digests().upload(Side::Sender, digests)?;
+            Ok(self.skipped.upload(&*self.control, &format!("{}digests/{}/skipped/", self.prefix, self.plan.plan_id))?)
+        };
         self.or_trouble(self.until_answered("digests", upload))?
     }
 
@@ -221,24 +215,13 @@ impl Shared {
         let _ = lock(&self.failures).send(failure);
     }
 
-    /// Whether everything is delivered, and the digests.
+    /// Whether all chunks are delivered, and the digests of the entries that are not left out.
     fn totals(&self) -> (bool, BTreeMap<u64, Digest>) {
-        (self.board.given_up().is_empty(), lock(&self.ledger).whole().clone())
-    }
-}
-
-/// The chunks that were given up, in words.
-#[must_use]
-pub fn describe(chunks: &[GivenUp]) -> String {
-    match chunks.iter().min_by_key(|given_up| given_up.chunk) {
-        Some(first) => format!(
-            "{} chunks failed, all others are delivered; the first: chunk {} ({}): {}",
-            chunks.len(),
-            first.chunk,
-            first.path,
-            first.reason
-        ),
-        None => "no chunk failed".to_owned(),
+        let mut digests = lock(&self.ledger).whole().clone();
+        for (entry, _) in self.skipped.entries() {
+            digests.remove(&entry);
+        }
+        (self.board.given_up().is_empty(), digests)
     }
 }
 
@@ -246,17 +229,18 @@ pub fn describe(chunks: &[GivenUp]) -> String {
 pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Outcome, SendError> {
     let (failures, reported) = channel();
     let (recalls, asked) = channel();
-    let Config { epoch, plan, plan_key, prefix, source, router, identity, rules, keepalive } = config;
+    let Config { epoch, plan, plan_key, prefix, source, router, identity, rules, keepalive, patience } = config;
     let serial = u64::from_be_bytes(crate::secure::keys::random().map_err(io::Error::other)?);
     let shared = Arc::new(Shared {
         owner: format!("sender-{epoch}-{serial:016x}"),
         peer_key: crate::peer::pinned(Arc::clone(&control), Side::Receiver),
         limit: Bucket::unlimited(),
-        board: Board::new(&plan),
+        board: Board::new(&plan, patience),
         whole_plan: OnceLock::new(),
         plan_key,
         ledger: Mutex::default(),
         witness: Arc::new(source::Witness::new(Roots::new(&source))),
+        skipped: Arc::default(),
         counters: Counters::default(),
         failures: Mutex::new(failures),
         recalls: Mutex::new(recalls),
@@ -320,6 +304,9 @@ fn watch(
             reporter.report(&*shared.control, &shared.counters, true, lanes.progress(seconds));
             return Ok(outcome(shared, verdict));
         }
+        if let Some(why) = shared.board.is_full() {
+            return Err(SendError::DestinationFull(why));
+        }
         if let Some(error) = lock(&shared.trouble).take() {
             return Err(error);
         }
@@ -362,24 +349,4 @@ fn follow(shared: &Arc<Shared>, lanes: &mut Lanes, keepalives: &mut Keepalives) 
     shared.board.wake();
     lanes.reap();
     Ok(())
-}
-
-fn totals(counters: &Counters, repaired_chunks: u64) -> Totals {
-    let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
-    Totals {
-        bytes: count(&counters.bytes),
-        files: count(&counters.files),
-        chunks: count(&counters.chunks),
-        sent_bytes: count(&counters.moved),
-        repaired_chunks,
-    }
-}
-
-fn outcome(shared: &Shared, verdict: Verdict) -> Outcome {
-    let given_up = shared.board.given_up();
-    match verdict {
-        Verdict { agreed: false, message } => Outcome::DigestMismatch(message),
-        Verdict { .. } if given_up.is_empty() => Outcome::Delivered(totals(&shared.counters, shared.repairs.chunks())),
-        Verdict { .. } => Outcome::ChunksFailed(given_up),
-    }
 }

@@ -7,7 +7,6 @@ use super::board::Work;
 use super::{SendError, Shared, chunk, feeder};
 use crate::control::Side;
 use crate::defaults::{QUEUE_MANIFEST_BYTES, REPAIR_ROUNDS};
-use crate::thread::lock;
 
 /// What has been repaired so far.
 #[derive(Default)]
@@ -37,7 +36,7 @@ pub fn plan(shared: &Shared, theirs: u64) -> Result<Option<Repair>, SendError> {
     }
     let uploaded = || Ok(shared.digests().uploaded(Side::Receiver, theirs)?);
     let Some(theirs) = shared.until_answered("digests", uploaded)? else { return Ok(None) };
-    let ours = lock(&shared.ledger).whole().clone();
+    let (_, ours) = shared.totals();
     let mut entries: BTreeSet<u64> =
         ours.iter().filter(|(entry, digest)| theirs.get(*entry) != Some(*digest)).map(|(entry, _)| *entry).collect();
     entries.extend(theirs.keys().filter(|entry| !ours.contains_key(*entry)));

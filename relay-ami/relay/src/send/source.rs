@@ -7,9 +7,10 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::sync::Mutex;
 
 use rustix::fs::{self, FileType, OFlags};
+use rustix::io::Errno;
 
 use crate::documents::entry::{Kind, Segment};
-use crate::documents::event::FailureReason;
+use crate::documents::event::SkipReason;
 use crate::documents::percent;
 use crate::roots::Roots;
 use crate::thread::lock;
@@ -18,20 +19,23 @@ use crate::wire::frame::SegmentHeader;
 /// Why a segment cannot be sent.
 #[derive(Debug)]
 pub struct SourceFailure {
-    pub reason: FailureReason,
+    pub reason: SkipReason,
     pub message: String,
+    /// It may not last: an error of the disk, or a handle that a file server has dropped.
+    pub transient: bool,
 }
 
 fn changed(segment: &Segment, what: impl std::fmt::Display) -> SourceFailure {
-    SourceFailure { reason: FailureReason::SourceChanged, message: format!("{}: {what}", segment.source) }
+    SourceFailure { reason: SkipReason::SourceChanged, message: format!("{}: {what}", segment.source), transient: false }
 }
 
 fn unreadable(segment: &Segment, error: &io::Error) -> SourceFailure {
     // What the listing named and is gone has changed; all else the system refuses is unreadable.
     let gone = matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-        || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
-    let reason = if gone { FailureReason::SourceChanged } else { FailureReason::SourceUnreadable };
-    SourceFailure { reason, message: format!("{}: {error}", segment.source) }
+        || error.raw_os_error() == Some(Errno::LOOP.raw_os_error());
+    let reason = if gone { SkipReason::SourceChanged } else { SkipReason::SourceUnreadable };
+    let transient = [Errno::IO, Errno::STALE].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()));
+    SourceFailure { reason, message: format!("{}: {error}", segment.source), transient }
 }
 
 /// The metadata that goes before a segment's bytes.
@@ -83,7 +87,18 @@ fn nanoseconds(seconds: i64, nanoseconds: i64) -> i128 {
 }
 
 impl<'a> Source<'a> {
+    /// Opens the file; once more where the first failure may not last.
     pub fn open(segment: &'a Segment, witness: &Witness) -> Result<Self, SourceFailure> {
+        match Self::open_once(segment, witness) {
+            Err(failure) if failure.transient => {
+                tracing::warn!(message = failure.message, "opened again");
+                Self::open_once(segment, witness)
+            }
+            result => result,
+        }
+    }
+
+    fn open_once(segment: &'a Segment, witness: &Witness) -> Result<Self, SourceFailure> {
         let path = percent::decode(&segment.source).map_err(|why| changed(segment, why))?;
         // Not through a link that took the file's place, and without waiting for a pipe's other end.
         let file = witness.roots.open(&path, OFlags::RDONLY | OFlags::NONBLOCK).map_err(|error| unreadable(segment, &error))?;

@@ -3,11 +3,15 @@
 //! Sender: `Hello`, then per chunk `Chunk`, for each segment `Segment` and its bytes as `Data`, then `Digest` or `Abort`;
 //! `Pause` when it has nothing more to send for now, `Drain` before it leaves, or `Finish` on one lane; where that shows that files differ,
 //! `Forget` for each of them before they come again. Receiver: `Welcome`, then `Ack` and `Nack` as chunks end, `Finished`, `Forgotten`.
+//!
+//! A file with a problem of its own does not fail its chunk. The sender says `Skip` in place of its segment, amid the segment's data, or
+//! right after it; and for each entry left out once more before `Finish`. The receiver says `Refused` before it acknowledges the chunk.
+//! `Full` takes the place of `Nack`, at once, where the destination as a whole takes nothing: the chunk is not to blame.
 
 use super::{Fields, WireError, put16};
 use crate::digest::Digest;
 use crate::documents::entry::Kind;
-use crate::documents::event::FailureReason;
+use crate::documents::event::{FailureReason, SkipReason};
 
 /// Version of the frames; both ends must have the same.
 pub const VERSION: u16 = 4;
@@ -56,6 +60,12 @@ pub enum Frame {
         entry: u64,
         last: bool,
     },
+    /// The entry is left out: what came of it, on this stream or another, does not count and goes. Part of the chunk's digest.
+    Skip {
+        entry: u64,
+        reason: SkipReason,
+        message: String,
+    },
     Welcome {
         version: u16,
         epoch: u64,
@@ -77,6 +87,20 @@ pub enum Frame {
         message: String,
     },
     Forgotten,
+    /// An entry of this attempt could not be placed, for a reason of its own; the others of the chunk can.
+    Refused {
+        chunk: u64,
+        attempt: u32,
+        entry: u64,
+        reason: SkipReason,
+        message: String,
+    },
+    /// The destination has no room, or its file system fails: nothing else would be taken either.
+    Full {
+        chunk: u64,
+        attempt: u32,
+        message: String,
+    },
 }
 
 /// A segment's metadata; paths as plain bytes.
@@ -107,11 +131,14 @@ impl Frame {
             Self::Finish { .. } => 0x08,
             Self::Pause => 0x09,
             Self::Forget { .. } => 0x0a,
+            Self::Skip { .. } => 0x0b,
             Self::Welcome { .. } => 0x81,
             Self::Ack { .. } => 0x82,
             Self::Nack { .. } => 0x83,
             Self::Finished { .. } => 0x84,
             Self::Forgotten => 0x85,
+            Self::Refused { .. } => 0x86,
+            Self::Full { .. } => 0x87,
         }
     }
 
@@ -161,6 +188,11 @@ impl Frame {
                 out.extend_from_slice(&entry.to_be_bytes());
                 out.push(u8::from(*last));
             }
+            Self::Skip { entry, reason, message } => {
+                out.extend_from_slice(&entry.to_be_bytes());
+                out.push(skip_byte(*reason));
+                put16(out, message.as_bytes());
+            }
             Self::Welcome { version, epoch } => {
                 out.extend_from_slice(&version.to_be_bytes());
                 out.extend_from_slice(&epoch.to_be_bytes());
@@ -178,6 +210,18 @@ impl Frame {
             Self::Finished { agreed, entries, message } => {
                 out.push(u8::from(*agreed));
                 out.extend_from_slice(&entries.to_be_bytes());
+                put16(out, message.as_bytes());
+            }
+            Self::Refused { chunk, attempt, entry, reason, message } => {
+                out.extend_from_slice(&chunk.to_be_bytes());
+                out.extend_from_slice(&attempt.to_be_bytes());
+                out.extend_from_slice(&entry.to_be_bytes());
+                out.push(skip_byte(*reason));
+                put16(out, message.as_bytes());
+            }
+            Self::Full { chunk, attempt, message } => {
+                out.extend_from_slice(&chunk.to_be_bytes());
+                out.extend_from_slice(&attempt.to_be_bytes());
                 put16(out, message.as_bytes());
             }
         }
@@ -216,11 +260,20 @@ impl Frame {
             0x08 => Self::Finish { complete: flag(fields.u8()?)?, skipped: fields.u64()?, entries: fields.u64()?, tree: fields.array()? },
             0x09 => Self::Pause,
             0x0a => Self::Forget { entry: fields.u64()?, last: flag(fields.u8()?)? },
+            0x0b => Self::Skip { entry: fields.u64()?, reason: skip_reason(fields.u8()?)?, message: fields.text16()? },
             0x81 => Self::Welcome { version: fields.u16()?, epoch: fields.u64()? },
             0x82 => Self::Ack { chunk: fields.u64()?, attempt: fields.u32()? },
             0x83 => Self::Nack { chunk: fields.u64()?, attempt: fields.u32()?, reason: reason(fields.u8()?)?, message: fields.text16()? },
             0x84 => Self::Finished { agreed: flag(fields.u8()?)?, entries: fields.u64()?, message: fields.text16()? },
             0x85 => Self::Forgotten,
+            0x86 => Self::Refused {
+                chunk: fields.u64()?,
+                attempt: fields.u32()?,
+                entry: fields.u64()?,
+                reason: skip_reason(fields.u8()?)?,
+                message: fields.text16()?,
+            },
+            0x87 => Self::Full { chunk: fields.u64()?, attempt: fields.u32()?, message: fields.text16()? },
             other => return Err(WireError::Unknown { what: "frame type", value: other.into() }),
         };
         fields.end()?;
@@ -263,6 +316,25 @@ fn reason(byte: u8) -> Result<FailureReason, WireError> {
         4 => Ok(FailureReason::SourceUnreadable),
         5 => Ok(FailureReason::DestinationError),
         other => Err(WireError::Unknown { what: "failure reason", value: other.into() }),
+    }
+}
+
+const fn skip_byte(reason: SkipReason) -> u8 {
+    match reason {
+        SkipReason::SourceChanged => 1,
+        SkipReason::SourceUnreadable => 2,
+        SkipReason::DestinationConflict => 3,
+        SkipReason::DestinationRefused => 4,
+    }
+}
+
+fn skip_reason(byte: u8) -> Result<SkipReason, WireError> {
+    match byte {
+        1 => Ok(SkipReason::SourceChanged),
+        2 => Ok(SkipReason::SourceUnreadable),
+        3 => Ok(SkipReason::DestinationConflict),
+        4 => Ok(SkipReason::DestinationRefused),
+        other => Err(WireError::Unknown { what: "skip reason", value: other.into() }),
     }
 }
 

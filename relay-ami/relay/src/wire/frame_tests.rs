@@ -41,6 +41,12 @@ fn frames() -> Vec<(Frame, &'static str)> {
         ),
         (Frame::Finished { agreed: false, entries: 3, message: "x".into() }, "840000000c 00 0000000000000003 000178"),
         (Frame::Forgotten, "8500000000"),
+        (Frame::Skip { entry: 5, reason: SkipReason::SourceChanged, message: "no".into() }, "0b0000000d 0000000000000005 01 00026e6f"),
+        (
+            Frame::Refused { chunk: 1, attempt: 2, entry: 5, reason: SkipReason::DestinationConflict, message: "no".into() },
+            "8600000019 0000000000000001 00000002 0000000000000005 03 00026e6f",
+        ),
+        (Frame::Full { chunk: 1, attempt: 2, message: "no".into() }, "8700000010 0000000000000001 00000002 00026e6f"),
     ]
 }
 
@@ -69,7 +75,7 @@ fn cut_and_padded_frames_are_refused() {
         }
         assert!(Frame::decode(bytes[0], &[payload, b"x"].concat()).is_err(), "{frame:?} padded");
     }
-    for unknown in [0x00, 0x0b, 0x80, 0x86, 0xff] {
+    for unknown in [0x00, 0x0c, 0x80, 0x88, 0xff] {
         assert!(Frame::decode(unknown, &[]).is_err());
     }
 }

@@ -75,7 +75,7 @@ fn a_transfer_through_a_pair_by_hand() {
 }
 
 #[test]
-fn a_failed_transfer_says_which_file_and_why() {
+fn a_transfer_that_leaves_a_file_out_says_which_and_why() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
     std::fs::create_dir(here.join("source")).unwrap();
@@ -84,11 +84,14 @@ fn a_failed_transfer_says_which_file_and_why() {
     std::fs::remove_file(here.join("source/gone soon")).unwrap();
     let receiver = start(here, &["receive", "--control-dir", "control", "--listen", "127.0.0.1:0", "destination"]);
     let sent = run(here, &["send", "--control-dir", "control", "--direct", "--attempts", "1"]);
-    assert_eq!((sent.status.code(), ended(receiver)), (Some(1), Some(0)));
+    assert_eq!((sent.status.code(), ended(receiver)), (Some(4), Some(0)));
     let errors = String::from_utf8(sent.stderr).unwrap();
-    assert!(errors.contains("ChunksFailed: 1 chunks failed") && errors.contains("(source/gone%20soon)"), "{errors}");
+    assert!(
+        errors.contains("1 entry was left out") && errors.contains("source/gone%20soon") && errors.contains("No such file"),
+        "{errors}"
+    );
     let events = std::fs::read_to_string(here.join("control/events.ndjson")).unwrap();
-    assert!(events.contains(r#""error":"ChunksFailed""#) && events.contains("source-changed"), "{events}");
+    assert!(events.contains(r#""type":"Transfer Delivered""#) && events.contains(r#""skipped":1"#), "{events}");
 }
 
 #[test]

@@ -199,10 +199,29 @@ fn a_source_that_changed_after_it_was_delivered_is_named_by_the_next_sender() {
     file.set_modified(SystemTime::now() + Duration::from_secs(5)).unwrap();
     transfer.epoch = 2;
     let outcome = transfer.send(None).join();
-    let send::Outcome::ChunksFailed(chunks) = outcome else { panic!("{outcome:?}") };
-    assert_eq!(chunks.len(), 2, "{chunks:?}");
-    assert!(chunks.iter().all(|given_up| given_up.path == "a-first"), "{chunks:?}");
-    assert!(chunks.iter().all(|given_up| given_up.reason == "source-changed after it was delivered"), "{chunks:?}");
+    let send::Outcome::Delivered(totals) = outcome else { panic!("{outcome:?}") };
+    assert_eq!((totals.skipped, totals.repaired_chunks), (1, 0));
+    let skip = &transfer.skipped()[0];
+    assert_eq!((skip["path"].as_str(), skip["reason"].as_str()), (Some("a-first"), Some("source-changed")));
+    assert!(skip["message"].as_str().unwrap().ends_with("after it was delivered"), "{skip}");
+    assert_eq!(receiver.join(), receive::Outcome::Agreed);
+}
+
+#[test]
+fn of_a_bundle_one_file_that_changed_after_it_was_delivered_is_named_by_the_next_sender_and_its_neighbours_count() {
+    let UnderWay { mut transfer, receiver, sender } = UnderWay::begin(many_small_files);
+    sender.stop.request();
+    sender.join();
+    let bundle = transfer.chunks().into_iter().find(|chunk| chunk.state == ChunkState::Delivered && chunk.files > 1).expect("a bundle");
+    let lines = transfer.object(&bundle.manifest_key);
+    let lines = &lines[bundle.manifest_start as usize..bundle.manifest_end as usize];
+    let line: serde_json::Value = serde_json::from_str(lines.lines().nth(1).unwrap()).unwrap();
+    std::fs::write(line["source"].as_str().unwrap(), b"another").unwrap();
+    transfer.epoch = 2;
+    let outcome = transfer.send(None).join();
+    let send::Outcome::Delivered(totals) = outcome else { panic!("{outcome:?}") };
+    assert_eq!((totals.skipped, totals.files), (1, 399), "{:?}", transfer.skipped());
+    assert_eq!(transfer.skipped()[0]["path"], line["path"]);
     assert_eq!(receiver.join(), receive::Outcome::Agreed);
 }
 

@@ -20,6 +20,7 @@ use cpt_relay::door::Limits;
 use cpt_relay::rate::RateRules;
 use cpt_relay::route::Router;
 use cpt_relay::secure::keys::{Identity, kept_route_key, route_public};
+use cpt_relay::send::Patience;
 use cpt_relay::stop::Stop;
 use cpt_relay::{net, peer, plan, receive, relay, scan, send};
 use serde_json::Value;
@@ -35,6 +36,8 @@ pub struct Transfer {
     pub router_key: [u8; 32],
     pub verify: Verify,
     pub keepalive: Duration,
+    /// With a destination that takes nothing; short, since what a test makes full it also empties.
+    pub patience: Patience,
     /// Of the ends that begin from now on.
     pub epoch: u64,
     router: Option<Router>,
@@ -82,6 +85,7 @@ impl Transfer {
             router: Some(router),
             verify: Verify::Digest,
             keepalive: Duration::from_secs(60),
+            patience: Patience { probe_interval: Duration::from_millis(50), limit: Duration::from_secs(60) },
             limit_mbps: None,
             epoch: 1,
         }
@@ -166,6 +170,7 @@ impl Transfer {
             identity,
             rules: RateRules::default(),
             keepalive: self.keepalive,
+            patience: self.patience,
         };
         let (control, stopped) = (Arc::clone(&self.control), stop.clone());
         let thread = std::thread::spawn(move || send::run(config, control, &stopped).unwrap());
@@ -216,6 +221,13 @@ impl Transfer {
 
     pub fn object(&self, key: &str) -> String {
         std::fs::read_to_string(self.directory.path().join("control").join(key)).unwrap()
+    }
+
+    /// What the sender says that it left out.
+    pub fn skipped(&self) -> Vec<Value> {
+        let part = format!("control/digests/{}/skipped/part-00000.ndjson", self.plan.plan_id);
+        let text = std::fs::read_to_string(self.directory.path().join(part)).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     pub fn record(&self, name: &str) -> Option<Value> {

@@ -13,6 +13,7 @@ mod listing;
 mod mesh;
 mod paths;
 mod presence;
+mod problems;
 mod relays;
 mod roots;
 mod sources;

@@ -149,6 +149,10 @@ impl Speaker {
         match self.reader.expect() {
             Ok(Frame::Ack { .. }) => Answer::Counted,
             Ok(Frame::Nack { reason, message, .. }) => Answer::Refused(reason, message),
+            Ok(Frame::Refused { message, .. }) => match self.answer() {
+                Answer::Counted => Answer::LeftOut(message),
+                other => other,
+            },
             Ok(other) => panic!("{other:?} is no answer to a chunk"),
             Err(_) => Answer::HungUp,
         }
@@ -160,6 +164,8 @@ impl Speaker {
 pub enum Answer {
     Counted,
     Refused(FailureReason, String),
+    /// It counts without one of its entries.
+    LeftOut(String),
     HungUp,
 }
 
@@ -172,6 +178,11 @@ impl Answer {
     #[track_caller]
     pub fn is_refused(&self, because: FailureReason) {
         assert!(matches!(self, Self::Refused(reason, why) if *reason == because && !why.is_empty()), "{self:?}");
+    }
+
+    #[track_caller]
+    pub fn is_left_out(&self) {
+        assert!(matches!(self, Self::LeftOut(why) if !why.is_empty()), "{self:?}");
     }
 
     #[track_caller]

@@ -121,6 +121,7 @@ impl Account {
             identity,
             rules: RateRules::default(),
             keepalive: Duration::from_secs(60),
+            patience: send::Patience::default(),
         };
         let sent = send::run(config, control, &to_send).unwrap();
         (sent, receiver.join().unwrap())

@@ -1,0 +1,127 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::digest::{part_digest, part_hasher};
+use crate::documents::entry::Kind;
+use crate::documents::text::{PlanId, TransferId};
+
+const PART: u64 = 2048;
+
+fn header(offset: u64) -> SegmentHeader {
+    SegmentHeader {
+        entry: 0,
+        kind: Kind::File,
+        mode: 0o644,
+        mtime_ns: 0,
+        size: 2 * PART,
+        offset,
+        length: PART,
+        path: b"file".to_vec(),
+        target: Vec::new(),
+    }
+}
+
+#[test]
+fn a_part_taken_over_half_way_counts_only_for_the_stream_that_wrote_all_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
+    let content: Vec<u8> = (0..2 * PART).map(|at| u8::try_from(at % 251).unwrap()).collect();
+    let (first, second) = content.split_at(usize::try_from(PART).unwrap());
+    let digest = |bytes: &[u8], offset: u64| part_digest(part_hasher(offset).update(bytes));
+    let (first_digest, second_digest) = (digest(first, 0), digest(second, PART));
+    let files = Files::default();
+    let broken = files.part(&tree, &header(0), PART).unwrap().unwrap();
+    broken.file.write(0, broken.token, 0, &first[..1024]).unwrap();
+    let resent = files.part(&tree, &header(0), PART).unwrap().unwrap();
+    broken.file.write(0, broken.token, 1024, &first[1024..]).unwrap();
+    assert!(broken.file.synced(0, broken.token, first_digest, &tree).is_err());
+
+    resent.file.write(0, resent.token, 0, first).unwrap();
+    assert_eq!(resent.file.synced(0, resent.token, first_digest, &tree).unwrap(), None);
+    let late = files.part(&tree, &header(0), PART).unwrap().unwrap();
+    late.file.write(0, late.token, 0, &[0xff; 16]).unwrap();
+    let other = files.part(&tree, &header(PART), PART).unwrap().unwrap();
+    other.file.write(1, other.token, PART, second).unwrap();
+    assert!(other.file.synced(1, other.token, second_digest, &tree).unwrap().is_some());
+    assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), content);
+}
+
+#[test]
+fn a_part_that_an_earlier_receiver_left_counts_until_another_one_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let digest = |bytes: &[u8], offset: u64| part_digest(part_hasher(offset).update(bytes));
+    let (old, new) = ([1; PART as usize], [2; PART as usize]);
+    let land = |tree: &Tree, files: &Files, bytes: &[u8], offset: u64| {
+        let part = files.part(tree, &header(offset), PART).unwrap().unwrap();
+        part.file.write(part.index, part.token, offset, bytes).unwrap();
+        part.file.synced(part.index, part.token, digest(bytes, offset), tree)
+    };
+    let open = || {
+        let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
+        let files = Files::going_on_from(tree.journal.recall(&PlanId::new("0".repeat(32)).unwrap()).unwrap(), &tree, PART).unwrap();
+        (tree, files)
+    };
+    let (tree, files) = open();
+    land(&tree, &files, &old, 0).unwrap();
+    drop((tree, files));
+    let (tree, files) = open();
+    assert_eq!(files.unfinished(), 1);
+    assert_eq!(land(&tree, &files, &old, 0).unwrap(), None);
+    assert!(land(&tree, &files, &new, 0).is_err(), "it is not what is on the disk");
+    assert_eq!(land(&tree, &files, &new, 0).unwrap(), None);
+    assert!(land(&tree, &files, &new, 0).is_ok());
+    assert!(land(&tree, &files, &new, PART).unwrap().is_some());
+    assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), [2; 2 * PART as usize]);
+    drop((tree, files));
+    let (_tree, files) = open();
+    assert_eq!((files.unfinished(), files.placed().len()), (0, 1), "all parts are noted, and no partial file is left");
+}
+
+/// A receiver of one part, then what `harm` does to the partial file, then one of the other part that dies, then a third one.
+fn after(harm: impl Fn(&std::path::Path)) -> Option<Vec<u8>> {
+    let folder = tempfile::tempdir().unwrap();
+    let digest = |offset| part_digest(part_hasher(offset).update(&[7; PART as usize]));
+    for (round, offset) in [0, PART, PART].into_iter().enumerate() {
+        let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
+        let files = Files::going_on_from(tree.journal.recall(&PlanId::new("0".repeat(32)).unwrap()).unwrap(), &tree, PART).unwrap();
+        if let Some(part) = files.part(&tree, &header(offset), PART).unwrap() {
+            part.file.write(part.index, part.token, offset, &[7; PART as usize]).unwrap();
+            part.file.synced(part.index, part.token, digest(offset), &tree).unwrap();
+        }
+        tree.journal.sync().unwrap();
+        if round == 0 {
+            harm(&folder.path().join(".cpt-partial-t/0"));
+        }
+    }
+    std::fs::read(folder.path().join("file")).ok()
+}
+
+#[test]
+fn parts_of_a_partial_file_that_was_made_anew_do_not_count() {
+    let whole = vec![7; 2 * PART as usize];
+    assert_eq!(after(|_| {}), Some(whole));
+    assert_eq!(after(|file| std::fs::hard_link(file, file.with_extension("backup")).unwrap()), None, "another name of it");
+    assert_eq!(after(|file| std::fs::remove_file(file).unwrap()), None, "taken away");
+    assert_eq!(after(|file| std::fs::write(file, "short").unwrap()), None, "of another size");
+}
+
+#[test]
+fn a_spoiled_header_that_came_first_does_not_stand_in_the_way_of_the_right_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
+    let files = Files::default();
+    let spoiled = files.part(&tree, &SegmentHeader { mode: 0o777, path: b"other".to_vec(), ..header(0) }, PART).unwrap().unwrap();
+    let bytes = [1; PART as usize];
+    let digest = |offset| part_digest(part_hasher(offset).update(&bytes));
+    for (index, offset) in [(0, 0), (1, PART)] {
+        let part = files.part(&tree, &header(offset), PART).unwrap().unwrap();
+        part.file.write(index, part.token, offset, &bytes).unwrap();
+        assert!(spoiled.file.synced(0, spoiled.token, digest(0), &tree).is_err());
+        assert_eq!(part.file.synced(index, part.token, digest(offset), &tree).unwrap().is_some(), index == 1);
+        if index == 0 {
+            assert!(files.part(&tree, &SegmentHeader { mode: 0o777, ..header(PART) }, PART).is_err(), "the right one counts");
+        }
+    }
+    assert!(!folder.path().join("other").exists());
+    assert_eq!(std::fs::metadata(folder.path().join("file")).unwrap().len(), 2 * PART);
+}

@@ -1,0 +1,69 @@
+//! How a sender ended.
+
+use std::sync::atomic::Ordering;
+
+use super::Shared;
+use super::board::{GivenUp, Verdict};
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Delivered(Totals),
+    /// Everything else is delivered.
+    ChunksFailed(Vec<GivenUp>),
+    /// The ends have different files; in words.
+    DigestMismatch(String),
+    Stopped,
+    Fenced,
+}
+
+/// What went over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    pub bytes: u64,
+    pub files: u64,
+    pub chunks: u64,
+    /// Payload bytes sent, resent ones included.
+    pub sent_bytes: u64,
+    /// Chunks that were sent again since the files at the end differed.
+    pub repaired_chunks: u64,
+    /// Entries that were left out; bytes and files are without them.
+    pub skipped: u64,
+}
+
+/// The chunks that were given up, in words.
+#[must_use]
+pub fn describe(chunks: &[GivenUp]) -> String {
+    match chunks.iter().min_by_key(|given_up| given_up.chunk) {
+        Some(first) => format!(
+            "{} chunks failed, all others are delivered; the first: chunk {} ({}): {}",
+            chunks.len(),
+            first.chunk,
+            first.path,
+            first.reason
+        ),
+        None => "no chunk failed".to_owned(),
+    }
+}
+
+fn totals(shared: &Shared) -> Totals {
+    let (counters, left_out) = (&shared.counters, shared.skipped.sum());
+    let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+    Totals {
+        bytes: count(&counters.bytes).saturating_sub(left_out.bytes),
+        files: count(&counters.files).saturating_sub(left_out.entries),
+        chunks: count(&counters.chunks),
+        sent_bytes: count(&counters.moved),
+        repaired_chunks: shared.repairs.chunks(),
+        skipped: left_out.entries,
+    }
+}
+
+pub(super) fn outcome(shared: &Shared, verdict: Verdict) -> Outcome {
+    let given_up = shared.board.given_up();
+    match verdict {
+        Verdict { agreed: false, message } => Outcome::DigestMismatch(message),
+        Verdict { .. } if given_up.is_empty() => Outcome::Delivered(totals(shared)),
+        Verdict { .. } => Outcome::ChunksFailed(given_up),
+    }
+}

@@ -1,0 +1,171 @@
+//! Entries that are left out because of a problem of their own, while everything beside them is sent.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::Serialize;
+
+use crate::control::{Control, ControlError};
+use crate::defaults::{PART_LINES, SKIPPED_NAMED, SKIPPED_TEXT_BYTES};
+use crate::documents::entry::{Kind, Segment};
+use crate::documents::event::SkipReason;
+use crate::thread::lock;
+
+/// Longest message that is kept of one entry, in characters.
+const MESSAGE_CHARACTERS: usize = 300;
+
+/// Why an entry is left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub reason: SkipReason,
+    pub message: String,
+}
+
+/// All entries that are left out. Their numbers are kept of all, paths and messages as far as memory is set aside for them.
+#[derive(Default)]
+pub struct Skipped {
+    state: Mutex<State>,
+    /// As many as `state` holds: who reads the source asks at every buffer.
+    count: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    entries: BTreeMap<u64, Entry>,
+    text_bytes: usize,
+    /// Of files: their sizes, as the listing has them.
+    bytes: u64,
+}
+
+struct Entry {
+    kind: Kind,
+    reason: SkipReason,
+    /// Path at the destination, percent-encoded, and message; none beyond `SKIPPED_TEXT_BYTES`.
+    told: Option<(String, String)>,
+}
+
+/// How much the entries that are left out come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    pub entries: u64,
+    pub bytes: u64,
+}
+
+/// One line of the list, contract `skipped-entry`.
+#[derive(Serialize)]
+struct Line<'a> {
+    entry: u64,
+    kind: Kind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
+    reason: SkipReason,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+}
+
+impl Skipped {
+    /// Leaves an entry out from now on; the problem that was noted first stays.
+    pub fn note(&self, segment: &Segment, reason: SkipReason, message: &str) {
+        let mut state = lock(&self.state);
+        if state.entries.contains_key(&segment.entry) {
+            return;
+        }
+        // The path is told beside the message.
+        let message = message.strip_prefix(segment.source.as_str()).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(message);
+        let message: String = message.chars().take(MESSAGE_CHARACTERS).collect();
+        if state.entries.len() < SKIPPED_NAMED {
+            tracing::warn!(entry = segment.entry, path = segment.path, reason = reason.as_str(), message, "left out");
+        }
+        let size = segment.path.len() + message.len();
+        let told = (state.text_bytes + size <= SKIPPED_TEXT_BYTES).then(|| (segment.path.clone(), message));
+        if told.is_some() {
+            state.text_bytes += size;
+        }
+        state.entries.insert(segment.entry, Entry { kind: segment.kind, reason, told });
+        state.bytes += if segment.kind == Kind::File { segment.size } else { 0 };
+        self.count.store(state.entries.len() as u64, Ordering::SeqCst);
+    }
+
+    /// Whether the entry is left out.
+    pub fn holds(&self, entry: u64) -> bool {
+        self.count.load(Ordering::SeqCst) > 0 && lock(&self.state).entries.contains_key(&entry)
+    }
+
+    /// Why the entry is left out; none where it is not.
+    pub fn problem(&self, entry: u64) -> Option<Problem> {
+        lock(&self.state).entries.get(&entry).map(|entry| Problem {
+            reason: entry.reason,
+            message: entry.told.as_ref().map(|(_, message)| message.clone()).unwrap_or_default(),
+        })
+    }
+
+    /// Their numbers, ascending.
+    pub fn entries(&self) -> Vec<(u64, SkipReason)> {
+        lock(&self.state).entries.iter().map(|(number, entry)| (*number, entry.reason)).collect()
+    }
+
+    pub fn sum(&self) -> Sum {
+        let state = lock(&self.state);
+        Sum { entries: state.entries.len() as u64, bytes: state.bytes }
+    }
+
+    /// Writes `{folder}part-NNNNN.ndjson`, all entries ascending.
+    pub fn upload(&self, control: &dyn Control, folder: &str) -> Result<(), ControlError> {
+        let state = lock(&self.state);
+        let mut entries = state.entries.iter().peekable();
+        let mut part = 0;
+        while entries.peek().is_some() {
+            let mut text = Vec::new();
+            for (number, entry) in entries.by_ref().take(PART_LINES) {
+                let told = entry.told.as_ref();
+                let (path, message) = (told.map(|(path, _)| path.as_str()), told.map(|(_, message)| message.as_str()));
+                let line = Line { entry: *number, kind: entry.kind, path, reason: entry.reason, message };
+                serde_json::to_writer(&mut text, &line)
+                    .map_err(|error| ControlError::Malformed { what: format!("entry {number}"), why: error.to_string() })?;
+                text.push(b'\n');
+            }
+            control.write_object(&format!("{folder}part-{part:05}.ndjson"), text)?;
+            part += 1;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn segment(entry: u64, path: &str) -> Segment {
+        let line = format!(
+            r#"{{"entry":{entry},"path":"{path}","source":"/s/{path}","kind":"file","size":7,"mode":420,"mtimeNs":1,"inode":1,"offset":0,"length":7}}"#
+        );
+        Segment::parse(line.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn the_first_problem_of_an_entry_is_the_one_that_is_told_and_without_its_path() {
+        let skipped = Skipped::default();
+        assert_eq!(skipped.problem(3), None);
+        skipped.note(&segment(3, "a"), SkipReason::SourceChanged, "/s/a: size was 7");
+        skipped.note(&segment(3, "a"), SkipReason::SourceUnreadable, "another");
+        assert_eq!(skipped.problem(3), Some(Problem { reason: SkipReason::SourceChanged, message: "size was 7".to_owned() }));
+        assert_eq!(skipped.problem(4), None);
+        assert_eq!(skipped.sum(), Sum { entries: 1, bytes: 7 });
+    }
+
+    #[test]
+    fn all_numbers_are_kept_and_text_as_far_as_there_is_room_for_it() {
+        let skipped = Skipped::default();
+        let path = "x".repeat(1 << 20);
+        let many = SKIPPED_TEXT_BYTES as u64 / (1 << 20) + 5;
+        for entry in 0..many {
+            skipped.note(&segment(entry, &path), SkipReason::SourceChanged, "it");
+        }
+        assert_eq!(skipped.entries().len() as u64, many);
+        assert!(lock(&skipped.state).text_bytes <= SKIPPED_TEXT_BYTES);
+        assert!(skipped.problem(many - 1).unwrap().message.is_empty());
+    }
+}
