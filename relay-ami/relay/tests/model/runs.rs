@@ -139,7 +139,8 @@ impl World {
         ends: &mut Ends,
         mut before: Tree,
     ) -> (Tree, Result<(Option<Ended>, Ended), String>) {
-        let deadline = Instant::now() + PATIENCE;
+        // Where a part of the control plane is gone an end may wait until it comes back, or until it is told to stop.
+        let deadline = Instant::now() + if self.current.is_some() { PATIENCE } else { Duration::from_secs(2) };
         let delivered = self.delivered_chunks();
         let mut moment = run.moment.as_ref();
         let (mut sender, mut receiver) = (None, None);
@@ -179,7 +180,11 @@ impl World {
                 (None, Some(ended)) if *ended != Ended::Success => ends.sender.stop(),
                 _ => {}
             }
-            if Instant::now() > deadline {
+            if Instant::now() > deadline && self.current.is_none() {
+                ends.sender.stop();
+                ends.receiver.stop();
+            }
+            if Instant::now() > deadline + if self.current.is_some() { Duration::ZERO } else { PATIENCE } {
                 return (before, Err(format!("after {PATIENCE:?} the sender has ended as {sender:?}, the receiver as {receiver:?}")));
             }
             std::thread::sleep(Duration::from_millis(3));
