@@ -181,12 +181,16 @@ impl Home {
             limits: Limits::RECEIVER,
             verify,
         };
-        let control: Arc<dyn Control> = Arc::new(counted.clone());
-        let running = Running::thread(&stop, move |stop| match receive::run(config, control, identity, &listeners, stop) {
-            Ok(receive::Outcome::Agreed) => Ended::Success,
-            Ok(receive::Outcome::Disagreed(why)) => Ended::Failed(format!("DigestMismatch: {why}")),
-            Ok(receive::Outcome::Stopped | receive::Outcome::Fenced) => Ended::Stopped,
-            Err(error) => Ended::Failed(error.to_string()),
+        let counted = counted.clone();
+        let running = Running::thread(&stop, move |stop| {
+            let result = receive::run(config, Arc::new(counted.clone()), identity, &listeners, stop);
+            counted.over();
+            match result {
+                Ok(receive::Outcome::Agreed) => Ended::Success,
+                Ok(receive::Outcome::Disagreed(why)) => Ended::Failed(format!("DigestMismatch: {why}")),
+                Ok(receive::Outcome::Stopped | receive::Outcome::Fenced) => Ended::Stopped,
+                Err(error) => Ended::Failed(error.to_string()),
+            }
         });
         (running, address)
     }
@@ -213,13 +217,17 @@ impl Home {
             rules: RateRules::default(),
             keepalive: Duration::from_secs(60),
         };
-        let control: Arc<dyn Control> = Arc::new(self.directory());
-        Running::thread(&stop, move |stop| match send::run(config, control, stop) {
-            Ok(send::Outcome::Delivered(_)) => Ended::Success,
-            Ok(send::Outcome::ChunksFailed(chunks)) => Ended::Failed(format!("ChunksFailed: {}", send::describe(&chunks))),
-            Ok(send::Outcome::DigestMismatch(why)) => Ended::Failed(format!("DigestMismatch: {why}")),
-            Ok(send::Outcome::Stopped | send::Outcome::Fenced) => Ended::Stopped,
-            Err(error) => Ended::Failed(error.to_string()),
+        let (counted, _) = Counted::new(self.directory(), None);
+        Running::thread(&stop, move |stop| {
+            let result = send::run(config, Arc::new(counted.clone()), stop);
+            counted.over();
+            match result {
+                Ok(send::Outcome::Delivered(_)) => Ended::Success,
+                Ok(send::Outcome::ChunksFailed(chunks)) => Ended::Failed(format!("ChunksFailed: {}", send::describe(&chunks))),
+                Ok(send::Outcome::DigestMismatch(why)) => Ended::Failed(format!("DigestMismatch: {why}")),
+                Ok(send::Outcome::Stopped | send::Outcome::Fenced) => Ended::Stopped,
+                Err(error) => Ended::Failed(error.to_string()),
+            }
         })
     }
 }

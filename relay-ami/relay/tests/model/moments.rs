@@ -1,12 +1,13 @@
-//! A receiver's control plane that stops it at a counted moment: before the results of so many chunks are in the table.
+//! The control plane as an end that is a thread sees it: it stops a receiver at a counted moment, before the results of so many
+//! chunks are in the table, and hears nothing any more of an end that has ended, whose threads a process would have taken along.
 
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use cpt_relay::control::directory::Directory;
-use cpt_relay::control::{Control, Delivery, KeyRecord, ProbeResult, Result, Side};
+use cpt_relay::control::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Side};
 use cpt_relay::documents::chunk::Chunk;
 use cpt_relay::documents::event::{Event, FailureReason, Progress};
 use cpt_relay::documents::membership::Membership;
@@ -35,6 +36,7 @@ impl Moment {
 pub struct Counted {
     inner: Arc<Directory>,
     waiting: Arc<Mutex<Option<Waiting>>>,
+    over: Arc<RwLock<bool>>,
 }
 
 impl Counted {
@@ -44,7 +46,20 @@ impl Counted {
         let (go_on, goes_on) = sync_channel(1);
         let waiting = after.map(|left| Waiting { left, reached, go_on: goes_on });
         let moment = after.map(|_| Moment { reached: is_reached, go_on });
-        (Self { inner: Arc::new(inner), waiting: Arc::new(Mutex::new(waiting)) }, moment)
+        (Self { inner: Arc::new(inner), waiting: Arc::new(Mutex::new(waiting)), over: Arc::default() }, moment)
+    }
+
+    /// The end has ended: nothing is written any more.
+    pub fn over(&self) {
+        *self.over.write().unwrap() = true;
+    }
+
+    fn write<T>(&self, write: impl FnOnce(&Directory) -> Result<T>) -> Result<T> {
+        let over = self.over.read().unwrap();
+        if *over {
+            return Err(ControlError::Unavailable { what: "control".to_owned(), why: "the end has ended".to_owned() });
+        }
+        write(&self.inner)
     }
 }
 
@@ -61,7 +76,7 @@ impl Control for Counted {
             }
         }
         drop(waiting);
-        self.inner.deliver(deliveries)
+        self.write(|inner| inner.deliver(deliveries))
     }
 
     fn read_object(&self, key: &str, range: Option<Range<u64>>) -> Result<Vec<u8>> {
@@ -69,11 +84,11 @@ impl Control for Counted {
     }
 
     fn write_object(&self, key: &str, bytes: Vec<u8>) -> Result<()> {
-        self.inner.write_object(key, bytes)
+        self.write(|inner| inner.write_object(key, bytes))
     }
 
     fn lease(&self, range: u64, owner: &str, epoch: u64) -> Result<()> {
-        self.inner.lease(range, owner, epoch)
+        self.write(|inner| inner.lease(range, owner, epoch))
     }
 
     fn range_chunks(&self, range: u64) -> Result<Vec<Chunk>> {
@@ -85,11 +100,11 @@ impl Control for Counted {
     }
 
     fn note_failure(&self, chunk: u64, attempt: u32, reason: FailureReason) -> Result<bool> {
-        self.inner.note_failure(chunk, attempt, reason)
+        self.write(|inner| inner.note_failure(chunk, attempt, reason))
     }
 
     fn publish_key(&self, side: Side, key: &KeyRecord) -> Result<()> {
-        self.inner.publish_key(side, key)
+        self.write(|inner| inner.publish_key(side, key))
     }
 
     fn key(&self, side: Side) -> Result<Option<KeyRecord>> {
@@ -101,11 +116,11 @@ impl Control for Counted {
     }
 
     fn write_progress(&self, side: Side, progress: &Progress) -> Result<()> {
-        self.inner.write_progress(side, progress)
+        self.write(|inner| inner.write_progress(side, progress))
     }
 
     fn write_probe(&self, path: &PathId, result: &ProbeResult) -> Result<()> {
-        self.inner.write_probe(path, result)
+        self.write(|inner| inner.write_probe(path, result))
     }
 
     fn fenced(&self) -> Result<bool> {
@@ -113,6 +128,6 @@ impl Control for Counted {
     }
 
     fn put_event(&self, event: &Event) -> Result<()> {
-        self.inner.put_event(event)
+        self.write(|inner| inner.put_event(event))
     }
 }

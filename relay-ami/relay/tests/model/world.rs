@@ -49,7 +49,7 @@ impl World {
         trees::make(&path.join("source-1"), seed);
         let mut random = Random::new(seed ^ 1);
         for serial in 0..6 {
-            Op::draw(&mut random).apply(&path.join("source-1"), 1_000_000 + serial).unwrap();
+            let _ = Op::draw(&mut random).apply(&path.join("source-1"), 1_000_000 + serial);
         }
         fs::create_dir(path.join("destination")).unwrap();
         Self {
