@@ -37,6 +37,5 @@ def test_success_means_that_every_file_is_there_whatever_happened_before(
     random = Random(seed)
     steps = ["begin and stop"]
     for _ in range(random.randrange(2, 5)):
-        steps += random.choices(CHANGES, k=random.randrange(1, 4)) + [random.choice(RUNS)]
-    print(f"seed {seed}: {', '.join(steps)}")
+        steps += [*random.choices(CHANGES, k=random.randrange(1, 4)), random.choice(RUNS)]
     Story(account, tmp_path, f"story-{seed}", seed=seed).tell(*steps, "succeed")

@@ -1,4 +1,4 @@
-"""A transfer that is stopped and run again while somebody changes the destination, the tables or the bucket in between."""
+"""A transfer that is stopped and run again while somebody changes destination, tables or bucket in between."""
 
 import os
 import shutil
@@ -26,6 +26,7 @@ class Story:
         self.account, self.name, self.random = account, name, Random(seed)
         self.source, self.out = work / "set", work / "out"
         self.runs = 0
+        self.told: list[str] = []
         self.saved: Tables | None = None
         (self.source / "deep" / "empty").mkdir(parents=True)
         for number in range(FILES):
@@ -36,6 +37,7 @@ class Story:
     def tell(self, *steps: str) -> None:
         """Take these steps, by the names of the methods; success is checked whenever an execution says it."""
         for step in steps:
+            self.told.append(step)
             getattr(self, step.replace(" ", "_"))()
 
     # Executions.
@@ -66,7 +68,7 @@ class Story:
     def succeed(self) -> None:
         """Without any interference it gets there."""
         run = self.run()
-        assert (run.status, run.error, run.cause) == ("SUCCEEDED", None, None)
+        assert (run.status, run.error, run.cause) == ("SUCCEEDED", None, None), ", ".join(self.told)
 
     # What somebody does meanwhile.
 
@@ -154,7 +156,7 @@ class Story:
         assert run.error is None or run.status != "SUCCEEDED"
         if run.status == "SUCCEEDED":
             assert run.report["verified"] is True
-            assert tree(self._out()) == tree(self.source), f"run {self.runs} of {self.name} says success"
+            assert tree(self._out()) == tree(self.source), f"{self.name} says success after: {', '.join(self.told)}"
             assert [path.name for path in self.out.iterdir()] == ["set"]
         else:
-            assert run.error, f"run {self.runs} of {self.name} gives no reason"
+            assert run.error, f"{self.name} gives no reason after: {', '.join(self.told)}"

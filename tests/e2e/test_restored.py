@@ -1,4 +1,4 @@
-"""Tables, bucket and destination that were emptied or put back between two runs: success means that every file is there."""
+"""Tables, bucket or destination emptied or put back between two runs: success means that every file is there."""
 
 from collections.abc import Callable
 from pathlib import Path
