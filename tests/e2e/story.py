@@ -28,6 +28,7 @@ class Story:
         self.runs = 0
         self.told: list[str] = []
         self.saved: Tables | None = None
+        self.before: dict[str, Any] | None = None  # the sender's last report of an earlier run
         (self.source / "deep" / "empty").mkdir(parents=True)
         for number in range(FILES):
             place = self.source / ("deep" if number % 3 else ".") / f"{'.' * (number % 4 == 0)}{number:02d}"
@@ -45,7 +46,7 @@ class Story:
     def begin_and_stop(self) -> None:
         """Stopped from outside once some chunks have arrived; nothing runs any more then."""
         arn = self._start(bandwidthLimitMbps=LIMIT_MBPS)
-        self._arrived(STOP_BYTES, arn)
+        self._arrived(arn)
         if self.account.describe(arn)["status"] == "RUNNING":
             client = self.account.aws.client("stepfunctions")
             client.stop_execution(executionArn=arn, error="User", cause="changed my mind")
@@ -61,7 +62,7 @@ class Story:
     def run_while_files_vanish(self) -> None:
         """Files that have arrived are removed while others are still on their way."""
         arn = self._start(bandwidthLimitMbps=LIMIT_MBPS)
-        if self._arrived(STOP_BYTES, arn):
+        if self._arrived(arn):
             self.remove_some()
         self._check(self.account.wait(arn))
 
@@ -136,17 +137,19 @@ class Story:
 
     def _start(self, **more: Any) -> str:
         self.runs += 1
+        self.before = self.account.record(self.name, "progress#sender")
         known = self.account.record(self.name, "transfer") is not None
         request = self.account.request(
             self.source, self.out, relays={"pairs": 0}, chunkSizeMiB=1, name=self.name, resume=known, **more
         )
         return self.account.start(request, f"{self.name}-{self.runs}")
 
-    def _arrived(self, more: int, arn: str) -> bool:
-        """Wait until so many more bytes are delivered or the execution has ended; whether it still runs."""
+    def _arrived(self, arn: str) -> bool:
+        """Wait until some bytes are delivered or the execution has ended; whether it still runs."""
 
         def reached() -> bool:
-            return int(self.account.progress(self.name).get("bytes", 0)) >= more
+            report = self.account.record(self.name, "progress#sender")
+            return report not in (None, self.before) and self.account.progress(self.name).get("bytes", 0) >= STOP_BYTES
 
         running: Callable[[], bool] = lambda: self.account.describe(arn)["status"] == "RUNNING"  # noqa: E731
         self.account.cloud.wait_for(lambda: reached() or not running(), 60)
