@@ -140,7 +140,7 @@ impl World {
         mut before: Tree,
     ) -> (Tree, Result<(Option<Ended>, Ended), String>) {
         // Where a part of the control plane is gone an end may wait until it comes back, or until it is told to stop.
-        let deadline = Instant::now() + if self.current.is_some() { PATIENCE } else { Duration::from_secs(2) };
+        let deadline = Instant::now() + if self.intact { PATIENCE } else { Duration::from_secs(2) };
         let delivered = self.delivered_chunks();
         let mut moment = run.moment.as_ref();
         let (mut sender, mut receiver) = (None, None);
@@ -180,11 +180,11 @@ impl World {
                 (None, Some(ended)) if *ended != Ended::Success => ends.sender.stop(),
                 _ => {}
             }
-            if Instant::now() > deadline && self.current.is_none() {
+            if Instant::now() > deadline && !self.intact {
                 ends.sender.stop();
                 ends.receiver.stop();
             }
-            if Instant::now() > deadline + if self.current.is_some() { Duration::ZERO } else { PATIENCE } {
+            if Instant::now() > deadline + if self.intact { Duration::ZERO } else { PATIENCE } {
                 return (before, Err(format!("after {PATIENCE:?} the sender has ended as {sender:?}, the receiver as {receiver:?}")));
             }
             std::thread::sleep(Duration::from_millis(3));

@@ -32,9 +32,10 @@ pub type Wrong = Vec<String>;
 pub struct World {
     pub home: Home,
     pub plans: Vec<Planned>,
-    /// The plan that the control directory holds, while it holds all of it.
+    /// The plan that the control directory holds, and whether it holds all of it.
     pub current: Option<usize>,
-    backup: Option<Option<usize>>,
+    pub intact: bool,
+    backup: Option<(Option<usize>, bool)>,
     /// Contents that were whole at some time, by path: nothing else may ever stand under a final name.
     whole: HashMap<Vec<u8>, HashSet<Digest>>,
     serial: u64,
@@ -56,6 +57,7 @@ impl World {
             home: Home { path: path.to_path_buf(), attempts: ATTEMPTS },
             plans: Vec::new(),
             current: None,
+            intact: false,
             backup: None,
             whole: HashMap::new(),
             serial: 0,
@@ -74,21 +76,22 @@ impl World {
                 if path.exists() {
                     remove(&path).unwrap();
                 }
-                self.current = self.current.filter(|_| matches!(part, Some("digests" | "leases")));
+                self.intact &= matches!(part, Some("digests" | "leases"));
+                self.current = self.current.filter(|_| !matches!(part, None | Some("plan.json")));
             }
             Step::Backup => {
                 let (from, to) = (self.home.control(), self.home.path.join("backup"));
                 if from.exists() {
                     let _ = fs::remove_dir_all(&to);
                     copy(&from, &to);
-                    self.backup = Some(self.current);
+                    self.backup = Some((self.current, self.intact));
                 }
             }
             Step::Restore => {
-                if let Some(current) = self.backup {
+                if let Some((current, intact)) = self.backup {
                     let _ = fs::remove_dir_all(self.home.control());
                     copy(&self.home.path.join("backup"), &self.home.control());
-                    self.current = current;
+                    (self.current, self.intact) = (current, intact);
                 }
             }
         }
@@ -111,7 +114,7 @@ impl World {
         }
         plan::make(&control, &TransferId::new("local").unwrap(), &survey, chunk_kib << 10, 2).unwrap();
         let planned = Planned::read(&self.home.control(), *parts);
-        self.current = Some(self.plans.len());
+        (self.current, self.intact) = (Some(self.plans.len()), true);
         self.plans.push(planned);
         self.note_contents();
     }
@@ -178,7 +181,7 @@ impl World {
 
     /// Without interference a transfer gets there: what is under way if it still can, and a new one in any case.
     pub fn finish(&mut self) -> Wrong {
-        let whole = self.current.is_some_and(|current| self.plans[current].is_source_untouched());
+        let whole = self.intact && self.current.is_some_and(|current| self.plans[current].is_source_untouched());
         if whole && !self.has_failed_chunks() {
             let wrong = self.must_succeed("what was begun", false);
             if !wrong.is_empty() {
