@@ -185,7 +185,10 @@ impl World {
                 ends.receiver.stop();
             }
             if Instant::now() > deadline + if self.intact { Duration::ZERO } else { PATIENCE } {
-                return (before, Err(format!("after {PATIENCE:?} the sender has ended as {sender:?}, the receiver as {receiver:?}")));
+                return (
+                    before,
+                    Err(format!("after {PATIENCE:?} the sender has ended as {sender:?}, the receiver as {receiver:?}; {}", self.states())),
+                );
             }
             std::thread::sleep(Duration::from_millis(3));
         }

@@ -38,6 +38,8 @@ pub struct World {
     backup: Option<(Option<usize>, bool)>,
     /// Contents that were whole at some time, by path: nothing else may ever stand under a final name.
     whole: HashMap<Vec<u8>, HashSet<Digest>>,
+    /// Contents that somebody gave to partial files, which may go to any place.
+    spoiled: HashSet<Digest>,
     serial: u64,
     pub generation: u64,
     pub tally: Tally,
@@ -60,6 +62,7 @@ impl World {
             intact: false,
             backup: None,
             whole: HashMap::new(),
+            spoiled: HashSet::new(),
             serial: 0,
             generation: 0,
             tally: Tally::default(),
@@ -133,7 +136,7 @@ impl World {
             self.plans.iter_mut().for_each(Planned::source_changed);
             self.note_contents();
         } else {
-            self.note_destination();
+            self.note_destination(matches!(op, Op::Partial(..)));
         }
     }
 
@@ -143,17 +146,25 @@ impl World {
         }
     }
 
-    fn note_destination(&mut self) {
+    fn note_destination(&mut self, is_partial_spoiled: bool) {
         for (path, found) in list(&self.home.destination()) {
             self.whole.entry(path).or_default().insert(found.digest);
         }
+        if !is_partial_spoiled {
+            return;
+        }
+        let ours = fs::read_dir(self.home.destination()).into_iter().flatten().flatten();
+        let partial =
+            ours.map(|entry| entry.path()).filter(|path| path.file_name().is_some_and(|name| name.as_bytes().starts_with(PARTIAL)));
+        self.spoiled.extend(partial.flat_map(|path| list(&path)).map(|(_, found)| found.digest));
     }
 
     /// What must hold however a run has ended: nothing half-written stands under a name, and what no plan names is as it was.
     pub fn check_always(&self, before: &Tree, after: &Tree) -> Wrong {
         let mut wrong = Wrong::new();
         for (path, found) in after.iter().filter(|(_, found)| found.kind == Kind::File) {
-            if !self.whole.get(path).is_some_and(|contents| contents.contains(&found.digest)) {
+            let is_known = self.whole.get(path).is_some_and(|contents| contents.contains(&found.digest));
+            if !is_known && !self.spoiled.contains(&found.digest) {
                 wrong.push(format!("{:?} has a content that was never whole", OsStr::from_bytes(path)));
             }
         }
@@ -212,6 +223,19 @@ impl World {
 
     fn has_failed_chunks(&self) -> bool {
         chunk_files(&self.home.control()).iter().any(|text| text.contains("\"FAILED\""))
+    }
+
+    /// For whoever looks into a hang.
+    pub fn states(&self) -> String {
+        let mut states: Vec<String> = chunk_files(&self.home.control())
+            .iter()
+            .map(|text| {
+                let item: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+                format!("{} {} {} failed {}", item["chunk"], item["state"], item["attempt"], item["failedAttempt"])
+            })
+            .collect();
+        states.sort();
+        states.join(", ")
     }
 
     pub fn delivered_chunks(&self) -> u64 {
