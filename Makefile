@@ -25,7 +25,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo test lint test-python test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults fuzz daemon daemon-arm64 synth bench bench-control bench-cost bench-speed bench-data-plane bench-estimate bench-fleet bench-scale figures diagram aws-smoke clean down
+.PHONY: help setup demo test lint test-python test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth bench bench-control bench-cost bench-speed bench-data-plane bench-estimate bench-fleet bench-scale figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -99,11 +99,14 @@ test-infra: synth
 test-daemon: | .tools/stamp
 	@cd $(CRATE) && cargo test --release --locked --quiet
 
-chaos: synth faults  ## Everything that tests/chaos can break (`make test` runs a part), 40 minutes; needs root for all of it
+chaos: synth faults model  ## Everything that tests/chaos can break (`make test` runs a part), 40 minutes; needs root for all of it
 	@CPT_CHAOS=full $(RUN) pytest $(ARGS) tests/chaos
 
 faults: | .tools/stamp  ## Three times the faults that `make test` injects (CPT_FAULT_FACTOR, CPT_FAULT_SEED)
 	@cd $(CRATE) && CPT_FAULT_FACTOR=$${CPT_FAULT_FACTOR:-3} cargo test --release --locked --quiet --test faults
+
+model: | .tools/stamp  ## Ten times the sequences of whole transfers that `make test` plays (CPT_MODEL_SEQUENCES, CPT_MODEL_SEED), 10 minutes
+	@cd $(CRATE) && CPT_MODEL_SEQUENCES=$${CPT_MODEL_SEQUENCES:-2000} cargo test --release --locked --quiet --test model
 
 fuzz: | .tools/stamp  ## Fuzz every parser of the daemon, each for FUZZ_SECONDS (5)
 	@$(CRATE)/fuzz/run.sh

@@ -120,22 +120,6 @@ impl Directory {
     pub fn put_membership(&self, membership: &Membership) -> Result<()> {
         Self::write_json(&self.record("membership"), membership)
     }
-
-    /// The retry policy: the next attempt, or FAILED after the last.
-    fn decide(&self, chunk: u64, attempt: u32, max_attempts: u32) -> Result<()> {
-        let _lock = self.locked()?;
-        match self.chunk(chunk)? {
-            Some(mut item) if item.state == ChunkState::Pending && item.attempt == attempt => {
-                if attempt < max_attempts {
-                    item.attempt += 1;
-                } else {
-                    item.state = ChunkState::Failed;
-                }
-                self.put_chunk(&item)
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 impl Control for Directory {
@@ -195,7 +179,13 @@ impl Control for Directory {
         let _lock = self.locked()?;
         match self.chunk(chunk)? {
             Some(item) if item.state == ChunkState::Pending && item.attempt == attempt => {
-                self.put_chunk(&Chunk { failed_attempt: Some(attempt), reason: Some(reason.as_str().to_owned()), ..item })?;
+                let failed = Chunk { failed_attempt: Some(attempt), reason: Some(reason.as_str().to_owned()), ..item };
+                // At once: nobody else would decide about it if the process were killed before it tells.
+                self.put_chunk(&match self.max_attempts {
+                    Some(max) if attempt < max => Chunk { attempt: attempt + 1, ..failed },
+                    Some(_) => Chunk { state: ChunkState::Failed, ..failed },
+                    None => failed,
+                })?;
                 Ok(true)
             }
             _ => Ok(false),
@@ -239,10 +229,32 @@ impl Control for Directory {
         let path = self.root.join("events.ndjson");
         let mut line = serde_json::to_vec(event).map_err(|error| malformed(&path, error.to_string()))?;
         line.push(b'\n');
-        OpenOptions::new().create(true).append(true).open(&path).and_then(|mut file| file.write_all(&line)).map_err(unavailable(&path))?;
-        match (event, self.max_attempts) {
-            (Event::ChunkFailed { chunk, attempt, .. }, Some(max)) => self.decide(*chunk, *attempt, max),
-            _ => Ok(()),
+        OpenOptions::new().create(true).append(true).open(&path).and_then(|mut file| file.write_all(&line)).map_err(unavailable(&path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn chunk() -> Chunk {
+        let text = include_str!("../../../../contracts/examples/good/chunk/pending.json");
+        Chunk { chunk: 0, item_key: item_key(0), attempt: 1, ..Chunk::parse(text.as_bytes()).unwrap() }
+    }
+
+    /// A sender that is killed before it tells of the failure leaves no chunk that nobody decides about.
+    #[test]
+    fn a_failed_attempt_is_decided_with_its_note() {
+        let folder = tempfile::tempdir().unwrap();
+        let control = Directory::open(folder.path(), 128, Some(2)).unwrap();
+        control.put_chunk(&chunk()).unwrap();
+        for (attempt, after, state) in [(1, 2, ChunkState::Pending), (2, 2, ChunkState::Failed)] {
+            assert!(control.note_failure(0, attempt, FailureReason::StreamLost).unwrap());
+            let item = control.chunks(&[0]).unwrap().remove(0);
+            assert_eq!((item.attempt, item.state, item.failed_attempt), (after, state, Some(attempt)));
         }
+        assert!(!control.note_failure(0, 1, FailureReason::StreamLost).unwrap(), "the item has moved on");
     }
 }

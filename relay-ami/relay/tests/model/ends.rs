@@ -1,0 +1,248 @@
+//! The two ends of one run: threads of this process, or the program itself, which can be killed.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use cpt_relay::control::directory::Directory;
+use cpt_relay::control::{Control, KeyRecord, Side};
+use cpt_relay::documents::command::Verify;
+use cpt_relay::documents::percent;
+use cpt_relay::documents::plan::TransferPlan;
+use cpt_relay::door::Limits;
+use cpt_relay::rate::RateRules;
+use cpt_relay::route::Router;
+use cpt_relay::secure::keys::{Identity, kept_route_key, route_public};
+use cpt_relay::stop::Stop;
+use cpt_relay::{net, peer, plan, receive, send};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::moments::Counted;
+
+/// How an end ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    Success,
+    Stopped,
+    /// A class, and words.
+    Failed(String),
+    Killed,
+    /// What no end may do: a panic, a signal of its own, no class.
+    Dishonest(String),
+}
+
+pub enum Running {
+    Thread { stop: Stop, thread: Option<JoinHandle<Ended>> },
+    Process { child: Child, log: PathBuf, killed: bool, stopped: bool },
+}
+
+impl Running {
+    fn thread(stop: &Stop, run: impl FnOnce(&Stop) -> Ended + Send + 'static) -> Self {
+        let stopped = stop.clone();
+        Self::Thread { stop: stop.clone(), thread: Some(std::thread::spawn(move || run(&stopped))) }
+    }
+
+    fn process(home: &Path, name: &str, arguments: &[&str]) -> Self {
+        let log = home.join(format!("{name}.log"));
+        // At run time: sh, which `rustc-static` runs in, drops variables with a '-' in their names.
+        let mut command = Command::new(std::env::var_os("CARGO_BIN_EXE_cpt-relay").expect("cargo sets it"));
+        command.current_dir(home).args(arguments).env_remove("CPT_RATE_LIMITS").stdin(Stdio::null()).stdout(Stdio::null());
+        let child = command.stderr(File::create(&log).unwrap()).spawn().unwrap();
+        Self::Process { child, log, killed: false, stopped: false }
+    }
+
+    pub fn stop(&mut self) {
+        match self {
+            Self::Thread { stop, .. } => stop.request(),
+            Self::Process { child, stopped, .. } => {
+                *stopped = true;
+                let _ = kill_process(Pid::from_child(child), Signal::TERM);
+            }
+        }
+    }
+
+    /// With SIGKILL; a thread is told to stop.
+    pub fn kill(&mut self) {
+        match self {
+            Self::Thread { .. } => self.stop(),
+            Self::Process { child, killed, .. } => {
+                *killed = true;
+                let _ = child.kill();
+            }
+        }
+    }
+
+    /// None while it runs.
+    pub fn ended(&mut self) -> Option<Ended> {
+        match self {
+            Self::Thread { thread, .. } => {
+                let ended = thread.take_if(|thread| thread.is_finished())?;
+                Some(ended.join().unwrap_or_else(|_| Ended::Dishonest("a panic".to_owned())))
+            }
+            Self::Process { child, log, killed, stopped } => {
+                let status = child.try_wait().unwrap()?;
+                let text = std::fs::read_to_string(log).unwrap_or_default();
+                Some(match status.code() {
+                    None if *killed => Ended::Killed,
+                    None => Ended::Dishonest(format!("{status}")),
+                    // Told to stop it exits with 0 as well.
+                    Some(0) if *stopped && !text.contains("delivered totals=") && !text.contains("finish agreed=true") => Ended::Stopped,
+                    Some(0) => Ended::Success,
+                    Some(4) => Ended::Failed("FilesSkipped".to_owned()),
+                    Some(code) => named(code, &text),
+                })
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+        if let Self::Process { child, .. } = self {
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A failure that its process has named.
+fn named(code: i32, log: &str) -> Ended {
+    let last = log.lines().rev().find_map(|line| line.strip_prefix("cpt-relay: ")).unwrap_or_default();
+    let class = last.split(':').next().unwrap_or_default();
+    let has_class = class == "fenced" || (!class.is_empty() && class.chars().all(|letter| letter.is_ascii_alphabetic()));
+    if code != 0 && has_class && !log.contains("panicked") {
+        return Ended::Failed(last.to_owned());
+    }
+    Ended::Dishonest(format!("exit {code}: {}", log.lines().last().unwrap_or_default()))
+}
+
+/// What both ends of a sequence have in common.
+pub struct Home {
+    pub path: PathBuf,
+    pub attempts: u32,
+}
+
+impl Home {
+    pub fn control(&self) -> PathBuf {
+        self.path.join("control")
+    }
+
+    pub fn destination(&self) -> PathBuf {
+        self.path.join("destination")
+    }
+
+    pub fn directory(&self) -> Directory {
+        Directory::open(self.control(), plan::RANGE_SIZE, Some(self.attempts)).unwrap()
+    }
+
+    fn next_epoch(&self, side: Side) -> u64 {
+        self.directory().key(side).ok().flatten().map_or(1, |key| key.epoch + 1)
+    }
+
+    /// The receiver and its address once it listens; how it ended where it did not come so far.
+    pub fn receiver_process(&self, verify: Verify) -> Result<(Running, SocketAddrV4), Ended> {
+        let ready = self.path.join("receiver.ready");
+        let _ = std::fs::remove_file(&ready);
+        let verify = if verify == Verify::Readback { "readback" } else { "digest" };
+        let listen = ["--listen", "127.0.0.1:0", "--ready", "receiver.ready", "--verify", verify, "destination"];
+        let mut running = Running::process(&self.path, "receiver", &[&["receive", "--control-dir", "control"][..], &listen].concat());
+        let address = crate::wait_for("receiver", || match running.ended() {
+            Some(ended) => Some(Err(ended)),
+            None if ready.exists() => {
+                self.directory().key(Side::Receiver).unwrap().and_then(|key| key.address).map(|address| Ok(address.parse().unwrap()))
+            }
+            None => None,
+        });
+        address.map(|address| (running, address))
+    }
+
+    pub fn receiver_thread(&self, plan: &TransferPlan, verify: Verify, counted: &Counted) -> (Running, SocketAddrV4) {
+        let stop = Stop::new().unwrap();
+        let listeners = net::listen(&[SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)], &stop).unwrap();
+        let SocketAddr::V4(address) = listeners[0].local_addr().unwrap() else { panic!("not IPv4") };
+        let identity = Identity::generate().unwrap();
+        let epoch = self.next_epoch(Side::Receiver);
+        let key = KeyRecord {
+            epoch,
+            tls_public_key: peer::to_text(identity.public()),
+            route_public_key: None,
+            address: Some(address.to_string()),
+        };
+        self.directory().publish_key(Side::Receiver, &key).unwrap();
+        let config = receive::Config {
+            transfer: plan.transfer_id.clone(),
+            epoch,
+            destination: self.destination(),
+            plan: plan.clone(),
+            plan_key: plan::PLAN_KEY.to_owned(),
+            prefix: String::new(),
+            rules: RateRules::default(),
+            limits: Limits::RECEIVER,
+            verify,
+        };
+        let counted = counted.clone();
+        let running = Running::thread(&stop, move |stop| {
+            let result = receive::run(config, Arc::new(counted.clone()), identity, &listeners, stop);
+            counted.over();
+            match result {
+                Ok(receive::Outcome::Agreed) => Ended::Success,
+                Ok(receive::Outcome::Disagreed(why)) => Ended::Failed(format!("DigestMismatch: {why}")),
+                Ok(receive::Outcome::Stopped | receive::Outcome::Fenced) => Ended::Stopped,
+                Err(error) => Ended::Failed(error.to_string()),
+            }
+        });
+        (running, address)
+    }
+
+    /// The paths that were planned; none where the control directory has lost them.
+    fn sources(&self) -> Vec<PathBuf> {
+        let text = self.directory().read_object("sources.json", None).unwrap_or_default();
+        let sources: Vec<String> = serde_json::from_slice(&text).unwrap_or_default();
+        sources.iter().map(|source| OsString::from_vec(percent::decode(source).unwrap()).into()).collect()
+    }
+
+    pub fn sender_process(&self) -> Running {
+        let attempts = self.attempts.to_string();
+        Running::process(&self.path, "sender", &["send", "--control-dir", "control", "--attempts", &attempts, "--route-key", "route.key"])
+    }
+
+    pub fn sender_thread(&self, plan: &TransferPlan) -> Running {
+        let stop = Stop::new().unwrap();
+        let (identity, epoch) = (Identity::generate().unwrap(), self.next_epoch(Side::Sender));
+        let router = Router { transfer: plan.transfer_id.clone(), key: kept_route_key(&self.path.join("route.key")).unwrap() };
+        let route_public_key = Some(peer::to_text(&route_public(&router.key)));
+        let key = KeyRecord { epoch, tls_public_key: peer::to_text(identity.public()), route_public_key, address: None };
+        self.directory().publish_key(Side::Sender, &key).unwrap();
+        let config = send::Config {
+            epoch,
+            plan: plan.clone(),
+            plan_key: plan::PLAN_KEY.to_owned(),
+            prefix: String::new(),
+            source: self.sources(),
+            router,
+            identity,
+            rules: RateRules::default(),
+            keepalive: Duration::from_secs(60),
+            patience: send::Patience::default(),
+        };
+        let (counted, _) = Counted::new(self.directory(), None);
+        Running::thread(&stop, move |stop| {
+            let result = send::run(config, Arc::new(counted.clone()), stop);
+            counted.over();
+            match result {
+                Ok(send::Outcome::Delivered(totals)) if totals.skipped == 0 => Ended::Success,
+                Ok(send::Outcome::Delivered(totals)) => Ended::Failed(format!("FilesSkipped: {}", totals.skipped)),
+                Ok(send::Outcome::ChunksFailed(chunks)) => Ended::Failed(format!("ChunksFailed: {}", send::describe(&chunks))),
+                Ok(send::Outcome::DigestMismatch(why)) => Ended::Failed(format!("DigestMismatch: {why}")),
+                Ok(send::Outcome::Stopped | send::Outcome::Fenced) => Ended::Stopped,
+                Err(error) => Ended::Failed(error.to_string()),
+            }
+        })
+    }
+}

@@ -1,0 +1,151 @@
+//! Random sequences of whole transfers and of what somebody does meanwhile, against a model of what success means: at the last
+//! answer every entry of the plan is at the destination with its kind, size, mode, time and content.
+//!
+//! `CPT_MODEL_SEQUENCES` (200) of them, the first with the seed `CPT_MODEL_SEED`, each next one with the next seed: a sequence is
+//! repeated by its own seed and `CPT_MODEL_SEQUENCES=1`. `CPT_MODEL_KEEP` (numbers of steps) repeats a shortened one.
+
+mod ends;
+mod interfere;
+mod moments;
+mod planned;
+mod random;
+mod runs;
+mod steps;
+mod trees;
+mod world;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use random::Random;
+use runs::Tally;
+use steps::Step;
+use world::{World, Wrong};
+
+/// Longest wait for a run: a hang shall fail, a slow machine shall not.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Sequences at a time: mostly they wait, for a sync or for a look at the table.
+const THREADS: u64 = 8;
+/// Failing sequences that are shortened, and how long each may take.
+const SHORTENED: usize = 2;
+const SHORTENING: Duration = Duration::from_secs(90);
+
+/// Polls until there is something; a hang fails with what was waited for.
+pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "no {what} within {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(3));
+    }
+}
+
+/// A sequence: the step after which something was wrong (none: at the end), and what.
+type Failure = (Option<usize>, Wrong);
+
+fn play(seed: u64, steps: &[Step], tally: &Mutex<Tally>) -> Result<(), Failure> {
+    let directory = tempfile::Builder::new().prefix("cpt-model-").tempdir().unwrap();
+    let mut world = World::new(directory.path(), seed);
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        for (number, step) in steps.iter().enumerate() {
+            let wrong = world.step(step);
+            if !wrong.is_empty() {
+                return Err((Some(number), wrong));
+            }
+        }
+        let wrong = world.finish();
+        if wrong.is_empty() { Ok(()) } else { Err((None, wrong)) }
+    }));
+    tally.lock().unwrap().add(&world.tally);
+    result.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Err((None, vec![format!("the test itself: {}", text.unwrap_or_default())]))
+    })
+}
+
+/// Leaves out steps as long as something stays wrong: first halves, quarters and so on, then single ones.
+fn shorten(seed: u64, steps: &[Step], mut kept: Vec<usize>) -> (Vec<usize>, Wrong) {
+    let (tally, deadline) = (Mutex::default(), Instant::now() + SHORTENING);
+    let mut last = Wrong::new();
+    let mut size = (kept.len() / 2).max(1);
+    loop {
+        let mut at = 0;
+        while at < kept.len() && Instant::now() < deadline {
+            let fewer: Vec<usize> = kept[..at].iter().chain(kept.iter().skip(at + size)).copied().collect();
+            let some: Vec<Step> = fewer.iter().map(|number| steps[*number].clone()).collect();
+            match play(seed, &some, &tally) {
+                Err((_, wrong)) => (kept, last) = (fewer, wrong),
+                Ok(()) => at += size,
+            }
+        }
+        if size == 1 || Instant::now() >= deadline {
+            return (kept, last);
+        }
+        size /= 2;
+    }
+}
+
+fn report(seed: u64, steps: &[Step], (at, wrong): &Failure, is_shortened: bool) {
+    println!(
+        "\nmodel: CPT_MODEL_SEED={seed} CPT_MODEL_SEQUENCES=1 repeats this; wrong {}:",
+        at.map_or("at the end".to_owned(), |at| format!("after step {at}"))
+    );
+    wrong.iter().take(5).for_each(|line| println!("  {line}"));
+    if !is_shortened {
+        return;
+    }
+    let (kept, last) = shorten(seed, steps, (0..at.map_or(steps.len(), |at| at + 1)).collect());
+    let numbers: Vec<String> = kept.iter().map(ToString::to_string).collect();
+    println!("  with CPT_MODEL_KEEP={} too (then: {}):", numbers.join(","), last.first().unwrap_or(&"as above".to_owned()));
+    kept.iter().for_each(|number| println!("    {number}: {:?}", steps[*number]));
+}
+
+fn main() {
+    // Like a name of a test: `cargo test NAME` may mean other tests.
+    let names: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    if !names.is_empty() && !names.iter().any(|name| name == "model") {
+        return;
+    }
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap_or_else(|_| panic!("{name} is {text:?}")));
+    let count = number("CPT_MODEL_SEQUENCES").unwrap_or(200);
+    let seed = number("CPT_MODEL_SEED").unwrap_or_else(|| u64::from_be_bytes(cpt_relay::secure::keys::random().unwrap()) >> 16);
+    let kept: Option<Vec<usize>> =
+        std::env::var("CPT_MODEL_KEEP").ok().map(|text| text.split(',').filter_map(|number| number.parse().ok()).collect());
+    println!("model: {count} sequences from seed {seed} on (CPT_MODEL_SEED={seed} repeats them)");
+    let (start, tally, next, failures) = (Instant::now(), Mutex::default(), AtomicU64::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS.min(count) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= count {
+                        return;
+                    }
+                    let seed = seed.wrapping_add(index);
+                    let mut steps = steps::draw(&mut Random::new(seed));
+                    if let Some(kept) = &kept {
+                        steps = kept.iter().filter_map(|number| steps.get(*number).cloned()).collect();
+                    }
+                    if let Err(failure) = play(seed, &steps, &tally) {
+                        failures.lock().unwrap().push((seed, steps, failure));
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().unwrap();
+    for (number, (seed, steps, failure)) in failures.iter().enumerate() {
+        report(*seed, steps, failure, number < SHORTENED && kept.is_none());
+    }
+    println!(
+        "model: {count} sequences, {}; {} failed; {:.1} s",
+        tally.into_inner().unwrap(),
+        failures.len(),
+        start.elapsed().as_secs_f64()
+    );
+    assert!(failures.is_empty(), "{} of {count} sequences failed", failures.len());
+}
