@@ -32,7 +32,7 @@ pub fn destination(path: &Path) -> Survey {
 /// A destination that cannot be looked at.
 #[must_use]
 pub fn refused_destination(path: &Path, reason: String) -> Survey {
-    survey(0, 0, false, Vec::new(), None, Some((path, reason)))
+    survey(0, 0, false, ways(path), None, Some((path, reason)))
 }
 
 fn survey(
