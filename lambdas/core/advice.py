@@ -38,8 +38,8 @@ _BY_NAME = {
     "EndNotStarted": "Read the end of its log in the cause; on the machine: journalctl -u 'cpt-*'.",
     "EndSilent": "Look at that machine: is it running, does its SSM agent answer, does it reach AWS? Its log: "
     "journalctl -u 'cpt-*'.",
-    "FileSystemHangs": "Look at the destination's file system on that machine: does ls return, does the server of a network "
-    "file system or the volume answer? Once it does, go on with cpt start --resume.",
+    "FileSystemHangs": "Look at the destination's file system on that machine: does ls return, does its volume or the "
+    "server of a network file system answer? Once it does, go on with cpt start --resume.",
     "MeasuringFailed": "Start it again; where relays cannot be had, the cause says why.",
     "VerificationFailed": "Start again. If it happens twice, report it with the logs of both machines.",
     "DigestMismatch": "Start again. If it happens twice, report it with the logs of both machines.",

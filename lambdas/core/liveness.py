@@ -67,8 +67,7 @@ class End(Document):
         heard = now if report.at != self.reported_at else self.heard
         advanced = now if grown else self.advanced
         changes = {"reported_at": report.at, "sequence": report.sequence, "heard": heard, "advanced": advanced}
-        changes["in_file_system"] = report.in_file_system_seconds
-        return self.model_copy(update=changes)
+        return self.model_copy(update={**changes, "in_file_system": report.in_file_system_seconds})
 
     def given_time(self, now: float) -> "End":
         """Its time begins anew: it may have waited for the other one."""

@@ -66,7 +66,9 @@ def hanging(sequence: int, at: float, epoch: int = 1) -> Progress:
 
 def test_a_sender_that_waits_for_the_receivers_file_system_is_not_the_one_to_start_again() -> None:
     """The receiver stood still later: until its call took long it said that it waited for the sender."""
-    ends = running().seen(both(report(1, 6.0), report(2, 6.0)), 1010.0).seen(both(report(1, 7.0), hanging(2, 7.0)), 1101.0)
+    ends = (
+        running().seen(both(report(1, 6.0), report(2, 6.0)), 1010.0).seen(both(report(1, 7.0), hanging(2, 7.0)), 1101.0)
+    )
     assert ends.silent(1101.0, STILL) is None
     ends = ends.seen(both(report(1, 8.0), hanging(2, 8.0)), 1111.0)
     assert ends.silent(1111.0, STILL) == "receiver"
