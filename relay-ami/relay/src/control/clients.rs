@@ -127,18 +127,25 @@ impl Clients {
             loader = loader.endpoint_url(endpoint);
         }
         let config: SdkConfig = runtime.block_on(loader.load());
+        // A quota of retries for each, and for this process' transfer alone.
+        let quota = |name: &'static str| RetryPartition::custom(name).build();
         // An emulator has no host name per bucket.
-        let s3 = aws_sdk_s3::config::Builder::from(&config).force_path_style(config.endpoint_url().is_some()).build();
+        let s3 = aws_sdk_s3::config::Builder::from(&config)
+            .force_path_style(config.endpoint_url().is_some())
+            .retry_partition(quota("objects"))
+            .build();
+        let chunks = aws_sdk_dynamodb::config::Builder::from(&config).retry_partition(quota("chunks")).build();
+        let events = aws_sdk_eventbridge::config::Builder::from(&config).retry_partition(quota("events")).build();
         let reports = aws_sdk_dynamodb::config::Builder::from(&config)
             .retry_config(retries.with_max_attempts(REPORT_ATTEMPTS))
-            .retry_partition(RetryPartition::custom("reports").build())
+            .retry_partition(quota("reports"))
             .timeout_config(times.limits(times.report_attempt, times.report_call))
             .build();
         Self {
-            chunks: aws_sdk_dynamodb::Client::new(&config),
+            chunks: aws_sdk_dynamodb::Client::from_conf(chunks),
             reports: aws_sdk_dynamodb::Client::from_conf(reports),
             s3: aws_sdk_s3::Client::from_conf(s3),
-            events: aws_sdk_eventbridge::Client::new(&config),
+            events: aws_sdk_eventbridge::Client::from_conf(events),
         }
     }
 }
