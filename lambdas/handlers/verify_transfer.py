@@ -40,7 +40,7 @@ def verify_transfer(event: VerifyInput, world: World) -> dict[str, Any]:
             f"entries whose digests differ: {found.different}; with a digest at the sender only: {found.sender_only}; "
             f"at the receiver only: {found.receiver_only} (at most {NAMED} of each); run the transfer again"
         )
-    left_out = _skipped(world, transfer, plan.plan_id)
+    left_out = _skipped(world, transfer, plan)
     without = left_out.entries if left_out else 0
     if found.equal + without != entries:
         but = f" and {without} of them were left out" if without else ""
@@ -48,7 +48,7 @@ def verify_transfer(event: VerifyInput, world: World) -> dict[str, Any]:
     file_list.write(world, transfer, digests)
     if left_out is None:
         return {"verified": True, "files": plan.files}
-    if event.transfer.request.on_problem == "fail":
+    if transfer.request.on_problem == "fail":
         raise FilesSkipped(left_out.words)
     return {"verified": False, "files": plan.files - left_out.files, "skipped": left_out.entries}
 
@@ -59,13 +59,13 @@ class _LeftOut(NamedTuple):
     words: str
 
 
-def _skipped(world: World, transfer: AcceptedTransfer, plan_id: str) -> _LeftOut | None:
+def _skipped(world: World, transfer: AcceptedTransfer, plan: TransferPlan) -> _LeftOut | None:
     """What the sender says that it left out, once the list agrees with that; None where nothing was."""
     record = world.transfers.get(transfer.transfer_id)
     told = skipped.count(record) if record else 0
     if record is None or not told:
         return None
-    entries, files = skipped.keep(world, transfer, plan_id)
+    entries, files = skipped.keep(world, transfer, plan.plan_id)
     found = skipped.read(world, record)
     if found is None or entries != told:
         raise VerificationFailed(f"{told} entries were left out, {entries} are listed; run the transfer again")

@@ -67,8 +67,7 @@ impl Site {
     fn look(&self) -> Result<Found, ControlError> {
         let Self { control, tree, listing, placed, .. } = self;
         let sent = || Ok(BTreeMap::from([(2, *blake3::hash(b"planned").as_bytes())]));
-        let (disk, skipped) = (&UnderWay::default(), &HashSet::new());
-        Look { control, prefix: "", listing, tree, placed, skipped, sent: &sent, disk }.run()
+        Look { control, prefix: "", listing, tree, placed, skipped: &HashSet::new(), sent: &sent, disk: &UnderWay::default() }.run()
     }
 }
 
