@@ -32,7 +32,7 @@ export class RegionStack extends Stack {
     if (settings.relayImage !== 'stock' && region === settings.homeRegion) {
       new RelayImages(this, 'Images', settings, this.daemons, network);
     }
-    new RelayCommands(this, 'Commands', settings);
+    new RelayCommands(this, 'Commands', settings, region, this.daemons);
     new EventForwarding(this, 'Events', settings);
     ringForDeadLetters(this, this.alarmTopic(settings, region));
     this.output('VpcId', network.vpc.vpcId, 'VPC in which ends and relays are');

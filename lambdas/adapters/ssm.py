@@ -1,6 +1,6 @@
 """SSM Run Command of one region: our own documents only."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
@@ -9,7 +9,6 @@ from lambdas.adapters.records import CommandResult, DocumentName, NotManagedErro
 from lambdas.adapters.throttling import is_throttle
 from lambdas.core.commands import Command, encode
 from lambdas.core.errors import MissingPermission, Throttled
-from lambdas.runtime.env import DaemonAsset
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
@@ -22,13 +21,11 @@ _PAGE = 50
 
 
 class SsmCommands:
-    """Commands over SSM; `daemons` is where this region finds the daemon, by architecture."""
+    """Commands over SSM; which daemon runs is fixed in the documents."""
 
-    def __init__(self, client: "SSMClient", deployment: str, region: str, daemons: Mapping[str, DaemonAsset]) -> None:
+    def __init__(self, client: "SSMClient", deployment: str) -> None:
         self._client = client
         self._deployment = deployment
-        self._region = region
-        self._daemons = daemons
 
     def online(self, instance_ids: Iterable[str]) -> set[str]:
         """See Commands."""
@@ -53,11 +50,7 @@ class SsmCommands:
         """See Commands."""
         parameters = {"TransferId": [transfer_id]}
         if command is not None:
-            parameters |= {"Command": [encode(command)], "DaemonRegion": [self._region]}
-            # The script chooses: only the machine itself knows for sure what it runs.
-            for architecture, daemon in self._daemons.items():
-                suffix = "Arm64" if architecture == "arm64" else ""
-                parameters |= {f"DaemonUri{suffix}": [daemon.uri], f"DaemonSha256{suffix}": [daemon.sha256]}
+            parameters["Command"] = [encode(command)]
         if cpu_percent is not None:
             parameters["CpuQuota"] = [f"{cpu_percent}%"]
         try:

@@ -97,7 +97,7 @@ def world() -> World:
 
     @cache
     def commands(region: str) -> ports.Commands:
-        return SsmCommands(clients.ssm(region), env.deployment, region, env.daemon_assets[region])
+        return SsmCommands(clients.ssm(region), env.deployment)
 
     @cache
     def groups(region: str) -> ports.SecurityGroups:

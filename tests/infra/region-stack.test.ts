@@ -18,6 +18,23 @@ describe.each(['us-west-2', 'eu-west-1'])('region %s', (region) => {
     expect(names.sort()).toEqual(DOCUMENTS.map((document) => `cpt-${document}`).sort());
   });
 
+  it('has documents that run the region’s own daemon and take no other', () => {
+    for (const { Name, Content } of Object.values(resources(template, 'AWS::SSM::Document'))) {
+      const { parameters, mainSteps } = Content as {
+        parameters: Record<string, unknown>;
+        mainSteps: { inputs: { runCommand: unknown[] } }[];
+      };
+      expect(Object.keys(parameters).filter((name) => !['TransferId', 'Command', 'CpuQuota'].includes(name))).toEqual([]);
+      const lines = mainSteps.flatMap(({ inputs }) => inputs.runCommand.map(text));
+      const fixed = lines.filter((line) => line.startsWith('readonly daemon_')).join(' ');
+      if (Name === 'cpt-stop') expect(fixed).toBe('');
+      else
+        expect(fixed).toMatch(
+          new RegExp(`uri_x86_64='s3://cdk-hnb659fds-assets-<AWS::AccountId>-${region}/[0-9a-f]{64}[^']*' .*x86_64='[0-9a-f]{64}'`),
+        );
+    }
+  });
+
   it('launches relays with IMDSv2, an encrypted disk, an end of life, and no network', () => {
     template.hasResourceProperties('AWS::EC2::LaunchTemplate', {
       LaunchTemplateName: 'cpt-relay',

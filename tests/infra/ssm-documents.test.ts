@@ -14,7 +14,7 @@ import {
 import * as path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { documentContent, documentScript } from '../../infra/lib/constructs/relay-commands';
-import { Document, DOCUMENTS } from '../../infra/lib/names';
+import { Document, DOCUMENTS, RegionDaemons } from '../../infra/lib/names';
 import { ROOT } from './synthesis';
 
 interface Content {
@@ -28,7 +28,10 @@ interface Begun {
   readonly hasEnded: () => boolean;
 }
 
-const contentOf = (document: Document): Content => documentContent(document) as unknown as Content;
+const REGION = 'eu-west-1';
+const DAEMONS: RegionDaemons = { x86_64: { bucket: 'assets', key: 'key', sha256: 'a'.repeat(64) } };
+const contentOf = (document: Document): Content =>
+  documentContent(document, REGION, DAEMONS) as unknown as Content;
 
 describe('documents', () => {
   it.each(DOCUMENTS)('cpt-%s takes its parameters as variables, each with a pattern', (document) => {
@@ -41,35 +44,32 @@ describe('documents', () => {
   });
 
   it.each(DOCUMENTS)('cpt-%s has no {{ }} that the agent would replace', (document) => {
-    expect(documentScript(document)).not.toMatch(/\{\{/);
+    expect(documentScript(document, REGION, DAEMONS)).not.toMatch(/\{\{/);
   });
 
-  it('only cpt-stop does without a command and a daemon', () => {
+  it('a caller names a transfer and a command, and no program', () => {
     expect(Object.keys(contentOf('stop').parameters)).toEqual(['TransferId']);
-    for (const document of DOCUMENTS.filter((name) => name !== 'stop')) {
-      expect(Object.keys(contentOf(document).parameters)).toEqual([
-        'TransferId',
-        'Command',
-        'DaemonUri',
-        'DaemonSha256',
-        'DaemonUriArm64',
-        'DaemonSha256Arm64',
-        ...(document === 'relay' ? ['CpuQuota'] : []),
-        'DaemonRegion',
-      ]);
+    expect(Object.keys(contentOf('relay').parameters)).toEqual(['TransferId', 'Command', 'CpuQuota']);
+    for (const document of ['scan', 'probe', 'receive', 'send'] as const) {
+      expect(Object.keys(contentOf(document).parameters)).toEqual(['TransferId', 'Command']);
     }
+  });
+
+  it.each(DOCUMENTS.filter((name) => name !== 'stop'))('cpt-%s names its region’s daemon and digest', (document) => {
+    const { runCommand } = contentOf(document).mainSteps[0]?.inputs ?? { runCommand: [] };
+    expect(runCommand.slice(0, 5)).toEqual([
+      "readonly daemon_region='eu-west-1'",
+      "readonly daemon_uri_x86_64='s3://assets/key'",
+      `readonly daemon_sha256_x86_64='${'a'.repeat(64)}'`,
+      "readonly daemon_uri_arm64=''",
+      "readonly daemon_sha256_arm64=''",
+    ]);
   });
 
   it.each([
     ['TransferId', 'demo-1', '../etc'],
     ['TransferId', 'a', 'a;reboot'],
     ['Command', 'eyJhIjoxfQ', '$(reboot)'],
-    ['DaemonUri', 's3://bucket-1/a1', 'https://x/y'],
-    ['DaemonSha256', 'a'.repeat(64), 'a'.repeat(63)],
-    ['DaemonUriArm64', 's3://bucket-1/a1', 's3://bucket-1/a1;reboot'],
-    ['DaemonUriArm64', '', ' '],
-    ['DaemonSha256Arm64', '', 'a'],
-    ['DaemonRegion', 'eu-west-1', 'eu-west-1 x'],
     ['CpuQuota', '150%', '150'],
     ['CpuQuota', '', '0%'],
   ])('%s accepts %s and refuses %s', (name, good, bad) => {
@@ -129,13 +129,11 @@ echo "called $1"; cat "$3"
     chmodSync(file, 0o755);
   }
 
+  const daemons: RegionDaemons = { x86_64: { bucket: 'assets', key: 'key', sha256: SHA } };
   const environment = (command: string, variables: Record<string, string> = {}): Record<string, string> => ({
     PATH: `${path.join(home, 'bin')}:${process.env.PATH ?? ''}`,
     CPT_HOME: home,
     SSM_TransferId: 'demo',
-    SSM_DaemonUri: 's3://assets/key',
-    SSM_DaemonSha256: SHA,
-    SSM_DaemonRegion: 'eu-west-1',
     SSM_Command: Buffer.from(command).toString('base64url'),
     ...variables,
   });
@@ -144,8 +142,9 @@ echo "called $1"; cat "$3"
     document: Document,
     command: string,
     variables: Record<string, string> = {},
+    deployed = daemons,
   ): { status: number | null; stdout: string; stderr: string } {
-    return spawnSync('sh', ['-c', documentScript(document)], {
+    return spawnSync('sh', ['-c', documentScript(document, REGION, deployed)], {
       encoding: 'utf8',
       env: environment(command, variables),
     });
@@ -153,7 +152,7 @@ echo "called $1"; cat "$3"
 
   /** Begins and does not wait; `answer` is its exit status and its output. */
   function begin(document: Document, command: string): Begun {
-    const child = spawn('sh', ['-c', documentScript(document)], { env: environment(command) });
+    const child = spawn('sh', ['-c', documentScript(document, REGION, daemons)], { env: environment(command) });
     let stdout = '';
     child.stdout.on('data', (text: Buffer) => (stdout += text.toString()));
     const answer = new Promise<unknown[]>((resolve) => {
@@ -193,10 +192,20 @@ echo "called $1"; cat "$3"
 
   it('a daemon with another digest is refused and not kept', () => {
     const other = 'b'.repeat(64);
-    const { status, stderr } = run('scan', '{}', { SSM_DaemonSha256: other });
+    const { status, stderr } = run('scan', '{}', {}, { x86_64: { bucket: 'assets', key: 'key', sha256: other } });
     expect(status).not.toBe(0);
     expect(stderr).toContain(`cpt: s3://assets/key does not hash to ${other}`);
     expect(readdirSync(path.join(home, 'bin')).filter((file) => /download|cpt-relay/.test(file))).toEqual([]);
+  });
+
+  it('variables of a caller change neither where the daemon comes from nor its digest', () => {
+    const foreign = { uri_x86_64: 's3://foreign/key', sha256_x86_64: 'b'.repeat(64), region: 'us-east-1' };
+    const given = Object.entries(foreign).flatMap(([name, value]) => [
+      [`SSM_daemon_${name}`, value],
+      [`daemon_${name}`, value],
+    ]);
+    expect(run('scan', '{}', Object.fromEntries(given) as Record<string, string>).status).toBe(0);
+    expect(lines('aws.log')).toEqual([expect.stringContaining('--region eu-west-1 s3://assets/key')]);
   });
 
   it('a daemon that cannot be read names the policy to attach', () => {
@@ -208,8 +217,11 @@ echo "called $1"; cat "$3"
 
   it('a machine with an Arm processor takes the daemon for it', () => {
     tool('uname', 'echo aarch64');
-    const arm = { SSM_DaemonUriArm64: 's3://assets/arm', SSM_DaemonSha256Arm64: SHA, SSM_DaemonSha256: 'b'.repeat(64) };
-    expect(run('scan', '{}', arm)).toMatchObject({ status: 0, stdout: 'called scan\n{}' });
+    const both: RegionDaemons = {
+      x86_64: { bucket: 'assets', key: 'key', sha256: 'b'.repeat(64) },
+      arm64: { bucket: 'assets', key: 'arm', sha256: SHA },
+    };
+    expect(run('scan', '{}', {}, both)).toMatchObject({ status: 0, stdout: 'called scan\n{}' });
     expect(lines('aws.log')).toEqual([expect.stringContaining(' s3://assets/arm ')]);
   });
 
@@ -218,7 +230,7 @@ echo "called $1"; cat "$3"
     ['riscv64', 'there is no daemon for riscv64'],
   ])('a machine of %s without a daemon fetches none and says why', (machine, why) => {
     tool('uname', `echo ${machine}`);
-    const { status, stderr } = run('scan', '{}', { SSM_DaemonUriArm64: '', SSM_DaemonSha256Arm64: '' });
+    const { status, stderr } = run('scan', '{}');
     expect(status).not.toBe(0);
     expect(stderr).toContain(why);
     expect(lines('aws.log')).toEqual([]);

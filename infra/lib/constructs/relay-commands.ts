@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import * as ssm from 'aws-cdk-lib/aws-ssm';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
-import { Document, documentName, DOCUMENTS, pascalCase } from '../names';
+import { ARCHITECTURES, Document, documentName, DOCUMENTS, pascalCase, RegionDaemons } from '../names';
 
 const FOLDER = path.join(__dirname, '..', '..', 'ssm-documents');
 
@@ -24,34 +24,17 @@ const PARAMETERS = {
     description: 'Relay command (contracts/relay-command.schema.json), base64url of its JSON',
     allowedPattern: '^[A-Za-z0-9_=-]+$',
   },
-  DaemonUri: {
-    description: 'The daemon for x86-64 in this region’s asset bucket',
-    allowedPattern: '^s3://[a-z0-9.-]+/[A-Za-z0-9._/-]+$',
-  },
-  DaemonSha256: { description: 'SHA-256 of the daemon for x86-64, hex', allowedPattern: '^[0-9a-f]{64}$' },
-  DaemonUriArm64: {
-    description: 'The daemon for arm64; empty where none is deployed',
-    allowedPattern: '^(s3://[a-z0-9.-]+/[A-Za-z0-9._/-]+)?$',
-    default: '',
-  },
-  DaemonSha256Arm64: {
-    description: 'SHA-256 of the daemon for arm64, hex',
-    allowedPattern: '^([0-9a-f]{64})?$',
-    default: '',
-  },
   CpuQuota: {
     description: 'Of one processor, what the daemon may use; empty where the machine is its own',
     allowedPattern: '^([1-9][0-9]{0,5}%)?$',
     default: '',
   },
-  DaemonRegion: { description: 'Region of the asset bucket', allowedPattern: '^[a-z]{2}(-[a-z]+)+-[0-9]$' },
 } as const;
 type ParameterName = keyof typeof PARAMETERS;
 
-const RELAY = Object.keys(PARAMETERS) as ParameterName[];
-const ALL = RELAY.filter((name) => name !== 'CpuQuota');
-const FOREGROUND = { parts: ['daemon.sh', 'foreground.sh'], parameters: ALL };
-const BACKGROUND = { parts: ['daemon.sh', 'units.sh', 'properties.sh', 'background.sh'], parameters: ALL, timeoutSeconds: 90 };
+const ENDS: ParameterName[] = ['TransferId', 'Command'];
+const FOREGROUND = { parts: ['daemon.sh', 'foreground.sh'], parameters: ENDS };
+const BACKGROUND = { parts: ['daemon.sh', 'units.sh', 'properties.sh', 'background.sh'], parameters: ENDS, timeoutSeconds: 90 };
 
 const DEFINITIONS: Readonly<Record<Document, DocumentDefinition>> = {
   // A minute less than the Lambda that waits for it has.
@@ -59,7 +42,7 @@ const DEFINITIONS: Readonly<Record<Document, DocumentDefinition>> = {
   probe: { ...FOREGROUND, description: 'Finds out whether an address is reachable', timeoutSeconds: 120 },
   receive: { ...BACKGROUND, description: 'Starts the receiver and prints its ready file' },
   send: { ...BACKGROUND, description: 'Starts the sender and prints its ready file' },
-  relay: { ...BACKGROUND, parameters: RELAY, description: 'Starts a relay and prints its ready file' },
+  relay: { ...BACKGROUND, parameters: [...ENDS, 'CpuQuota'], description: 'Starts a relay and prints its ready file' },
   stop: {
     description: 'Stops the daemons of a transfer',
     parts: ['units.sh'],
@@ -69,7 +52,8 @@ const DEFINITIONS: Readonly<Record<Document, DocumentDefinition>> = {
 };
 
 export class RelayCommands extends Construct {
-  public constructor(scope: Construct, id: string, settings: Settings) {
+  /** @param daemons the only programs that the documents run: a caller names neither address nor digest */
+  public constructor(scope: Construct, id: string, settings: Settings, region: string, daemons: RegionDaemons) {
     super(scope, id);
     for (const document of DOCUMENTS) {
       new ssm.CfnDocument(this, pascalCase(document), {
@@ -78,20 +62,33 @@ export class RelayCommands extends Construct {
         documentFormat: 'JSON',
         targetType: '/AWS::EC2::Instance',
         updateMethod: 'NewVersion',
-        content: documentContent(document),
+        content: documentContent(document, region, daemons),
       });
     }
   }
 }
 
 /** The whole script of a document, as the agent runs it. */
-export function documentScript(document: Document): string {
-  const files = ['preamble.sh', ...DEFINITIONS[document].parts, `${document}.sh`];
-  return files.map((file) => readFileSync(path.join(FOLDER, file), 'utf8')).join('');
+export function documentScript(document: Document, region: string, daemons: RegionDaemons): string {
+  const { parts } = DEFINITIONS[document];
+  const constants = parts.includes('daemon.sh') ? daemonConstants(region, daemons) : '';
+  const files = ['preamble.sh', ...parts, `${document}.sh`];
+  return constants + files.map((file) => readFileSync(path.join(FOLDER, file), 'utf8')).join('');
+}
+
+/** Where the region's daemons lie and what they hash to, as read-only variables; empty for a processor without one. */
+function daemonConstants(region: string, daemons: RegionDaemons): string {
+  const constants: [string, string][] = [['region', region]];
+  for (const architecture of ARCHITECTURES) {
+    const daemon = daemons[architecture];
+    constants.push([`uri_${architecture}`, daemon ? `s3://${daemon.bucket}/${daemon.key}` : '']);
+    constants.push([`sha256_${architecture}`, daemon?.sha256 ?? '']);
+  }
+  return constants.map(([name, value]) => `readonly daemon_${name}='${value}'\n`).join('');
 }
 
 /** Content of a document, schema 2.2. */
-export function documentContent(document: Document): Record<string, unknown> {
+export function documentContent(document: Document, region: string, daemons: RegionDaemons): Record<string, unknown> {
   const { description, timeoutSeconds, parameters } = DEFINITIONS[document];
   return {
     schemaVersion: '2.2',
@@ -104,7 +101,10 @@ export function documentContent(document: Document): Record<string, unknown> {
         action: 'aws:runShellScript',
         name: document,
         precondition: { StringEquals: ['platformType', 'Linux'] },
-        inputs: { timeoutSeconds: String(timeoutSeconds), runCommand: documentScript(document).trimEnd().split('\n') },
+        inputs: {
+          timeoutSeconds: String(timeoutSeconds),
+          runCommand: documentScript(document, region, daemons).trimEnd().split('\n'),
+        },
       },
     ],
   };

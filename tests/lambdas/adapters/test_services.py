@@ -17,7 +17,6 @@ from lambdas.adapters.sns import SnsLetters
 from lambdas.adapters.ssm import SsmCommands
 from lambdas.adapters.stepfunctions import StepFunctions
 from lambdas.core.errors import MissingPermission, Throttled
-from lambdas.runtime.env import DaemonAsset
 
 MACHINE = "arn:aws:states:us-west-2:000000000000:stateMachine:cpt-transfer"
 
@@ -70,50 +69,22 @@ def test_event_that_the_bus_refuses_is_throttled() -> None:
         bus.put("Transfer Started", {"transferId": "first"})
 
 
-X86_64 = DaemonAsset("s3://assets/d", "f" * 64)
-
-
 @pytest.fixture
 def ssm() -> tuple[SsmCommands, Stubber]:
     client, stubber = stub("ssm")
-    return SsmCommands(client, "cpt", "us-west-2", {"x86_64": X86_64}), stubber
+    return SsmCommands(client, "cpt"), stubber
 
 
 def test_command_carries_its_parameters_and_stop_only_the_transfer(ssm: tuple[SsmCommands, Stubber]) -> None:
     commands, stubber = ssm
     answer = {"Command": {"CommandId": "11111111-1111-1111-1111-111111111111"}}
-    parameters = {
-        "TransferId": ["first"],
-        "Command": ["eyJhIjoxfQ"],
-        "DaemonUri": ["s3://assets/d"],
-        "DaemonSha256": ["f" * 64],
-        "DaemonRegion": ["us-west-2"],
-    }
+    parameters = {"TransferId": ["first"], "Command": ["eyJhIjoxfQ"]}
     common = {"InstanceIds": ["i-00000001"], "TimeoutSeconds": 30}
     stubber.add_response("send_command", answer, {**common, "DocumentName": "cpt-scan", "Parameters": parameters})
     stop = {**common, "DocumentName": "cpt-stop", "Parameters": {"TransferId": ["first"]}}
     stubber.add_response("send_command", answer, stop)
     assert commands.send("scan", "i-00000001", "first", {"a": 1}) == answer["Command"]["CommandId"]
     commands.send("stop", "i-00000001", "first", None)
-    stubber.assert_no_pending_responses()
-
-
-def test_command_carries_both_daemons_where_both_are_deployed() -> None:
-    client, stubber = stub("ssm")
-    parameters = {
-        "TransferId": ["first"],
-        "Command": ["eyJhIjoxfQ"],
-        "DaemonUri": ["s3://assets/d"],
-        "DaemonSha256": ["f" * 64],
-        "DaemonUriArm64": ["s3://assets/arm"],
-        "DaemonSha256Arm64": ["a" * 64],
-        "DaemonRegion": ["us-west-2"],
-    }
-    expected = {"InstanceIds": ["i-00000001"], "TimeoutSeconds": 30, "DocumentName": "cpt-scan"}
-    answer = {"Command": {"CommandId": "11111111-1111-1111-1111-111111111111"}}
-    stubber.add_response("send_command", answer, {**expected, "Parameters": parameters})
-    daemons = {"x86_64": X86_64, "arm64": DaemonAsset("s3://assets/arm", "a" * 64)}
-    SsmCommands(client, "cpt", "us-west-2", daemons).send("scan", "i-00000001", "first", {"a": 1})
     stubber.assert_no_pending_responses()
 
 
