@@ -1,11 +1,15 @@
-"""Membership, keys, progress and pre-test results: the records that ends and control plane share."""
+"""Membership, keys, progress, results and outcomes: the records that ends and control plane share."""
+
+from collections.abc import Iterator
+from typing import Any
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.records import ProbeResult
+from lambdas.core.events import RelayLost, TransferDelivered, TransferFailed, outcome_of
 from lambdas.core.progress import Progress, Side
 from lambdas.core.transfer import Membership
 
-_RECORDS = ("membership", "key#", "progress#", "probe#")
+_RECORDS = ("membership", "key#", "progress#", "probe#", "outcome#", "lost#")
 
 
 class DynamoAgentRecords:
@@ -41,6 +45,16 @@ class DynamoAgentRecords:
         item = self._table.get(transferId=transfer_id, record="key#sender")
         return str(item["routePublicKey"]) if item else None
 
+    def outcome(self, transfer_id: str, side: Side) -> TransferDelivered | TransferFailed | None:
+        """See AgentRecords."""
+        item = self._table.get(transferId=transfer_id, record=f"outcome#{side}")
+        return outcome_of(item.get("document"), transfer_id, side) if item else None
+
+    def lost_relays(self, transfer_id: str) -> list[RelayLost]:
+        """See AgentRecords."""
+        found = (RelayLost.told(item.get("document"), transfer_id) for item in self._of(transfer_id, "lost#"))
+        return [lost for lost in found if lost is not None]
+
     def forget(self, transfer_id: str) -> None:
         """See AgentRecords."""
         for item in list(self._table.query("transferId = :id", id=transfer_id)):
@@ -50,12 +64,6 @@ class DynamoAgentRecords:
     def probe_results(self, transfer_id: str) -> list[ProbeResult]:
         """See AgentRecords."""
         prefix = "probe#"
-        items = self._table.query(
-            "transferId = :id AND begins_with(#record, :prefix)",
-            names={"#record": "record"},
-            id=transfer_id,
-            prefix=prefix,
-        )
         return [
             ProbeResult(
                 path_id=item["record"].removeprefix(prefix),
@@ -64,5 +72,10 @@ class DynamoAgentRecords:
                 intra_region=item.get("intraRegionMBps", 0.0),
                 error=item.get("error"),
             )
-            for item in items
+            for item in self._of(transfer_id, prefix)
         ]
+
+    def _of(self, transfer_id: str, prefix: str) -> Iterator[dict[str, Any]]:
+        """The records of a transfer whose names begin with `prefix`."""
+        condition = "transferId = :id AND begins_with(#record, :prefix)"
+        return self._table.query(condition, names={"#record": "record"}, id=transfer_id, prefix=prefix)

@@ -12,6 +12,7 @@ from lambdas.core.chunk import Chunk
 from lambdas.core.chunk_life import Change
 from lambdas.core.documents import Document
 from lambdas.core.estimate import Estimate
+from lambdas.core.events import RelayLost, TransferDelivered, TransferFailed
 from lambdas.core.fleet import Node, NodeState
 from lambdas.core.fleet_report import Spawned
 from lambdas.core.liveness import Ends
@@ -157,13 +158,15 @@ class MemoryPathLocks:
 
 
 class MemoryAgentRecords:
-    """AgentRecords; `progresses`, `route_keys` and `results` are what ends would write."""
+    """AgentRecords; `progresses`, `route_keys`, `results`, `outcomes` and `lost` are what ends would write."""
 
     def __init__(self) -> None:
         self._memberships: dict[str, Membership] = {}
         self.progresses: dict[tuple[str, Side], Progress] = {}
         self.route_keys: dict[str, str] = {}
         self.results: dict[str, list[ProbeResult]] = {}
+        self.outcomes: dict[tuple[str, Side], TransferDelivered | TransferFailed] = {}
+        self.lost: dict[str, list[RelayLost]] = {}
 
     def membership(self, transfer_id: str) -> Membership | None:
         """See AgentRecords."""
@@ -190,12 +193,21 @@ class MemoryAgentRecords:
         """See AgentRecords."""
         return list(self.results.get(transfer_id, []))
 
+    def outcome(self, transfer_id: str, side: Side) -> TransferDelivered | TransferFailed | None:
+        """See AgentRecords."""
+        return self.outcomes.get((transfer_id, side))
+
+    def lost_relays(self, transfer_id: str) -> list[RelayLost]:
+        """See AgentRecords."""
+        return list(self.lost.get(transfer_id, []))
+
     def forget(self, transfer_id: str) -> None:
         """See AgentRecords."""
-        for records in (self._memberships, self.route_keys, self.results):
+        for records in (self._memberships, self.route_keys, self.results, self.lost):
             records.pop(transfer_id, None)
-        for key in [key for key in self.progresses if key[0] == transfer_id]:
-            del self.progresses[key]
+        for sides in (self.progresses, self.outcomes):
+            for key in [key for key in sides if key[0] == transfer_id]:
+                del sides[key]
 
 
 class MemoryChunkStore:

@@ -16,6 +16,7 @@ from lambdas.adapters.records import (
 from lambdas.core.chunk import Chunk
 from lambdas.core.chunk_life import Change
 from lambdas.core.commands import Command
+from lambdas.core.events import RelayLost, TransferDelivered, TransferFailed
 from lambdas.core.fleet import Node, NodeState
 from lambdas.core.launch_plan import Subnet
 from lambdas.core.liveness import Ends
@@ -104,6 +105,12 @@ class AgentRecords(Protocol):
 
     def probe_results(self, transfer_id: str) -> list[ProbeResult]:
         """All pre-test results so far."""
+
+    def outcome(self, transfer_id: str, side: Side) -> TransferDelivered | TransferFailed | None:
+        """How one end says that it ended; None where it has not ended, or what it wrote is no outcome of that side."""
+
+    def lost_relays(self, transfer_id: str) -> list[RelayLost]:
+        """What the sender says of relays at which its lanes broke."""
 
     def forget(self, transfer_id: str) -> None:
         """Remove all of these: they are of an earlier execution."""

@@ -1,13 +1,18 @@
-"""Events from the ends (contract `event`)."""
+"""Events from the ends (contract `event`).
 
-from typing import Annotated, Any, Literal
+An end may put any event of any transfer on the bus: an event only wakes its reader, who acts on what the end wrote into
+a record of its own transfer.
+"""
 
-from pydantic import Field
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import Field, ValidationError
 
 from lambdas.core.chunk import FailureReason
 from lambdas.core.documents import Count, Document, TransferId
 
 Epoch = Annotated[int, Field(ge=1)]
+Told = TypeVar("Told", bound=Document)
 
 
 class ChunkFailed(Document):
@@ -32,6 +37,12 @@ class RelayLost(Document):
     path_id: str | None = None
     node_id: str
     message: str
+
+    @classmethod
+    def told(cls, text: object, transfer_id: str) -> Self | None:
+        """What the JSON text of a record says; None where it says nothing of this transfer."""
+        found = _read(cls, text)
+        return found if found is not None and found.transfer_id == transfer_id else None
 
 
 class RelaySlow(Document):
@@ -80,3 +91,20 @@ class TransferFailed(Document):
     def outcome(self) -> dict[str, Any]:
         """Error and cause of the task."""
         return {"error": self.error, "cause": f"{self.side}: {self.cause}"}
+
+
+def outcome_of(text: object, transfer_id: str, side: str) -> TransferDelivered | TransferFailed | None:
+    """The outcome that one side's record holds as JSON text; None where it is none of this transfer and side."""
+    delivered = _read(TransferDelivered, text) if side == "sender" else None
+    failed = None if delivered else _read(TransferFailed, text)
+    if failed is not None and failed.side != side:
+        return None
+    found = delivered or failed
+    return found if found is not None and found.transfer_id == transfer_id else None
+
+
+def _read(kind: type[Told], text: object) -> Told | None:
+    try:
+        return kind.model_validate_json(str(text), by_alias=True, by_name=False)
+    except ValidationError:
+        return None

@@ -9,6 +9,7 @@ from lambdas.operations.replace import Failing, replace
 from lambdas.runtime.handler import BusEvent, event_rule
 
 STATE_CHANGE = "EC2 Instance State-change Notification"
+CONTROL = "cpt.control"
 SPOT_WARNING = "EC2 Spot Instance Interruption Warning"
 
 
@@ -21,8 +22,12 @@ def replace_relay(event: BusEvent, world: World) -> dict[str, Any]:
 def _failing(event: BusEvent, world: World) -> tuple[list[Node], Failing | None]:
     if event.detail_type == "Relay Lost":
         lost = RelayLost.from_document(event.detail)
+        if event.source != CONTROL and not _is_told(world, lost):
+            return [], None
         return _named(world, lost.transfer_id, lost.node_id), Failing("lost", lost.message)
     if event.detail_type == "Relay Slow":
+        if event.source != CONTROL:
+            return [], None  # ends do not judge rates
         slow = RelaySlow.from_document(event.detail)
         return _named(world, slow.transfer_id, slow.node_id), Failing("slow", slow.message, slow.rate, slow.expected)
     nodes = world.nodes.by_instance(str(event.detail.get("instance-id", "")))
@@ -32,6 +37,11 @@ def _failing(event: BusEvent, world: World) -> tuple[list[Node], Failing | None]
         return nodes, Failing("warned", "spot interruption in two minutes")
     # A rebalance recommendation is advice; the relay still carries data.
     return nodes, None
+
+
+def _is_told(world: World, lost: RelayLost) -> bool:
+    """Whether the transfer's own sender wrote that it lost this relay: any end may put the event."""
+    return any(told.node_id == lost.node_id for told in world.agents.lost_relays(lost.transfer_id))
 
 
 def _named(world: World, transfer_id: str, node_id: str) -> list[Node]:

@@ -9,9 +9,15 @@ from lambdas.runtime.handler import BusEvent, event_rule
 
 
 def retry_chunk(event: BusEvent, world: World) -> dict[str, Any]:
-    """The write names the attempt it comes from: an event that arrives twice or late changes nothing."""
+    """Only an attempt that the sender noted in the item has failed, and for the reason that stands there.
+
+    The write names the attempt it comes from: an event that arrives twice or late changes nothing.
+    """
     failed = ChunkFailed.from_document(event.detail)
-    return {"decision": decide(world, failed.transfer_id, failed.chunk, failed.attempt, failed.reason)}
+    chunk = world.chunks.get(failed.transfer_id, failed.chunk)
+    if chunk is None or not chunk.awaits_policy or chunk.attempt != failed.attempt:
+        return {"decision": "known"}
+    return {"decision": decide(world, failed.transfer_id, chunk.chunk, chunk.attempt, chunk.reason or failed.reason)}
 
 
 handler = event_rule(retry_chunk)

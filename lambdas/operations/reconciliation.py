@@ -8,7 +8,7 @@ from lambdas.core.fleet import ENDED_INSTANCE_STATES, JOIN_TIMEOUT_SECONDS, LIVE
 from lambdas.core.progress import Progress
 from lambdas.core.record_format import FORMAT_VERSION, in_words
 from lambdas.core.transfer import Failure
-from lambdas.operations import ends, relays, reporting, retry, teardown
+from lambdas.operations import ends, outcome, relays, reporting, retry, teardown
 from lambdas.operations.replace import RESUME_SECONDS
 from lambdas.operations.token import release
 
@@ -36,6 +36,10 @@ def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
         return {"refused": release(world, token, why)}
     if record.outcome is not None:
         return {"released": release(world, token, record.outcome)}
+    for side in ends.sides(transfer):
+        found = outcome.take(world, transfer.transfer_id, side)
+        if "released" in found:
+            return found
     sender = world.agents.progress(transfer.transfer_id, "sender")
     return {
         "retried": _retry_noted(world, record, sender),
@@ -100,9 +104,11 @@ def _retry_noted(world: World, record: TransferRecord, sender: Progress | None) 
 
 
 def _tell_lost_relays(world: World, record: TransferRecord) -> int:
-    """Put Relay Lost for each relay that nobody told of, or whose replacement stopped half-way; how many there are."""
+    """Put Relay Lost for each relay whose end nobody heard of, or whose replacement stopped half-way; how many."""
     nodes = world.nodes.of(record.transfer.transfer_id)
-    dead = _dead(world, [node for node in nodes if node.state in LIVE_STATES])
+    live = [node for node in nodes if node.state in LIVE_STATES]
+    told = {lost.node_id: lost.message for lost in world.agents.lost_relays(record.transfer.transfer_id)}
+    dead = {node: told[node.node_id] for node in live if node.node_id in told} | _dead(world, live)
     late = world.clock.now() - RESUME_SECONDS
     left = {n: n.reason or "" for n in nodes if n.state == "LOST" and not n.settled and (n.ended_at or 0) < late}
     left |= {n: n.reason or "" for n in nodes if n.state == "DRAINING" and _followed(n, nodes, late)}

@@ -40,6 +40,7 @@ class BusEvent(Handover):
     """An event as a rule hands it to a Lambda."""
 
     detail_type: str = Field(alias="detail-type", default="Scheduled Event")
+    source: str = ""
     detail: dict[str, Any] = Field(default_factory=dict)
 
 

@@ -227,13 +227,13 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
     },
     retry_chunk: {
       description: 'Chunk Failed: another attempt, or the end of this chunk',
-      access: [on('chunks', 'UpdateItem')],
+      access: [on('chunks', 'GetItem', 'UpdateItem')],
     },
     replace_relay: {
       description: 'Relay Lost, Relay Slow, instance events: brings a successor where it pays, and takes the relay out',
       timeout: LONG,
       access: [
-        on('transfers', 'GetItem', 'PutItem'),
+        on('transfers', 'GetItem', 'Query', 'PutItem'),
         on('nodes', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
         data.index(settings, 'nodes', 'by-instance'),
         relays.describe('RouteTables', 'Subnets'),

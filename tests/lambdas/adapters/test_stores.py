@@ -1,5 +1,6 @@
 """One suite for the stores in memory and in DynamoDB; that of the chunks is in test_dynamodb_chunks.py."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -19,6 +20,7 @@ from lambdas.adapters.memory import (
 from lambdas.adapters.ports import AgentRecords, NodeStore, PathLocks, TokenStore, TransferStore
 from lambdas.adapters.records import ControlToken
 from lambdas.core.bandwidth import BandwidthLimit
+from lambdas.core.events import TransferFailed
 from lambdas.core.liveness import Ends
 from lambdas.core.lock import Busy, Holding, Way
 from lambdas.core.meter import BudgetDecision, Dollars, Sent, Spent
@@ -313,6 +315,7 @@ def test_records_of_ends_that_have_not_spoken_are_absent(agents: AgentRecords) -
     assert agents.progress("first", "sender") is None
     assert agents.route_key("first") is None
     assert agents.probe_results("first") == []
+    assert (agents.outcome("first", "sender"), agents.lost_relays("first")) == (None, [])
 
 
 def test_node_moves_only_from_an_expected_state(nodes: NodeStore) -> None:
@@ -377,6 +380,29 @@ def test_records_of_the_ends_are_read_as_the_daemon_writes_them(tables: dict[str
         ("pair-1", 19.5, None),
         ("pair-2", 0.0, "refused"),
     ]
+
+
+@pytest.mark.parametrize("kind", ["dynamodb", "dynamodb-local"], indirect=True)
+def test_outcome_is_of_its_own_transfer_and_side_or_none(tables: dict[str, Table]) -> None:
+    table, agents = tables["transfers"], DynamoAgentRecords(tables["transfers"])
+    failed = {"schemaVersion": 1, "type": "Transfer Failed", "transferId": "first", "side": "receiver", "epoch": 2}
+    failed |= {"error": "DestinationError", "cause": "disk"}
+
+    def write(record: str, **changes: object) -> None:
+        document = json.dumps({**failed, **changes})
+        table.put({"transferId": "first", "record": record, "epoch": 2, "document": document})
+
+    write("outcome#receiver")
+    assert agents.outcome("first", "receiver") == TransferFailed.from_document(failed)
+    for changes in ({"transferId": "other"}, {"side": "sender"}, {"epoch": "x"}):
+        write("outcome#receiver", **changes)
+        assert agents.outcome("first", "receiver") is None
+    delivered = {"type": "Transfer Delivered", "bytes": 1, "files": 1, "chunks": 1, "sentBytes": 1}
+    text = json.dumps({"schemaVersion": 1, "transferId": "first", "epoch": 2, **delivered})
+    for side in ("sender", "receiver"):
+        table.put({"transferId": "first", "record": f"outcome#{side}", "document": text})
+    assert agents.outcome("first", "sender") is not None
+    assert agents.outcome("first", "receiver") is None
 
 
 @pytest.mark.parametrize("kind", ["dynamodb", "dynamodb-local"], indirect=True)

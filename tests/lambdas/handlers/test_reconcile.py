@@ -18,6 +18,7 @@ from tests.lambdas.builders import ARN, WEST, chunk, estimate, node, paths, plan
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned
 from tests.lambdas.machines import printed
+from tests.lambdas.told import CONTROL, told
 
 
 def running() -> Cloud:
@@ -254,7 +255,9 @@ def test_partner_that_was_released_is_nobodys_loss() -> None:
     cloud.compute[WEST].quota = 0
     lost = next(node for node in cloud.nodes.of("first") if node.role == "source")
     event = {"schemaVersion": 1, "type": "Relay Lost", "transferId": "first", "nodeId": lost.node_id, "message": "gone"}
-    replace_relay(BusEvent.from_document({"detail-type": "Relay Lost", "detail": event}), cloud.world)
+    replace_relay(
+        BusEvent.from_document({"detail-type": "Relay Lost", "source": CONTROL, "detail": event}), cloud.world
+    )
     assert cloud.alive() == []
     cloud.clock.time += RESUME_SECONDS + 1
     cloud.events.put_events.clear()
@@ -304,3 +307,22 @@ def test_what_a_state_left_that_ended_after_the_sweep_is_taken_down_and_the_repo
     assert cloud.objects.objects["transfers/first/report.json"] == written
     assert not cloud.objects.keys("transfers/first/listing/")
     assert cloud.transfers.active() == []
+
+
+def test_outcome_whose_event_was_lost_ends_the_transfer() -> None:
+    cloud = running()
+    body = {"schemaVersion": 1, "type": "Transfer Delivered", "transferId": "first", "epoch": 1}
+    counts = {"bytes": 10, "files": 2, "chunks": 1, "sentBytes": 12}
+    told(cloud, BusEvent.from_document({"detail-type": "Transfer Delivered", "detail": body | counts}))
+    assert run(cloud)["first"] == {"released": True}
+    assert cloud.executions.answers == [("success", ("token", {"delivered": {**counts, "epoch": 1}}))]
+
+
+def test_relay_that_the_sender_lost_is_told_of_again_when_the_event_was_lost() -> None:
+    cloud = running()
+    lost = {"pathId": "pair-1", "nodeId": "source-1-0", "message": "connection reset"}
+    body = {"schemaVersion": 1, "type": "Relay Lost", "transferId": "first", **lost}
+    told(cloud, BusEvent.from_document({"detail-type": "Relay Lost", "detail": body}))
+    assert run(cloud)["first"]["lost"] == 1
+    about = {"transferId": "first", "nodeId": "source-1-0", "message": "connection reset"}
+    assert cloud.events.put_events == [("Relay Lost", about)]

@@ -18,6 +18,8 @@ from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import ARN, chunk, paths, plan, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
+from tests.lambdas.told import CONTROL
+from tests.lambdas.told import told as noted
 
 Run = Callable[[BusEvent, Any], Any]
 TIMES = 3
@@ -25,7 +27,7 @@ TIMES = 3
 
 def event(kind: str, **detail: Any) -> BusEvent:
     body = {"schemaVersion": 1, "type": kind, "transferId": "first", **detail}
-    return BusEvent.from_document({"detail-type": kind, "detail": body})
+    return BusEvent.from_document({"detail-type": kind, "source": CONTROL, "detail": body})
 
 
 def of_ec2(kind: str, cloud: Cloud, **detail: str) -> BusEvent:
@@ -53,14 +55,14 @@ STOPPED = {"executionArn": ARN, "status": "ABORTED"}
 TERMINATED = {"state": "terminated"}
 
 EVENTS: dict[str, tuple[Run, Callable[[Cloud], BusEvent]]] = {
-    "Chunk Failed": (retry_chunk, lambda _: event("Chunk Failed", **CHUNK)),
-    "Relay Lost": (replace_relay, lambda _: event("Relay Lost", **LOST)),
+    "Chunk Failed": (retry_chunk, lambda cloud: noted(cloud, event("Chunk Failed", **CHUNK))),
+    "Relay Lost": (replace_relay, lambda cloud: noted(cloud, event("Relay Lost", **LOST))),
     "Relay Slow": (replace_relay, lambda _: event("Relay Slow", **SLOW)),
     "instance terminated": (replace_relay, lambda cloud: of_ec2(STATE_CHANGE, cloud, **TERMINATED)),
     "spot warning": (replace_relay, lambda cloud: of_ec2(SPOT_WARNING, cloud)),
     "rebalance": (replace_relay, lambda cloud: of_ec2("EC2 Instance Rebalance Recommendation", cloud)),
-    "Transfer Delivered": (finish_transfer, lambda _: event("Transfer Delivered", **DELIVERED)),
-    "Transfer Failed": (finish_transfer, lambda _: event("Transfer Failed", **FAILED)),
+    "Transfer Delivered": (finish_transfer, lambda cloud: noted(cloud, event("Transfer Delivered", **DELIVERED))),
+    "Transfer Failed": (finish_transfer, lambda cloud: noted(cloud, event("Transfer Failed", **FAILED))),
     "execution stopped": (sweep_execution, lambda _: event("Step Functions Execution Status Change", **STOPPED)),
     "reconcile's schedule": (reconcile, lambda _: BusEvent()),
     "watch_relays' schedule": (watch_relays, lambda _: BusEvent()),
@@ -109,7 +111,7 @@ def test_after_the_end_it_changes_nothing(kind: str) -> None:
     run, make = EVENTS[kind]
     cloud = running()
     told = make(cloud)
-    finish_transfer(event("Transfer Delivered", **DELIVERED), cloud.world)
+    finish_transfer(noted(cloud, event("Transfer Delivered", **DELIVERED)), cloud.world)
     sweep_execution(event("Step Functions Execution Status Change", **STOPPED), cloud.world)
     end = kept(cloud)
     assert (cloud.alive(), end["active"]) == ([], [])
@@ -136,7 +138,7 @@ def test_failures_of_one_chunk_in_any_order_count_one_attempt_each(order: tuple[
     cloud = Cloud()
     cloud.chunks.put_all([chunk(0)])
     for attempt in (1, *order, 2):
-        retry_chunk(event("Chunk Failed", **{**CHUNK, "attempt": attempt}), cloud.world)
+        retry_chunk(noted(cloud, event("Chunk Failed", **{**CHUNK, "attempt": attempt})), cloud.world)
     found = cloud.chunks.get("first", 0)
     assert found is not None
     assert (found.state, found.attempt) == ("PENDING", 3)

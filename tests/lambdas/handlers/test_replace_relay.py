@@ -14,6 +14,7 @@ from tests.lambdas.builders import IRELAND, WEST, paths, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
 from tests.lambdas.machines import failed
+from tests.lambdas.told import AGENT, CONTROL, told
 
 
 def joined(*, sent: int = 0) -> Cloud:
@@ -32,7 +33,7 @@ def relay_lost(node_id: str = "source-1-0") -> BusEvent:
         "nodeId": node_id,
         "message": "connection reset",
     }
-    return BusEvent.from_document({"detail-type": "Relay Lost", "detail": detail})
+    return BusEvent.from_document({"detail-type": "Relay Lost", "source": CONTROL, "detail": detail})
 
 
 def relay_slow(node_id: str = "source-1-0") -> BusEvent:
@@ -45,7 +46,7 @@ def relay_slow(node_id: str = "source-1-0") -> BusEvent:
         "expectedMBps": 40.0,
         "message": "slow: 4.0 of 40.0 MB/s for 30 s",
     }
-    return BusEvent.from_document({"detail-type": "Relay Slow", "detail": detail})
+    return BusEvent.from_document({"detail-type": "Relay Slow", "source": CONTROL, "detail": detail})
 
 
 def relay(cloud: Cloud, node_id: str) -> Node:
@@ -68,6 +69,21 @@ def test_lost_relay_leaves_at_once_and_its_successor_joins() -> None:
     assert membership is not None
     assert [(path.path_id, path.generation) for path in membership.paths] == [("direct", 0), ("pair-1", 1)]
     assert len(cloud.alive()) == 2
+
+
+def test_senders_word_counts_where_its_record_says_the_same() -> None:
+    cloud = joined()
+    forged = relay_lost().model_copy(update={"source": AGENT})
+    assert replace_relay(forged, cloud.world) == {}
+    told(cloud, relay_lost("destination-1-0"))
+    assert replace_relay(forged, cloud.world) == {}
+    assert replace_relay(told(cloud, relay_lost()), cloud.world) == {"source-1-0": "replaced"}
+
+
+def test_no_end_can_call_a_relay_slow() -> None:
+    cloud = joined()
+    assert replace_relay(relay_slow().model_copy(update={"source": AGENT}), cloud.world) == {}
+    assert states(cloud) == {"destination-1-0": "JOINED", "source-1-0": "JOINED"}
 
 
 def test_event_that_comes_twice_replaces_once() -> None:

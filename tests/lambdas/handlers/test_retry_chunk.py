@@ -6,6 +6,7 @@ from lambdas.handlers.retry_chunk import retry_chunk
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import chunk
 from tests.lambdas.cloud import Cloud
+from tests.lambdas.told import told
 
 
 def failed(attempt: int = 1, reason: str = "stream-lost") -> BusEvent:
@@ -26,7 +27,7 @@ def failed(attempt: int = 1, reason: str = "stream-lost") -> BusEvent:
 def test_each_attempt_waits_twice_as_long(attempt: int, delay: float) -> None:
     cloud = Cloud()
     cloud.chunks.put_all([chunk(0, attempt=attempt)])
-    assert retry_chunk(failed(attempt), cloud.world) == {"decision": "retried"}
+    assert retry_chunk(told(cloud, failed(attempt)), cloud.world) == {"decision": "retried"}
     found = cloud.chunks.get("first", 0)
     assert found is not None
     assert (found.state, found.attempt, found.not_before) == ("PENDING", attempt + 1, 1000 + delay)
@@ -38,7 +39,7 @@ def test_each_attempt_waits_twice_as_long(attempt: int, delay: float) -> None:
 def test_poison_is_given_up_with_its_reason(attempt: int, reason: str) -> None:
     cloud = Cloud()
     cloud.chunks.put_all([chunk(0, attempt=attempt)])
-    assert retry_chunk(failed(attempt, reason), cloud.world) == {"decision": "given up"}
+    assert retry_chunk(told(cloud, failed(attempt, reason)), cloud.world) == {"decision": "given up"}
     found = cloud.chunks.get("first", 0)
     assert found is not None
     assert (found.state, found.reason) == ("FAILED", f"{reason} after {attempt} attempts")
@@ -48,8 +49,22 @@ def test_poison_is_given_up_with_its_reason(attempt: int, reason: str) -> None:
 def test_event_that_comes_twice_or_late_changes_nothing() -> None:
     cloud = Cloud()
     cloud.chunks.put_all([chunk(0)])
-    retry_chunk(failed(1), cloud.world)
+    retry_chunk(told(cloud, failed(1)), cloud.world)
     before = cloud.chunks.get("first", 0)
-    assert retry_chunk(failed(1), cloud.world) == {"decision": "known"}
+    assert retry_chunk(told(cloud, failed(1)), cloud.world) == {"decision": "known"}
     assert cloud.chunks.get("first", 0) == before
     assert cloud.measures.sums == {"ChunksRetried": 1}
+
+
+def test_failure_that_no_sender_noted_changes_nothing() -> None:
+    cloud = Cloud()
+    cloud.chunks.put_all([chunk(0)])
+    assert retry_chunk(failed(1), cloud.world) == {"decision": "known"}
+    assert cloud.chunks.get("first", 0) == chunk(0)
+
+
+def test_the_reason_is_the_items_and_not_the_events() -> None:
+    cloud = Cloud()
+    cloud.chunks.put_all([chunk(0, attempt=2)])
+    told(cloud, failed(2, "stream-lost"))
+    assert retry_chunk(failed(2, "source-changed"), cloud.world) == {"decision": "retried"}

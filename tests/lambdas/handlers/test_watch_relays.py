@@ -72,7 +72,9 @@ def test_what_is_told_replaces_the_relay() -> None:
     carry(cloud, RATE, 4.0)
     for kind, detail in list(cloud.events.put_events):
         body = {"schemaVersion": 1, "type": kind, **detail}
-        replace_relay(BusEvent.from_document({"detail-type": kind, "detail": body}), cloud.world)
+        replace_relay(
+            BusEvent.from_document({"detail-type": kind, "source": "cpt.control", "detail": body}), cloud.world
+        )
     assert sorted(states(cloud).items()) == [
         ("destination-1-0", "LOST"),
         ("destination-1-1", "JOINED"),

@@ -14,6 +14,7 @@ from tests.lambdas.builders import IRELAND, WEST, progress
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import spawned
 from tests.lambdas.machines import failed
+from tests.lambdas.told import told as noted
 
 PLACES: dict[Side, tuple[str, str]] = {"sender": (WEST, "send"), "receiver": (IRELAND, "receive")}
 
@@ -189,16 +190,18 @@ def restarted(side: Side) -> Cloud:
 def test_failure_of_a_process_that_was_replaced_is_ignored_and_that_of_its_successor_counts() -> None:
     cloud = restarted("receiver")
     gone = {"side": "receiver", "error": "ReceiverError", "cause": "disk"}
-    assert "ignored" in finish_transfer(event("Transfer Failed", 1, **gone), cloud.world)
-    assert finish_transfer(event("Transfer Failed", 2, **gone), cloud.world) == {"released": True}
+    assert "ignored" in finish_transfer(noted(cloud, event("Transfer Failed", 1, **gone)), cloud.world)
+    assert finish_transfer(noted(cloud, event("Transfer Failed", 2, **gone)), cloud.world) == {"released": True}
 
 
 def test_failure_of_the_end_that_was_not_replaced_counts() -> None:
     told = event("Transfer Failed", 1, side="sender", error="ChunksFailed", cause="chunk 3")
-    assert finish_transfer(told, restarted("receiver").world) == {"released": True}
+    cloud = restarted("receiver")
+    assert finish_transfer(noted(cloud, told), cloud.world) == {"released": True}
 
 
 @pytest.mark.parametrize("epoch", [1, 2])
 def test_what_was_delivered_counts_whichever_sender_delivered_it(epoch: int) -> None:
     told = event("Transfer Delivered", epoch, bytes=10, files=2, chunks=1, sentBytes=12)
-    assert finish_transfer(told, restarted("sender").world) == {"released": True}
+    cloud = restarted("sender")
+    assert finish_transfer(noted(cloud, told), cloud.world) == {"released": True}

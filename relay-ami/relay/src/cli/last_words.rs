@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::roles::UNAVAILABLE;
-use crate::control::{Control, Side};
+use crate::control::{Control, Side, tell};
 use crate::documents::event::Event;
 use crate::documents::text::{SchemaVersion1, TransferId};
 use crate::stop::Stop;
@@ -14,14 +14,15 @@ pub fn announce_failure(control: &dyn Control, stop: &Stop, transfer_id: Transfe
         return;
     }
     let (side, error, cause) = (side.as_str().to_owned(), class.to_owned(), cause.chars().take(1000).collect());
-    put_surely(control, stop, &Event::TransferFailed { schema_version: SchemaVersion1, transfer_id, side, epoch, error, cause });
+    let event = Event::TransferFailed { schema_version: SchemaVersion1, transfer_id, side, epoch, error, cause };
+    put_surely(control, stop, &event, epoch);
 }
 
-/// The last event is worth some patience: 1 + 2 + 4 + 8 s beside the SDK's own retries, less once the process is told to stop. After
-/// that the reconciler finds a silent end.
-pub fn put_surely(control: &dyn Control, stop: &Stop, event: &Event) {
+/// The outcome is worth some patience: 1 + 2 + 4 + 8 s beside the SDK's own retries, less once the process is told to stop. Once it is
+/// noted, the reconciler finds it where the event is lost; before that, it finds a silent end.
+pub fn put_surely(control: &dyn Control, stop: &Stop, event: &Event, epoch: u64) {
     for attempt in 0..5 {
-        match control.put_event(event) {
+        match tell(control, event, epoch) {
             Ok(()) => return,
             Err(error) => tracing::warn!(%error, "event"),
         }

@@ -324,6 +324,7 @@ impl Sender {
                         sent_bytes,
                         repaired_chunks,
                     },
+                    epoch,
                 );
                 Ok(ExitCode::SUCCESS)
             }

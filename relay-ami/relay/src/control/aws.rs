@@ -363,6 +363,11 @@ impl Control for Aws {
         Ok(aws_items::is_set(self.record("transfer")?.unwrap_or_default().get("fenced")))
     }
 
+    fn note_event(&self, record: &str, event: &Event, epoch: u64) -> Result<()> {
+        let document = serde_json::to_string(event).map_err(|error| malformed("event", error.to_string()))?;
+        self.write_record(record, vec![("document", text(document))], epoch)
+    }
+
     fn put_event(&self, event: &Event) -> Result<()> {
         let detail = serde_json::to_string(event).map_err(|error| malformed("event", error.to_string()))?;
         let entry = PutEventsRequestEntry::builder().source(EVENT_SOURCE).detail_type(event.detail_type()).detail(detail);

@@ -231,6 +231,10 @@ impl Control for Directory {
         Ok(Self::read::<TransferRecord>(&self.record("transfer"))?.is_some_and(|record| record.fenced))
     }
 
+    fn note_event(&self, record: &str, event: &Event, _epoch: u64) -> Result<()> {
+        Self::write_json(&self.record(&record.replace('#', "-")), event)
+    }
+
     fn put_event(&self, event: &Event) -> Result<()> {
         let path = self.root.join("events.ndjson");
         let mut line = serde_json::to_vec(event).map_err(|error| malformed(&path, error.to_string()))?;

@@ -166,7 +166,17 @@ pub trait Control: Send + Sync {
     fn write_probe(&self, path: &PathId, result: &ProbeResult) -> Result<()>;
     /// Whether the control plane wants both ends to stop.
     fn fenced(&self) -> Result<bool>;
+    /// Writes what an event says into a record, unless one of a later epoch is there.
+    fn note_event(&self, record: &str, event: &Event, epoch: u64) -> Result<()>;
     fn put_event(&self, event: &Event) -> Result<()>;
+}
+
+/// Notes an event in its record, then puts it: its readers act on the record, and look there when the event is lost.
+pub fn tell(control: &dyn Control, event: &Event, epoch: u64) -> Result<()> {
+    if let Some(record) = event.record() {
+        control.note_event(&record, event, epoch)?;
+    }
+    control.put_event(event)
 }
 
 /// Unix time in seconds, for reports; never compared with another machine's.

@@ -67,6 +67,17 @@ const fn is_zero(count: &u64) -> bool {
 }
 
 impl Event {
+    /// The record that says the same to whoever the event wakes; an event alone proves nothing. A failed chunk's is its item.
+    #[must_use]
+    pub fn record(&self) -> Option<String> {
+        match self {
+            Self::ChunkFailed { .. } => None,
+            Self::RelayLost { node_id, .. } => Some(format!("lost#{node_id}")),
+            Self::TransferDelivered { .. } => Some("outcome#sender".to_owned()),
+            Self::TransferFailed { side, .. } => Some(format!("outcome#{side}")),
+        }
+    }
+
     /// The detail-type that rules match on.
     #[must_use]
     pub const fn detail_type(&self) -> &'static str {

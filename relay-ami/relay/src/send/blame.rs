@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use super::Shared;
+use crate::control::tell;
 use crate::documents::event::Event;
 use crate::documents::membership::Path;
 use crate::documents::text::{PathId, SchemaVersion1};
@@ -39,7 +40,7 @@ impl Shared {
         tracing::warn!(path = %path.path_id, node_id, message, "relay lost");
         let transfer_id = self.router.transfer.clone();
         let event = Event::RelayLost { schema_version: SchemaVersion1, transfer_id, path_id: path.path_id.to_string(), node_id, message };
-        if let Err(error) = self.control.put_event(&event) {
+        if let Err(error) = tell(&*self.control, &event, self.epoch) {
             tracing::warn!(%error, "event");
         }
     }

@@ -1,6 +1,7 @@
 //! Failed attempts: noted in the item first, then put on the bus; from then on only the table brings the chunk back.
 
 use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
 use super::Shared;
 use crate::documents::event::{Event, FailureReason};
@@ -18,6 +19,9 @@ pub struct Failure {
 /// Longest message in an event; an entry may hold 256 KiB, a person reads less.
 const MESSAGE_CHARACTERS: usize = 500;
 
+/// Pause before a note that the table refused is written again; the call itself has been repeated for a minute by then.
+const NOTE_AGAIN: Duration = Duration::from_secs(1);
+
 /// Runs until the senders of `failures` are gone.
 pub fn run(shared: &Shared, failures: &Receiver<Failure>) {
     while let Ok(failure) = failures.recv() {
@@ -28,12 +32,9 @@ pub fn run(shared: &Shared, failures: &Receiver<Failure>) {
 fn report(shared: &Shared, failure: Failure) {
     let Failure { chunk, attempt, path, reason, message } = failure;
     tracing::warn!(chunk, attempt, path, reason = reason.as_str(), message, "chunk failed");
-    match shared.control.note_failure(chunk, attempt, reason) {
-        // Delivered after all, or retried already: the table says how it goes on.
-        Ok(false) => return,
-        Ok(true) => {}
-        // The event still reaches the retry policy.
-        Err(error) => tracing::warn!(chunk, %error, "note the failure"),
+    // Delivered after all, or retried already: the table says how it goes on.
+    if !noted(shared, chunk, attempt, reason) {
+        return;
     }
     let event = Event::ChunkFailed {
         schema_version: SchemaVersion1,
@@ -48,4 +49,16 @@ fn report(shared: &Shared, failure: Failure) {
         // The note in the item is what the reconciler finds.
         tracing::warn!(chunk, %error, "event");
     }
+}
+
+/// Notes the failure however long that takes: the retry policy acts on the note alone. `false`: the item has moved on.
+fn noted(shared: &Shared, chunk: u64, attempt: u32, reason: FailureReason) -> bool {
+    while !shared.stop.is_requested() {
+        match shared.control.note_failure(chunk, attempt, reason) {
+            Ok(noted) => return noted,
+            Err(error) => tracing::warn!(chunk, %error, "note the failure"),
+        }
+        std::thread::sleep(NOTE_AGAIN);
+    }
+    false
 }
