@@ -7,6 +7,7 @@ from typing import Any
 
 from cli.aws import Aws
 from lambdas.core.bandwidth import BandwidthLimit, LimitChange
+from lambdas.core.transfer import shared_key
 
 # The function of Await Approval leaves at once; whether a person has answered shows in what was entered next.
 AFTER_APPROVAL = ("Apply Approval", "Tear Down", "Write Report")
@@ -77,10 +78,15 @@ class TransferState:
 
 
 def read_state(aws: Aws, transfer_id: str, execution_arn: str | None = None) -> TransferState:
-    """Read all records and relays of the transfer, in two queries; of that execution alone, where one is given."""
+    """Read all records and relays of the transfer, in three queries; of that execution alone, where one is given."""
     records = {str(item["record"]): item for item in _items(aws, "transfers", transfer_id)}
-    if execution_arn and records.get("transfer", {}).get("executionArn", execution_arn) != execution_arn:
+    transfer = records.get("transfer", {})
+    if execution_arn and transfer.get("executionArn", execution_arn) != execution_arn:
         return state_of(transfer_id, {}, [])
+    if transfer:
+        ends = [(transfer[side]["region"], transfer[side]["instanceId"]) for side in ("source", "destination")]
+        shared = shared_key(transfer["executionArn"], ends, transfer_id)
+        records |= {str(item["record"]): item for item in _items(aws, "transfers", shared)}
     return state_of(transfer_id, records, _items(aws, "nodes", transfer_id))
 
 
@@ -91,7 +97,7 @@ def state_of(
     transfer = records.get("transfer", {})
     plan = _document(transfer.get("plan"))
     sender = _document(records.get("progress#sender", {}).get("document")) or {}
-    membership = _document(records.get("membership", {}).get("document")) or {}
+    membership = _document(records.get("membership", {}).get("membership")) or {}
     spent = _document(transfer.get("spent")) or {}
     limit = BandwidthLimit.from_document(_document(transfer.get("bandwidth")) or {})
     stages: dict[str, Any] = _document(transfer.get("stages")) or {}

@@ -115,7 +115,7 @@ def reached(place: Site, name: str, moment: Moment, nodes: list[dict[str, Any]])
         return False
     chunk = int(moment.share * int(record["plan"]["chunks"]))
     table = place.account.aws.resource("dynamodb").Table("cpt-chunks")
-    key = {"rangeKey": range_key(name, chunk // RANGE_SIZE), "itemKey": item_key(chunk)}
+    key = {"rangeKey": range_key(place.account.shared(name), chunk // RANGE_SIZE), "itemKey": item_key(chunk)}
     return bool(table.get_item(Key=key)["Item"]["state"] == "DELIVERED")
 
 

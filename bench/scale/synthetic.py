@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from lambdas.core.chunk import RANGE_SIZE, item_key, range_key
+from tests.lambdas import builders
 
 # As `cpt-relay scan` cuts its listing (defaults.rs, PART_LINES).
 PART_LINES = 50_000
 TRANSFER = "scale"
-PREFIX = f"transfers/{TRANSFER}/"
+SHARED = builders.shared(TRANSFER)
+PREFIX = f"ends/{SHARED}/"
 LANES = 8
 PATHS = ("direct", *(f"pair-{slot}" for slot in range(1, 9)))
 
@@ -76,9 +78,9 @@ def delivered(chunk: int, chunk_bytes: int, rate_mbps: float) -> str:
     at = 1.7e9 + chunk * seconds
     done = at + LANES * len(PATHS) * seconds
     return (
-        f'{{"rangeKey":{{"S":"{range_key(TRANSFER, chunk // RANGE_SIZE)}"}},"itemKey":{{"S":"{item_key(chunk)}"}},'
+        f'{{"rangeKey":{{"S":"{range_key(SHARED, chunk // RANGE_SIZE)}"}},"itemKey":{{"S":"{item_key(chunk)}"}},'
         f'"chunk":{{"N":"{chunk}"}},"state":{{"S":"DELIVERED"}},"attempt":{{"N":"{1 + (chunk % 1000 == 0)}"}},'
-        f'"phase":{{"N":"0"}},"manifestKey":{{"S":"{PREFIX}manifest/part-00000.ndjson"}},"manifestStart":{{"N":"0"}},'
+        f'"phase":{{"N":"0"}},"manifestKey":{{"S":"manifest/part-00000.ndjson"}},"manifestStart":{{"N":"0"}},'
         f'"manifestEnd":{{"N":"300"}},"bytes":{{"N":"{chunk_bytes}"}},"files":{{"N":"1"}},'
         f'"digest":{{"S":"{digest(chunk)}"}},"pathId":{{"S":"{PATHS[chunk % len(PATHS)]}"}},'
         f'"lane":{{"N":"{chunk % LANES}"}},"startedAt":{{"N":"{at:.3f}"}},"deliveredAt":{{"N":"{done:.3f}"}}}}'

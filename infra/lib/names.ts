@@ -83,8 +83,11 @@ export function allTags(settings: Settings): Record<string, string> {
 /** Tag by which an owner lends a machine to a deployment, whose name is its value, as a relay. */
 export const LENT_TAG = 'cpt:lent-to';
 
-/** Prefix of the control bucket under which a transfer's objects lie. */
+/** Prefix of the control bucket under which what the control plane alone keeps of a transfer lies. */
 export const TRANSFERS_PREFIX = 'transfers/';
+
+/** Prefix of the control bucket under which what the ends of a transfer share lies; its key names both machines. */
+export const ENDS_PREFIX = 'ends/';
 
 /** Prefix of the control bucket under which request documents start transfers; `lambdas/core/starts.py` has it too. */
 export const REQUESTS_PREFIX = 'requests/';

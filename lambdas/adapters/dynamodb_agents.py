@@ -9,7 +9,10 @@ from lambdas.core.events import RelayLost, TransferDelivered, TransferFailed, ou
 from lambdas.core.progress import Progress, Side
 from lambdas.core.transfer import Membership
 
-_RECORDS = ("membership", "key#", "progress#", "probe#", "outcome#", "lost#")
+_RECORDS = ("membership", "key#", "progress#", "probe#", "outcome#", "lost#", "fence")
+# Ends may write an attribute `document`, and none of these names: what they follow is nothing that they may say.
+_MEMBERSHIP = "membership"
+_FENCED = "fenced"
 
 
 class DynamoAgentRecords:
@@ -18,50 +21,56 @@ class DynamoAgentRecords:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def membership(self, transfer_id: str) -> Membership | None:
+    def membership(self, shared: str) -> Membership | None:
         """See AgentRecords."""
-        item = self._table.get(transferId=transfer_id, record="membership")
-        return Membership.model_validate_json(item["document"], by_alias=True) if item else None
+        item = self._table.get(transferId=shared, record="membership")
+        return (
+            Membership.model_validate_json(item[_MEMBERSHIP], by_alias=True) if item and _MEMBERSHIP in item else None
+        )
 
-    def write_membership(self, transfer_id: str, membership: Membership) -> bool:
+    def write_membership(self, shared: str, membership: Membership) -> bool:
         """See AgentRecords."""
         first = membership.version == 1
         item = {
-            "transferId": transfer_id,
+            "transferId": shared,
             "record": "membership",
             "version": membership.version,
-            "document": membership.to_json(),
+            _MEMBERSHIP: membership.to_json(),
         }
         condition = "attribute_not_exists(version) OR version = :before" if first else "version = :before"
         return self._table.put(item, condition, before=1 if first else membership.version - 1)
 
-    def progress(self, transfer_id: str, side: Side) -> Progress | None:
+    def progress(self, shared: str, side: Side) -> Progress | None:
         """See AgentRecords."""
-        item = self._table.get(transferId=transfer_id, record=f"progress#{side}")
+        item = self._table.get(transferId=shared, record=f"progress#{side}")
         return Progress.model_validate_json(item["document"], by_alias=True) if item else None
 
-    def route_key(self, transfer_id: str) -> str | None:
+    def route_key(self, shared: str) -> str | None:
         """See AgentRecords."""
-        item = self._table.get(transferId=transfer_id, record="key#sender")
+        item = self._table.get(transferId=shared, record="key#sender")
         return str(item["routePublicKey"]) if item else None
 
-    def outcome(self, transfer_id: str, side: Side) -> TransferDelivered | TransferFailed | None:
+    def outcome(self, shared: str, side: Side) -> TransferDelivered | TransferFailed | None:
         """See AgentRecords."""
-        item = self._table.get(transferId=transfer_id, record=f"outcome#{side}")
-        return outcome_of(item.get("document"), transfer_id, side) if item else None
+        item = self._table.get(transferId=shared, record=f"outcome#{side}")
+        return outcome_of(item.get("document"), _transfer_id(shared), side) if item else None
 
-    def lost_relays(self, transfer_id: str) -> list[RelayLost]:
+    def lost_relays(self, shared: str) -> list[RelayLost]:
         """See AgentRecords."""
-        found = (RelayLost.told(item.get("document"), transfer_id) for item in self._of(transfer_id, "lost#"))
+        found = (RelayLost.told(item.get("document"), _transfer_id(shared)) for item in self._of(shared, "lost#"))
         return [lost for lost in found if lost is not None]
 
-    def forget(self, transfer_id: str) -> None:
+    def fence(self, shared: str, *, fenced: bool) -> None:
         """See AgentRecords."""
-        for item in list(self._table.query("transferId = :id", id=transfer_id)):
-            if item["record"].startswith(_RECORDS):
-                self._table.delete(transferId=transfer_id, record=item["record"])
+        self._table.put({"transferId": shared, "record": "fence", _FENCED: fenced})
 
-    def probe_results(self, transfer_id: str) -> list[ProbeResult]:
+    def forget(self, shared: str) -> None:
+        """See AgentRecords."""
+        for item in list(self._table.query("transferId = :id", id=shared)):
+            if item["record"].startswith(_RECORDS):
+                self._table.delete(transferId=shared, record=item["record"])
+
+    def probe_results(self, shared: str) -> list[ProbeResult]:
         """See AgentRecords."""
         prefix = "probe#"
         return [
@@ -72,10 +81,14 @@ class DynamoAgentRecords:
                 intra_region=item.get("intraRegionMBps", 0.0),
                 error=item.get("error"),
             )
-            for item in self._of(transfer_id, prefix)
+            for item in self._of(shared, prefix)
         ]
 
-    def _of(self, transfer_id: str, prefix: str) -> Iterator[dict[str, Any]]:
+    def _of(self, shared: str, prefix: str) -> Iterator[dict[str, Any]]:
         """The records of a transfer whose names begin with `prefix`."""
         condition = "transferId = :id AND begins_with(#record, :prefix)"
-        return self._table.query(condition, names={"#record": "record"}, id=transfer_id, prefix=prefix)
+        return self._table.query(condition, names={"#record": "record"}, id=shared, prefix=prefix)
+
+
+def _transfer_id(shared: str) -> str:
+    return shared.rsplit("+", 1)[-1]

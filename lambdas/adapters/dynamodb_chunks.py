@@ -61,35 +61,35 @@ class DynamoChunkStore:
             raise Throttled(f"DynamoDB left {len(rest)} chunk items unwritten after {len(_BACK_OFFS)} tries")
         return at_once
 
-    def get(self, transfer_id: str, chunk: int) -> Chunk | None:
+    def get(self, shared: str, chunk: int) -> Chunk | None:
         """See ChunkStore."""
-        item = self._table.get(**_key(transfer_id, chunk))
+        item = self._table.get(**_key(shared, chunk))
         return Chunk.from_document(item) if item else None
 
-    def read(self, plan: TransferPlan) -> Iterator[Chunk]:
+    def read(self, shared: str, plan: TransferPlan) -> Iterator[Chunk]:
         """See ChunkStore; the ranges of one wave are queried at the same time."""
         numbers, end = iter(plan.ranges), plan.first_range * plan.range_size + plan.chunks
         with ThreadPoolExecutor(WORKERS) as pool:
             while wave := list(islice(numbers, WORKERS)):
-                for found in pool.map(lambda number: self._range(plan.transfer_id, number), wave):
+                for found in pool.map(lambda number: self._range(shared, number), wave):
                     yield from (chunk for chunk in found if chunk.chunk < end)
 
-    def _range(self, transfer_id: str, number: int) -> list[Chunk]:
+    def _range(self, shared: str, number: int) -> list[Chunk]:
         first, last = item_key(number * RANGE_SIZE), item_key((number + 1) * RANGE_SIZE - 1)
         items = self._table.query(
             "rangeKey = :range AND itemKey BETWEEN :first AND :last",
-            range=range_key(transfer_id, number),
+            range=range_key(shared, number),
             first=first,
             last=last,
         )
         return [Chunk.from_document(item) for item in items]
 
-    def change(self, transfer_id: str, chunk: int, change: Change) -> bool:
+    def change(self, shared: str, chunk: int, change: Change) -> bool:
         """See ChunkStore."""
         new = change.document
         values = {_placeholder(name): value for name, value in new.items()}
         held = {"pending": "PENDING", "attempt": change.attempt}
-        key = _key(transfer_id, chunk)
+        key = _key(shared, chunk)
         return self._table.update(key, update_of(change), STILL_THERE, _NAMES, **held, **values) is not None
 
 
@@ -103,5 +103,5 @@ def _placeholder(name: str) -> str:
     return "nextAttempt" if name == "attempt" else name
 
 
-def _key(transfer_id: str, chunk: int) -> dict[str, str]:
-    return {"rangeKey": range_key(transfer_id, chunk // RANGE_SIZE), "itemKey": item_key(chunk)}
+def _key(shared: str, chunk: int) -> dict[str, str]:
+    return {"rangeKey": range_key(shared, chunk // RANGE_SIZE), "itemKey": item_key(chunk)}

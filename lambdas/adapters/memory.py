@@ -167,46 +167,52 @@ class MemoryAgentRecords:
         self.results: dict[str, list[ProbeResult]] = {}
         self.outcomes: dict[tuple[str, Side], TransferDelivered | TransferFailed] = {}
         self.lost: dict[str, list[RelayLost]] = {}
+        self.fenced: set[str] = set()
 
-    def membership(self, transfer_id: str) -> Membership | None:
+    def membership(self, shared: str) -> Membership | None:
         """See AgentRecords."""
-        return self._memberships.get(transfer_id)
+        return self._memberships.get(shared)
 
-    def write_membership(self, transfer_id: str, membership: Membership) -> bool:
+    def write_membership(self, shared: str, membership: Membership) -> bool:
         """See AgentRecords."""
-        known = self._memberships.get(transfer_id)
+        known = self._memberships.get(shared)
         before = known.version if known else None
         held = before in (None, 1) if membership.version == 1 else before == membership.version - 1
         if held:
-            self._memberships[transfer_id] = membership
+            self._memberships[shared] = membership
         return held
 
-    def progress(self, transfer_id: str, side: Side) -> Progress | None:
+    def progress(self, shared: str, side: Side) -> Progress | None:
         """See AgentRecords."""
-        return self.progresses.get((transfer_id, side))
+        return self.progresses.get((shared, side))
 
-    def route_key(self, transfer_id: str) -> str | None:
+    def route_key(self, shared: str) -> str | None:
         """See AgentRecords."""
-        return self.route_keys.get(transfer_id)
+        return self.route_keys.get(shared)
 
-    def probe_results(self, transfer_id: str) -> list[ProbeResult]:
+    def probe_results(self, shared: str) -> list[ProbeResult]:
         """See AgentRecords."""
-        return list(self.results.get(transfer_id, []))
+        return list(self.results.get(shared, []))
 
-    def outcome(self, transfer_id: str, side: Side) -> TransferDelivered | TransferFailed | None:
+    def outcome(self, shared: str, side: Side) -> TransferDelivered | TransferFailed | None:
         """See AgentRecords."""
-        return self.outcomes.get((transfer_id, side))
+        return self.outcomes.get((shared, side))
 
-    def lost_relays(self, transfer_id: str) -> list[RelayLost]:
+    def lost_relays(self, shared: str) -> list[RelayLost]:
         """See AgentRecords."""
-        return list(self.lost.get(transfer_id, []))
+        return list(self.lost.get(shared, []))
 
-    def forget(self, transfer_id: str) -> None:
+    def fence(self, shared: str, *, fenced: bool) -> None:
+        """See AgentRecords."""
+        (self.fenced.add if fenced else self.fenced.discard)(shared)
+
+    def forget(self, shared: str) -> None:
         """See AgentRecords."""
         for records in (self._memberships, self.route_keys, self.results, self.lost):
-            records.pop(transfer_id, None)
+            records.pop(shared, None)
+        self.fenced.discard(shared)
         for sides in (self.progresses, self.outcomes):
-            for key in [key for key in sides if key[0] == transfer_id]:
+            for key in [key for key in sides if key[0] == shared]:
                 del sides[key]
 
 
@@ -221,22 +227,22 @@ class MemoryChunkStore:
         for chunk in chunks:
             self._chunks[chunk.range_key.split("#")[0], chunk.chunk] = chunk
 
-    def get(self, transfer_id: str, chunk: int) -> Chunk | None:
+    def get(self, shared: str, chunk: int) -> Chunk | None:
         """See ChunkStore."""
-        return self._chunks.get((transfer_id, chunk))
+        return self._chunks.get((shared, chunk))
 
-    def read(self, plan: TransferPlan) -> Iterator[Chunk]:
+    def read(self, shared: str, plan: TransferPlan) -> Iterator[Chunk]:
         """See ChunkStore."""
         first = plan.first_range * plan.range_size
         numbers = range(first, first + plan.chunks)
-        yield from (found for number in numbers if (found := self._chunks.get((plan.transfer_id, number))))
+        yield from (found for number in numbers if (found := self._chunks.get((shared, number))))
 
-    def change(self, transfer_id: str, chunk: int, change: Change) -> bool:
+    def change(self, shared: str, chunk: int, change: Change) -> bool:
         """See ChunkStore."""
-        known = self._chunks.get((transfer_id, chunk))
+        known = self._chunks.get((shared, chunk))
         changed = chunk_life.after(known, change) if known else None
         if changed is not None:
-            self._chunks[transfer_id, chunk] = changed
+            self._chunks[shared, chunk] = changed
         return changed is not None
 
 

@@ -89,46 +89,49 @@ class PathLocks(Protocol):
 
 
 class AgentRecords(Protocol):
-    """Membership, which the sender follows, and what the ends write."""
+    """Membership and fence, which the ends follow, and what they write; `shared` is that of AcceptedTransfer."""
 
-    def membership(self, transfer_id: str) -> Membership | None:
+    def membership(self, shared: str) -> Membership | None:
         """Consistent read."""
 
-    def write_membership(self, transfer_id: str, membership: Membership) -> bool:
+    def write_membership(self, shared: str, membership: Membership) -> bool:
         """Write version n over n-1 (version 1 over none or itself); False when another was faster."""
 
-    def progress(self, transfer_id: str, side: Side) -> Progress | None:
+    def progress(self, shared: str, side: Side) -> Progress | None:
         """The latest report of one end."""
 
-    def route_key(self, transfer_id: str) -> str | None:
+    def route_key(self, shared: str) -> str | None:
         """The sender's public key that signs routes, once it has published it."""
 
-    def probe_results(self, transfer_id: str) -> list[ProbeResult]:
+    def probe_results(self, shared: str) -> list[ProbeResult]:
         """All pre-test results so far."""
 
-    def outcome(self, transfer_id: str, side: Side) -> TransferDelivered | TransferFailed | None:
+    def outcome(self, shared: str, side: Side) -> TransferDelivered | TransferFailed | None:
         """How one end says that it ended; None where it has not ended, or what it wrote is no outcome of that side."""
 
-    def lost_relays(self, transfer_id: str) -> list[RelayLost]:
+    def lost_relays(self, shared: str) -> list[RelayLost]:
         """What the sender says of relays at which its lanes broke."""
 
-    def forget(self, transfer_id: str) -> None:
+    def fence(self, shared: str, *, fenced: bool) -> None:
+        """Whether both ends are to stop, whichever epoch they are of."""
+
+    def forget(self, shared: str) -> None:
         """Remove all of these: they are of an earlier execution."""
 
 
 class ChunkStore(Protocol):
-    """The chunk table."""
+    """The chunk table; `shared` is that of AcceptedTransfer."""
 
     def put_all(self, chunks: Iterable[Chunk]) -> None:
         """Write items in batches, no faster than the table bears; raises Throttled when it bears nothing."""
 
-    def get(self, transfer_id: str, chunk: int) -> Chunk | None:
+    def get(self, shared: str, chunk: int) -> Chunk | None:
         """Consistent read of one item."""
 
-    def read(self, plan: TransferPlan) -> Iterator[Chunk]:
+    def read(self, shared: str, plan: TransferPlan) -> Iterator[Chunk]:
         """All items of a plan, range by range."""
 
-    def change(self, transfer_id: str, chunk: int, change: Change) -> bool:
+    def change(self, shared: str, chunk: int, change: Change) -> bool:
         """One arrow of the chunk's life; False when the item is in another state or attempt."""
 
 

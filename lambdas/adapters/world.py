@@ -27,8 +27,9 @@ from lambdas.adapters.spot import Ec2SpotMarket
 from lambdas.adapters.ssm import SsmCommands
 from lambdas.adapters.stepfunctions import StepFunctions
 from lambdas.adapters.subnets import Ec2Subnets
-from lambdas.core.commands import Control, transfer_prefix
+from lambdas.core.commands import Control, shared_prefix, transfer_prefix
 from lambdas.core.request import TransferRequest
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.runtime import clients
 from lambdas.runtime.env import Environment, environment
 
@@ -61,12 +62,13 @@ class World:
     instance_types: Callable[[str], market.InstanceTypes]
     quotas: Callable[[str], market.Quotas]
 
-    def control(self, transfer_id: str) -> Control:
+    def control(self, transfer: AcceptedTransfer) -> Control:
         """Where the ends of a transfer find the control plane."""
         return Control(
             region=self.env.home_region,
             bucket=self.env.control_bucket,
-            prefix=transfer_prefix(transfer_id),
+            prefix=shared_prefix(transfer),
+            partition=transfer.shared,
             transfers_table=self.env.transfers_table,
             chunks_table=self.env.chunks_table,
             bus=self.env.event_bus,
@@ -77,8 +79,12 @@ class World:
         return float(request.pre_test_seconds or self.env.pre_test_seconds)
 
     def key(self, transfer_id: str, name: str) -> str:
-        """S3 key of a transfer's object."""
+        """S3 key of an object that the control plane alone reads and writes."""
         return f"{transfer_prefix(transfer_id)}{name}"
+
+    def shared_key(self, transfer: AcceptedTransfer, name: str) -> str:
+        """S3 key of an object that the ends of a transfer read or write too."""
+        return f"{shared_prefix(transfer)}{name}"
 
 
 @cache

@@ -15,9 +15,9 @@ FailureReason = Literal[
 ]
 
 
-def range_key(transfer_id: str, range_number: int) -> str:
-    """Partition key of a range of 128 chunks; ranges spread a transfer over partitions."""
-    return f"{transfer_id}#{range_number:07d}"
+def range_key(shared: str, range_number: int) -> str:
+    """Partition key of a range of 128 chunks; ranges spread a transfer over partitions. `shared`: its key."""
+    return f"{shared}#{range_number:07d}"
 
 
 def item_key(chunk: int) -> str:
@@ -28,7 +28,7 @@ def item_key(chunk: int) -> str:
 class Chunk(Document):
     """Contract `chunk`; times in Unix seconds, sizes in bytes."""
 
-    range_key: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+#[0-9]{7}$")]
+    range_key: Annotated[str, Field(pattern=r"^[A-Za-z0-9_:/+-]+#[0-9]{7}$")]
     item_key: Annotated[str, Field(pattern=r"^[0-9]{9}$")]
     chunk: Count
     state: ChunkState

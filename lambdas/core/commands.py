@@ -19,14 +19,20 @@ class Control(Document):
     region: str
     bucket: str
     prefix: str
+    partition: str
     transfers_table: str
     chunks_table: str
     bus: str
 
 
 def transfer_prefix(transfer_id: str) -> str:
-    """Key prefix of a transfer in the control bucket."""
+    """Key prefix of what the control plane alone keeps of a transfer in the control bucket."""
     return f"transfers/{transfer_id}/"
+
+
+def shared_prefix(transfer: AcceptedTransfer) -> str:
+    """Key prefix of what its ends read and write in the control bucket."""
+    return f"ends/{transfer.shared}/"
 
 
 def encode(command: Command) -> str:

@@ -1,6 +1,7 @@
 """The accepted transfer and the small documents that the states hand on."""
 
 import json
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Annotated, Any, Literal, Self
 
@@ -46,6 +47,13 @@ class ExistingRelay(EndMachine):
     spot: bool = False
 
 
+def shared_key(execution_arn: str, ends: Iterable[tuple[str, str]], transfer_id: str) -> str:
+    """`AcceptedTransfer.shared` of an execution, (region, instance id) of source and destination, and a transfer id."""
+    _, partition, _, _, account, *_ = execution_arn.split(":")
+    arns = (f"arn:{partition}:ec2:{region}:{account}:instance/{instance_id}" for region, instance_id in ends)
+    return "+".join((*arns, transfer_id))
+
+
 class AcceptedTransfer(Document):
     """What Validate Request returns; `request` has its defaults filled in.
 
@@ -89,6 +97,16 @@ class AcceptedTransfer(Document):
         same name in a deployment that was removed and made anew.
         """
         return blake2b(f"{self.execution_arn} {self.execution_started_at}".encode(), digest_size=16).hexdigest()
+
+    @property
+    def shared(self) -> str:
+        """Key of all that the two ends share: the ARNs of both instances, and the transfer's id, joined by `+`.
+
+        An end's policy has its own instance's ARN as a variable: it reaches the keys that name it, and no others. No id
+        holds a `+`, so nobody can choose a name whose key would look like another transfer's.
+        """
+        ends = ((end.region, end.instance_id) for end in (self.source, self.destination))
+        return shared_key(self.execution_arn, ends, self.transfer_id)
 
     def end(self, role: str) -> EndMachine:
         """The end machine on the side of `role` (source or destination)."""

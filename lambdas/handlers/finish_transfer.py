@@ -13,10 +13,14 @@ def finish_transfer(event: BusEvent, world: World) -> dict[str, Any]:
     """What the end's own record says counts: the event, which any end may put, says which one to look at."""
     if event.detail_type == "Transfer Delivered":
         delivered = TransferDelivered.from_document(event.detail)
-        return take(world, delivered.transfer_id, "sender")
+        return _take(world, delivered.transfer_id, "sender")
     failed = TransferFailed.from_document(event.detail)
-    side: Side = failed.side
-    return take(world, failed.transfer_id, side)
+    return _take(world, failed.transfer_id, failed.side)
+
+
+def _take(world: World, transfer_id: str, side: Side) -> dict[str, Any]:
+    record = world.transfers.get(transfer_id)
+    return take(world, record, side) if record else {"released": False}
 
 
 handler = event_rule(finish_transfer)

@@ -17,13 +17,13 @@ def limit_transfer(event: LimitRequest, world: World) -> dict[str, Any]:
         raise NotMoving(f"'{transfer_id}' moves nothing: a limit would be all that is measured")
     if not record.moving:
         raise NotMoving(f"'{transfer_id}' is over, or is being taken down; nothing was changed")
-    if world.agents.membership(transfer_id) is None:
+    if world.agents.membership(record.transfer.shared) is None:
         raise NotMoving(
             f"'{transfer_id}' moves nothing yet; limit it when it does, or put bandwidthLimitMbps into the request"
         )
     # Noted first: profiles are not to take a rate that was limited for all that the machines can do.
     world.transfers.note(record.transfer, bandwidth=record.limit.changed_to(mbps, world.clock.now()).to_document())
-    membership.change(world, transfer_id, lambda current: current.limited(mbps))
+    membership.change(world, record.transfer.shared, lambda current: current.limited(mbps))
     return {"transferId": transfer_id, "bandwidthLimitMbps": mbps}
 
 

@@ -30,9 +30,8 @@ class PlanInput(Handover):
 
 def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
     """The plan, also in S3 and in the transfer's record: a new one, or that of an earlier run where it still fits."""
-    transfer_id = event.transfer.transfer_id
     survey = event.survey
-    found = taken_up(world, transfer_id, survey.equal_folder) if survey.goes_on else _planned(event, world)
+    found = taken_up(world, event.transfer, survey.equal_folder) if survey.goes_on else _planned(event, world)
     publish(world, event.transfer, found)
     begin(world, event.transfer, found.lanes_per_path)
     return found
@@ -46,7 +45,9 @@ def _planned(event: PlanInput, world: World) -> TransferPlan:
     part_bytes = plan.chunk_size(to_send.bytes, lanes * paths, event.transfer.request.chunk_size_mib)
     first_range = (event.transfer.run - 1) * RANGES_PER_RUN
     parts = 0 if measures else to_send.parts
-    listing = [world.key(transfer_id, f"{event.survey.folder}part-{number:05d}.ndjson") for number in range(parts)]
+    listing = [
+        world.shared_key(event.transfer, f"{event.survey.folder}part-{number:05d}.ndjson") for number in range(parts)
+    ]
     written = write_chunks(world, event.transfer, listing, part_bytes, first_range)
     return TransferPlan(
         transfer_id=transfer_id,

@@ -41,7 +41,9 @@ def _failing(event: BusEvent, world: World) -> tuple[list[Node], Failing | None]
 
 def _is_told(world: World, lost: RelayLost) -> bool:
     """Whether the transfer's own sender wrote that it lost this relay: any end may put the event."""
-    return any(told.node_id == lost.node_id for told in world.agents.lost_relays(lost.transfer_id))
+    record = world.transfers.get(lost.transfer_id)
+    told = world.agents.lost_relays(record.transfer.shared) if record else []
+    return any(relay.node_id == lost.node_id for relay in told)
 
 
 def _named(world: World, transfer_id: str, node_id: str) -> list[Node]:

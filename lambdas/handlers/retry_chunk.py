@@ -14,10 +14,14 @@ def retry_chunk(event: BusEvent, world: World) -> dict[str, Any]:
     The write names the attempt it comes from: an event that arrives twice or late changes nothing.
     """
     failed = ChunkFailed.from_document(event.detail)
-    chunk = world.chunks.get(failed.transfer_id, failed.chunk)
+    record = world.transfers.get(failed.transfer_id)
+    if record is None:
+        return {"decision": "known"}
+    shared = record.transfer.shared
+    chunk = world.chunks.get(shared, failed.chunk)
     if chunk is None or not chunk.awaits_policy or chunk.attempt != failed.attempt:
         return {"decision": "known"}
-    return {"decision": decide(world, failed.transfer_id, chunk.chunk, chunk.attempt, chunk.reason or failed.reason)}
+    return {"decision": decide(world, shared, chunk.chunk, chunk.attempt, chunk.reason or failed.reason)}
 
 
 handler = event_rule(retry_chunk)

@@ -27,11 +27,11 @@ class VerifyInput(Handover):
 
 def verify_transfer(event: VerifyInput, world: World) -> dict[str, Any]:
     """`{"verified": true, "files": n}`; raises VerificationFailed."""
-    transfer_id, plan = event.transfer.transfer_id, event.plan
-    entries = _await_delivered(world, plan)
+    transfer, plan = event.transfer, event.plan
+    entries = _await_delivered(world, transfer, plan)
     digests = Digests()
-    received = digests.noting(_digests(world, plan, "receiver"))
-    found = compare(_digests(world, plan, "sender"), received)
+    received = digests.noting(_digests(world, transfer, plan, "receiver"))
+    found = compare(_digests(world, transfer, plan, "sender"), received)
     if not found.clean:
         raise VerificationFailed(
             f"entries whose digests differ: {found.different}; with a digest at the sender only: {found.sender_only}; "
@@ -39,17 +39,17 @@ def verify_transfer(event: VerifyInput, world: World) -> dict[str, Any]:
         )
     if found.equal != entries:
         raise VerificationFailed(f"{found.equal} entries have digests at both ends, the plan has {entries}")
-    file_list.write(world, transfer_id, digests)
+    file_list.write(world, transfer, digests)
     return {"verified": True, "files": plan.files}
 
 
-def _await_delivered(world: World, plan: TransferPlan) -> int:
+def _await_delivered(world: World, transfer: AcceptedTransfer, plan: TransferPlan) -> int:
     """How many entries the chunks hold."""
     deadline = world.clock.monotonic() + CHECKPOINT_SECONDS
     while True:
         items = entries = 0
         missing: list[str] = []
-        for chunk in world.chunks.read(plan):
+        for chunk in world.chunks.read(transfer.shared, plan):
             items += 1
             entries += chunk.files
             if chunk.plan_id != plan.plan_id:
@@ -63,8 +63,8 @@ def _await_delivered(world: World, plan: TransferPlan) -> int:
         world.clock.sleep(world.env.poll_seconds)
 
 
-def _digests(world: World, plan: TransferPlan, side: Side) -> Iterator[Digest]:
-    for key in world.objects.keys(world.key(plan.transfer_id, f"digests/{plan.plan_id}/{side}/")):
+def _digests(world: World, transfer: AcceptedTransfer, plan: TransferPlan, side: Side) -> Iterator[Digest]:
+    for key in world.objects.keys(world.shared_key(transfer, f"digests/{plan.plan_id}/{side}/")):
         for line in world.objects.lines(key):
             if line.strip():
                 digest = json.loads(line)

@@ -20,12 +20,12 @@ def compared(transfer: AcceptedTransfer, survey: Survey, world: World) -> Survey
     earlier = _earlier(transfer, survey, world)
     if not survey.source.parts or not (survey.destination.occupied or earlier):
         return survey
-    control, parts = world.control(transfer.transfer_id), survey.source.parts
+    control, parts = world.control(transfer), survey.source.parts
     if transfer.request.compare == "digest":
         _scan(transfer, transfer.source, commands.scan_digests(transfer, control, parts), world)
     printed = _scan(transfer, transfer.destination, commands.scan_comparison(transfer, control, parts), world)
     found = ComparisonSurvey.from_document(printed)
-    there, rest = found.same_bytes, _rest(earlier, found, world) if earlier else None
+    there, rest = found.same_bytes, _rest(transfer, earlier, found, world) if earlier else None
     if rest is not None:
         there += found.bytes - rest.undelivered
         found = found.model_copy(update={"bytes": rest.undelivered})
@@ -42,17 +42,17 @@ def _earlier(transfer: AcceptedTransfer, survey: Survey, world: World) -> Transf
     if plan is None or plan.listing is None or plan.listing.digest != survey.source.listing_digest:
         return None
     wanted = transfer.request.chunk_size_mib
-    kept = set(world.objects.keys(world.key(transfer.transfer_id, "")))
-    needed = {world.key(transfer.transfer_id, "plan.json"), *plan.manifest_parts}
+    kept = set(world.objects.keys(world.shared_key(transfer, "")))
+    needed = {world.shared_key(transfer, name) for name in ("plan.json", *plan.manifest_parts)}
     return plan if needed <= kept and wanted in (None, plan.chunk_size_bytes // MIB) else None
 
 
-def _rest(plan: TransferPlan, found: ComparisonSurvey, world: World) -> Rest | None:
+def _rest(transfer: AcceptedTransfer, plan: TransferPlan, found: ComparisonSurvey, world: World) -> Rest | None:
     """What is left of the plan, where the destination has every file that the plan has brought to its end.
 
     One that was removed or changed meanwhile would never be sent again.
     """
-    rest = again.rest(world.chunks.read(plan), plan.plan_id)
+    rest = again.rest(world.chunks.read(transfer.shared, plan), plan.plan_id)
     missing = (found.files + found.symlinks, found.bytes)
     return rest if rest is not None and (rest.entries, rest.bytes) == missing else None
 

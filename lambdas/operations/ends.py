@@ -33,7 +33,7 @@ def start(world: World, transfer: AcceptedTransfer, which: Sequence[Side], epoch
 def look_at(world: World, record: TransferRecord, held: ControlToken) -> dict[str, Any]:
     """A heartbeat where all ends advance; an end that is silent is started again, and given up after some times."""
     transfer, now = record.transfer, world.clock.now()
-    reports = {side: world.agents.progress(transfer.transfer_id, side) for side in sides(transfer)}
+    reports = {side: world.agents.progress(transfer.shared, side) for side in sides(transfer)}
     before = _known(record, held, now)
     ends = before.seen(reports, now)
     silent = ends.silent(now, liveness.still_seconds(record.plan, ends_mbps(record)) if record.plan else now)
@@ -86,8 +86,8 @@ def _give_up(world: World, record: TransferRecord, side: Side, ends: Ends) -> bo
 
 
 def _order(world: World, transfer: AcceptedTransfer, side: Side, epoch: int) -> Order:
-    control = world.control(transfer.transfer_id)
-    plan_key = world.key(transfer.transfer_id, "plan.json")
+    control = world.control(transfer)
+    plan_key = world.shared_key(transfer, "plan.json")
     if side == "receiver":
         return Order.on(transfer.destination, "receive", commands.receive(transfer, control, epoch, plan_key))
     life = world.env.relay_time_to_live_seconds

@@ -28,7 +28,7 @@ def publish(world: World, transfer: AcceptedTransfer, found: TransferPlan) -> No
     if record is None or not record.serves(transfer):
         raise TransferFenced(f"{transfer.transfer_id} is being torn down, or goes on in another execution")
     world.transfers.note(transfer, plan=found.to_document())
-    world.objects.put(world.key(transfer.transfer_id, "plan.json"), found.to_json().encode())
+    world.objects.put(world.shared_key(transfer, "plan.json"), found.to_json().encode())
 
 
 class Extension:
@@ -73,7 +73,7 @@ class Extension:
                     return
                 self._look()
             name = f"listing/part-{number:05d}.ndjson"
-            yield self._listing.part(self._world.key(self._transfer.transfer_id, name))
+            yield self._listing.part(self._world.shared_key(self._transfer, name))
 
     def _stands_in_the_way(self) -> bool:
         """Whether Finish Survey is about to fail the transfer: nothing more is planned, and the plan never whole."""

@@ -9,27 +9,28 @@ from lambdas.adapters.world import World
 from lambdas.core import file_list
 from lambdas.core.file_list import Digests, FileEntry
 from lambdas.core.page.render import SHOWN_FILES, Files
+from lambdas.core.transfer import AcceptedTransfer
 
 _LINE = TypeAdapter(FileEntry)
 
 
-def write(world: World, transfer_id: str, digests: Digests) -> None:
+def write(world: World, transfer: AcceptedTransfer, digests: Digests) -> None:
     """`files/part-NNNNN.ndjson` from the listing and the digests of its entries."""
-    record = world.transfers.get(transfer_id)
+    record = world.transfers.get(transfer.transfer_id)
     listing = record.plan.listing if record and record.plan else None
     folder = listing.planned_folder if listing else "listing/"
-    found = file_list.parts(file_list.lines(_lines(world, transfer_id, folder), digests))
+    found = file_list.parts(file_list.lines(_lines(world, world.shared_key(transfer, folder)), digests))
     for number, body in enumerate(found):
-        world.objects.put(world.key(transfer_id, f"files/part-{number:05d}.ndjson"), body)
+        world.objects.put(world.key(transfer.transfer_id, f"files/part-{number:05d}.ndjson"), body)
 
 
 def read(world: World, transfer_id: str, total: int) -> Files | None:
     """The first of `total` files for the page; None where there is no list."""
-    shown = [_LINE.validate_json(line) for line in islice(_lines(world, transfer_id, "files/"), SHOWN_FILES)]
+    shown = [_LINE.validate_json(line) for line in islice(_lines(world, world.key(transfer_id, "files/")), SHOWN_FILES)]
     where = f"s3://{world.env.control_bucket}/{world.key(transfer_id, 'files/')}"
     return Files(shown, max(total, len(shown)), where) if shown else None
 
 
-def _lines(world: World, transfer_id: str, folder: str) -> Iterator[bytes]:
-    for key in world.objects.keys(world.key(transfer_id, folder)):
+def _lines(world: World, prefix: str) -> Iterator[bytes]:
+    for key in world.objects.keys(prefix):
         yield from (line for line in world.objects.lines(key) if line.strip())

@@ -16,7 +16,7 @@ def begin(world: World, transfer: AcceptedTransfer, lanes: int) -> None:
     limit = transfer.request.bandwidth_limit_mbps
     paths = [] if transfer.request.measures else [_direct(world, transfer, lanes)]
     first = Membership(version=1, paths=paths, bandwidth_limit_mbps=limit)
-    world.agents.write_membership(transfer.transfer_id, first)
+    world.agents.write_membership(transfer.shared, first)
 
 
 def _direct(world: World, transfer: AcceptedTransfer, lanes: int) -> TransferPath:
@@ -26,16 +26,16 @@ def _direct(world: World, transfer: AcceptedTransfer, lanes: int) -> TransferPat
     return TransferPath(path_id="direct", generation=0, hops=[], receiver=record.paths.receiver_address, lanes=lanes)
 
 
-def change(world: World, transfer_id: str, edit: Callable[[Membership], Membership | None]) -> Membership | None:
+def change(world: World, shared: str, edit: Callable[[Membership], Membership | None]) -> Membership | None:
     """Apply `edit` to the current record until it is written; None when there is none or nothing to change."""
     for _ in range(_ATTEMPTS):
-        current = world.agents.membership(transfer_id)
+        current = world.agents.membership(shared)
         edited = edit(current) if current else None
         if edited is None:
             return None
-        if world.agents.write_membership(transfer_id, edited):
+        if world.agents.write_membership(shared, edited):
             return edited
-    raise WriteConflict(f"the membership of {transfer_id} changed {_ATTEMPTS} times while it was written")
+    raise WriteConflict(f"the membership of {shared} changed {_ATTEMPTS} times while it was written")
 
 
 def settle(world: World, transfer_id: str) -> None:
@@ -47,7 +47,7 @@ def settle(world: World, transfer_id: str) -> None:
     record = world.transfers.get(transfer_id)
     if record is None or record.paths is None or not record.moving:
         return
-    while change(world, transfer_id, lambda current: _settled(world, record, current)):
+    while change(world, record.transfer.shared, lambda current: _settled(world, record, current)):
         pass
 
 

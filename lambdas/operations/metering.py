@@ -10,7 +10,9 @@ from lambdas.core.budget import FLIGHT_SECONDS, RELEASE_SECONDS
 from lambdas.core.errors import BudgetReached
 from lambdas.core.fleet import LIVE_STATES, Node
 from lambdas.core.meter import BudgetDecision, Decision, Reading, Sent, Spent
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations import relays, token
+from lambdas.operations.fence import fence
 
 
 def look(world: World, record: TransferRecord, delivered_bytes: int = 0) -> Spent:
@@ -52,7 +54,7 @@ def affordable(world: World, record: TransferRecord, wanted: int) -> int:
 
 def _sent(world: World, record: TransferRecord) -> Sent:
     sent = record.spent.sent if record.spent else Sent()
-    if progress := world.agents.progress(record.transfer.transfer_id, "sender"):
+    if progress := world.agents.progress(record.transfer.shared, "sender"):
         sent = sent.after(progress.epoch, progress.moved_bytes)
     if delivered := (record.outcome or {}).get("delivered"):
         sent = sent.after(int(delivered["epoch"]), int(delivered["sentBytes"]))
@@ -62,7 +64,7 @@ def _sent(world: World, record: TransferRecord) -> Sent:
 def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
     transfer = record.transfer
     nodes = world.nodes.of(transfer.transfer_id)
-    progress = world.agents.progress(transfer.transfer_id, "sender")
+    progress = world.agents.progress(transfer.shared, "sender")
     planned = record.plan.bytes if record.plan else record.estimate.bytes if record.estimate else 0
     delivered, rate = (progress.bytes, progress.rate) if progress else (0, 0.0)
     on_the_way = min(max(sent.epoch_bytes - delivered, 0), rate * FLIGHT_SECONDS * 1e6)
@@ -99,7 +101,7 @@ def _release(world: World, record: TransferRecord, reading: Reading) -> None:
     for node in world.nodes.of(transfer_id):
         relays.drain(world, node, cause)
     deadline = world.clock.monotonic() + RELEASE_SECONDS - world.env.poll_seconds
-    while _lanes_through_relays(world, transfer_id) and world.clock.monotonic() < deadline:
+    while _lanes_through_relays(world, record.transfer) and world.clock.monotonic() < deadline:
         world.clock.sleep(world.env.poll_seconds)
     _end(world, record, cause)
 
@@ -113,7 +115,7 @@ def _stop(world: World, record: TransferRecord, reading: Reading) -> None:
         return
     world.transfers.note(record.transfer, budget=BudgetDecision(decision="stop", cause=cause).to_document())
     if world.tokens.get(transfer_id) is not None:
-        world.transfers.fence(record.transfer)
+        fence(world, record.transfer)
     _end(world, record, cause)
     token.finish(world, record.transfer, outcome)
 
@@ -124,8 +126,8 @@ def _end(world: World, record: TransferRecord, cause: str) -> None:
             relays.lose(world, node, cause, released=True)
 
 
-def _lanes_through_relays(world: World, transfer_id: str) -> bool:
-    progress = world.agents.progress(transfer_id, "sender")
+def _lanes_through_relays(world: World, transfer: AcceptedTransfer) -> bool:
+    progress = world.agents.progress(transfer.shared, "sender")
     return progress is not None and any(lane.path_id != DIRECT for lane in progress.lanes)
 
 

@@ -9,18 +9,15 @@ from lambdas.core.progress import Side
 from lambdas.operations.token import finish
 
 
-def take(world: World, transfer_id: str, side: Side) -> dict[str, Any]:
+def take(world: World, record: TransferRecord, side: Side) -> dict[str, Any]:
     """Finish the transfer with what the record of this end says; whether the task was released, or why not.
 
     Whoever registers a token reads the outcome after it, so that neither order of the two loses the wake-up.
     """
-    told = world.agents.outcome(transfer_id, side)
+    told = world.agents.outcome(record.transfer.shared, side)
     if told is None:
         return {"ignored": f"the record of the {side} has no outcome"}
-    token = world.tokens.get(transfer_id)
-    record = world.transfers.get(transfer_id)
-    if record is None:
-        return {"released": False}
+    token = world.tokens.get(record.transfer.transfer_id)
     if why := _of_another(told, token, record):
         return {"ignored": why}
     return {"released": finish(world, record.transfer, told.outcome())}

@@ -25,18 +25,18 @@ def write_chunks(
     return written
 
 
-def taken_up(world: World, transfer_id: str, equal_folder: str | None) -> TransferPlan:
+def taken_up(world: World, transfer: AcceptedTransfer, equal_folder: str | None) -> TransferPlan:
     """The plan of an earlier run as it was left; what the policy had not decided about is decided now.
 
     What was found equal is in `equal_folder`: this run has compared anew.
     """
-    record = world.transfers.get(transfer_id)
+    record = world.transfers.get(transfer.transfer_id)
     plan = record.earlier if record else None
     if plan is None or plan.listing is None:
-        raise FailTransfer(f"the record of {transfer_id} has no earlier plan")
-    for chunk in world.chunks.read(plan):
+        raise FailTransfer(f"the record of {transfer.transfer_id} has no earlier plan")
+    for chunk in world.chunks.read(transfer.shared, plan):
         if chunk.awaits_policy:
-            retry.decide(world, transfer_id, chunk.chunk, chunk.attempt, chunk.reason or "stream-lost")
+            retry.decide(world, transfer.shared, chunk.chunk, chunk.attempt, chunk.reason or "stream-lost")
     return plan.model_copy(update={"listing": plan.listing.model_copy(update={"equal_folder": equal_folder})})
 
 
@@ -72,7 +72,7 @@ class Written:
     """
 
     def __init__(self, world: World, transfer: AcceptedTransfer, first_range: int, planned: int = 0) -> None:
-        self._world, self._transfer_id, self._first = world, transfer.transfer_id, first_range * RANGE_SIZE
+        self._world, self._transfer, self._first = world, transfer, first_range * RANGE_SIZE
         self._plan_id = transfer.plan_id
         self._planned = planned
         self._expires_at = int(world.clock.now()) + world.env.chunk_retention_seconds
@@ -85,7 +85,7 @@ class Written:
             if isinstance(item, ManifestPart):
                 self.parts.append(self._key(item.number))
                 if self.count > self._planned:
-                    self._world.objects.put(self.parts[-1], item.body)
+                    self._world.objects.put(self._world.shared_key(self._transfer, self.parts[-1]), item.body)
             else:
                 self.count += 1
                 self.bytes += item.bytes
@@ -94,13 +94,14 @@ class Written:
                     yield self._chunk(item)
 
     def _key(self, part: int) -> str:
+        """Below the prefix of what the ends share: an item of less than 1 KB costs one write."""
         folder = f"manifest/{self._first // RANGE_SIZE}"  # a planner of a stopped run may still be writing
-        return self._world.key(self._transfer_id, f"{folder}/part-{part:05d}.ndjson")
+        return f"{folder}/part-{part:05d}.ndjson"
 
     def _chunk(self, item: PlacedChunk) -> Chunk:
         number = self._first + item.chunk
         return Chunk(
-            range_key=range_key(self._transfer_id, number // RANGE_SIZE),
+            range_key=range_key(self._transfer.shared, number // RANGE_SIZE),
             item_key=item_key(number),
             chunk=number,
             state="PENDING",

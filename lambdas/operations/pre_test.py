@@ -5,7 +5,7 @@ from lambdas.adapters.world import World
 from lambdas.core import fleet
 from lambdas.core.fleet import Measurement
 from lambdas.core.pairing import Pair
-from lambdas.core.transfer import Probe
+from lambdas.core.transfer import AcceptedTransfer, Probe
 from lambdas.operations import membership
 from lambdas.operations.existing import give_back
 
@@ -23,7 +23,7 @@ def rank_pairs(world: World, record: TransferRecord, pairs: list[Pair]) -> list[
     assert record.paths is not None  # noqa: S101  checked by the caller
     seconds, lanes = world.pre_test_seconds(record.transfer.request), record.plan.lanes_per_path if record.plan else 1
     probes = [Probe(path=pair.path(record.paths, lanes), seconds=seconds) for pair in pairs]
-    results = measure(world, record.transfer.transfer_id, probes)
+    results = measure(world, record.transfer, probes)
     if results is None:
         return None
     measured = {pair.slot: results.get(pair.path_id) for pair in pairs}
@@ -32,25 +32,25 @@ def rank_pairs(world: World, record: TransferRecord, pairs: list[Pair]) -> list[
     )
 
 
-def measure(world: World, transfer_id: str, probes: list[Probe]) -> dict[str, ProbeResult] | None:
+def measure(world: World, transfer: AcceptedTransfer, probes: list[Probe]) -> dict[str, ProbeResult] | None:
     """Put the probes into the membership, wait for their results, take them out; results by path.
 
     None when the transfer was over before all had answered.
     """
-    membership.change(world, transfer_id, lambda current: current.changed(probes=probes))
+    membership.change(world, transfer.shared, lambda current: current.changed(probes=probes))
     longest = sum(2 * probe.seconds for probe in probes) + SPARE_SECONDS
     deadline = world.clock.monotonic() + min(longest, LONGEST_SECONDS)
     wanted = {probe.path.path_id: probe.path.generation for probe in probes}
     while True:
-        found = world.agents.probe_results(transfer_id)
+        found = world.agents.probe_results(transfer.shared)
         results = {r.path_id: r for r in found if wanted.get(r.path_id) == r.generation}
-        now = world.transfers.get(transfer_id)
+        now = world.transfers.get(transfer.transfer_id)
         if now is None or not now.running:
             return None
         if len(results) == len(wanted) or world.clock.monotonic() >= deadline:
             break
         world.clock.sleep(world.env.poll_seconds)
-    membership.change(world, transfer_id, lambda current: current.changed(probes=[]))
+    membership.change(world, transfer.shared, lambda current: current.changed(probes=[]))
     return results
 
 

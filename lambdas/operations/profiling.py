@@ -6,7 +6,7 @@ from lambdas.core import profiling
 from lambdas.core.errors import MeasuringFailed
 from lambdas.core.fleet import Measurement, Node
 from lambdas.core.pairing import Pair
-from lambdas.core.transfer import Probe, TransferPath
+from lambdas.core.transfer import AcceptedTransfer, Probe, TransferPath
 from lambdas.operations.pre_test import measure
 from lambdas.operations.token import finish
 
@@ -16,13 +16,13 @@ def finish_measuring(world: World, record: TransferRecord, pairs: list[Pair], ra
 
     The way is that of Table 5.2: from the source machine to a relay in the other region, here the best pair's.
     """
-    transfer_id, seconds = record.transfer.transfer_id, world.pre_test_seconds(record.transfer.request)
+    seconds = world.pre_test_seconds(record.transfer.request)
     answered = [one for one in ranking if one.inter_region > 0]
     if not answered:
-        raise MeasuringFailed(_why(world, transfer_id, ranking))
+        raise MeasuringFailed(_why(world, record.transfer, ranking))
     best = next(pair for pair in pairs if pair.slot == answered[0].slot)
     probe = Probe(path=_direct(record, best), seconds=seconds)
-    results = measure(world, transfer_id, [probe])
+    results = measure(world, record.transfer, [probe])
     if results is None:
         return  # it is over, for another reason
     result = results.get(probe.path.path_id)
@@ -40,9 +40,9 @@ def _direct(record: TransferRecord, pair: Pair) -> TransferPath:
     return path.model_copy(update={"path_id": "direct", "hops": path.hops[-1:]})
 
 
-def _why(world: World, transfer_id: str, silent: list[Measurement]) -> str:
+def _why(world: World, transfer: AcceptedTransfer, silent: list[Measurement]) -> str:
     if not silent:
-        lost = [f"{node.node_id}: {node.reason}" for node in world.nodes.of(transfer_id) if node.reason]
+        lost = [f"{node.node_id}: {node.reason}" for node in world.nodes.of(transfer.transfer_id) if node.reason]
         return f"no pair of relays was ready: {'; '.join(lost) or 'none was launched'}"
-    errors = [f"{one.path_id}: {one.error}" for one in world.agents.probe_results(transfer_id) if one.error]
+    errors = [f"{one.path_id}: {one.error}" for one in world.agents.probe_results(transfer.shared) if one.error]
     return f"no pair of relays could be measured: {'; '.join(errors) or 'the sender did not answer'}"

@@ -37,10 +37,10 @@ def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
     if record.outcome is not None:
         return {"released": release(world, token, record.outcome)}
     for side in ends.sides(transfer):
-        found = outcome.take(world, transfer.transfer_id, side)
+        found = outcome.take(world, record, side)
         if "released" in found:
             return found
-    sender = world.agents.progress(transfer.transfer_id, "sender")
+    sender = world.agents.progress(transfer.shared, "sender")
     return {
         "retried": _retry_noted(world, record, sender),
         "lost": _tell_lost_relays(world, record),
@@ -94,10 +94,10 @@ def _retry_noted(world: World, record: TransferRecord, sender: Progress | None) 
         return 0
     if sender.failed_chunks == 0 and sender.epoch <= record.earlier_epochs + 1:
         return 0
-    items = world.chunks.read(record.plan)
+    items = world.chunks.read(record.transfer.shared, record.plan)
     noted = [chunk for chunk in items if chunk.awaits_policy]
     decided = [
-        retry.decide(world, record.transfer.transfer_id, chunk.chunk, chunk.attempt, chunk.reason or "stream-lost")
+        retry.decide(world, record.transfer.shared, chunk.chunk, chunk.attempt, chunk.reason or "stream-lost")
         for chunk in noted
     ]
     return sum(decision != "known" for decision in decided)
@@ -107,7 +107,7 @@ def _tell_lost_relays(world: World, record: TransferRecord) -> int:
     """Put Relay Lost for each relay whose end nobody heard of, or whose replacement stopped half-way; how many."""
     nodes = world.nodes.of(record.transfer.transfer_id)
     live = [node for node in nodes if node.state in LIVE_STATES]
-    told = {lost.node_id: lost.message for lost in world.agents.lost_relays(record.transfer.transfer_id)}
+    told = {lost.node_id: lost.message for lost in world.agents.lost_relays(record.transfer.shared)}
     dead = {node: told[node.node_id] for node in live if node.node_id in told} | _dead(world, live)
     late = world.clock.now() - RESUME_SECONDS
     left = {n: n.reason or "" for n in nodes if n.state == "LOST" and not n.settled and (n.ended_at or 0) < late}

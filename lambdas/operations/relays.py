@@ -114,7 +114,7 @@ class RelayStarter:
         self._admitted.add((role, kind, address, port))
 
     def _start(self, node: Node) -> None:
-        key = self._world.agents.route_key(node.transfer_id)
+        key = self._world.agents.route_key(self._transfer.shared)
         if key is None:
             return  # the sender has not published it yet
         listen = commands.listen_addresses(node.private_address, node.public_address, RELAY_PORT)

@@ -16,7 +16,7 @@ def rest_without(world: World, record: TransferRecord, node: Node, own: float, e
 
     `expected`: MB/s of its successor; without it what the relay was tested for, or carried at best, or a usual pair.
     """
-    progress = world.agents.progress(node.transfer_id, "sender")
+    progress = world.agents.progress(record.transfer.shared, "sender")
     lanes = progress.lanes if progress else []
     size = (record.plan.bytes if record.plan else 0) - (progress.bytes if progress else 0)
     figures = record.estimate.figures if record.estimate else None

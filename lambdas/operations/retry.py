@@ -6,7 +6,7 @@ from lambdas.core.measures import MeasureName
 from lambdas.core.policy import GiveUp, TryAgain, after_failure
 
 
-def decide(world: World, transfer_id: str, chunk: int, attempt: int, reason: str) -> str:
+def decide(world: World, shared: str, chunk: int, attempt: int, reason: str) -> str:
     """Write what follows; "retried", "given up", or "known" when this attempt was decided before."""
     match after_failure(attempt, reason):
         case TryAgain(delay):
@@ -15,7 +15,7 @@ def decide(world: World, transfer_id: str, chunk: int, attempt: int, reason: str
         case GiveUp(why):
             change, answer = chunk_life.give_up(attempt, why), "given up"
             measure = "ChunksGivenUp"
-    if not world.chunks.change(transfer_id, chunk, change):
+    if not world.chunks.change(shared, chunk, change):
         return "known"
     world.measures.put({measure: 1})
     return answer

@@ -31,7 +31,7 @@ def look_at_ends(transfer: AcceptedTransfer, world: World) -> Survey | OpenSurve
         (result,) = await_all(world, begin(world, transfer.transfer_id, [alone]), COMMAND_SECONDS)
         hold(transfer, DestinationSurvey.from_document(answer(alone, result)), world)
     announce = listing.announcement_name(transfer) if listing.may_be_followed(transfer) else None
-    control = world.control(transfer.transfer_id)
+    control = world.control(transfer)
     source = Order.on(transfer.source, "scan", commands.scan_source(transfer, control, announce))
     destination = Order.on(transfer.destination, "scan", commands.scan_destination(transfer))
     running = begin(world, transfer.transfer_id, [source, destination])
@@ -75,7 +75,7 @@ def survey_of_followed(transfer: AcceptedTransfer, found: OpenSurvey, world: Wor
 
 def announced(transfer: AcceptedTransfer, world: World) -> Announcement | None:
     """What the objects of the listing hold so far; None before the first."""
-    body = world.objects.read(world.key(transfer.transfer_id, listing.announcement_name(transfer)))
+    body = world.objects.read(world.shared_key(transfer, listing.announcement_name(transfer)))
     return None if body is None else Announcement.model_validate_json(body, by_alias=True, by_name=False)
 
 

@@ -9,6 +9,7 @@ from lambdas.core.errors import MissingPermission, TeardownIncomplete, Throttled
 from lambdas.core.fleet import LIVE_STATES
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.commands import Order, run_all
+from lambdas.operations.fence import fence
 
 STOP_SECONDS = 60.0
 # Instances shut down within 60 s as a rule; twice that before the state machine's own retry takes over.
@@ -31,7 +32,7 @@ def tear_down(world: World, record: TransferRecord) -> dict[str, int]:
     """
     transfer = record.transfer
     done = {"stopped": 0, "terminated": 0, "revokedRules": 0, "deletedObjects": 0}
-    if not world.transfers.fence(transfer):
+    if not fence(world, transfer):
         return done
     with suppress(_TakenUpError):
         done["stopped"] = _stop_daemons(world, transfer)
@@ -137,7 +138,7 @@ def _revoke(world: World, transfer: AcceptedTransfer) -> int:
 
 
 def _delete_objects(world: World, transfer: AcceptedTransfer) -> int:
-    prefix = world.key(transfer.transfer_id, "")
+    prefix = world.shared_key(transfer, "")
     names = [key.removeprefix(prefix) for key in world.objects.keys(prefix)]
     unfulfilled = _look_again(world, transfer).unfulfilled
     # A later run compares anew, so that what was found equal is not kept.

@@ -15,8 +15,8 @@ def has_relays(record: TransferRecord) -> bool:
 def look_at(world: World, record: TransferRecord) -> dict[str, str]:
     """Note what each path has delivered, judge the joined relays; the verdict on each that is slow or silent."""
     transfer_id = record.transfer.transfer_id
-    progress = world.agents.progress(transfer_id, "sender")
-    membership = world.agents.membership(transfer_id)
+    progress = world.agents.progress(record.transfer.shared, "sender")
+    membership = world.agents.membership(record.transfer.shared)
     if record.plan is None or progress is None or membership is None:
         return {}
     through = watch.paths_through(membership)

@@ -15,8 +15,17 @@ from local.patches.upstream import sts
 SESSION_HOURS = 6
 
 
-def role_session(role_arn: str, session: str) -> dict[str, str]:
-    """Keys of a session of `role_arn`: `AccessKeyId`, `SecretAccessKey`, `Token`; the same for the same session."""
+def source_instance(access_key: str) -> dict[str, str]:
+    """Condition keys of the instance whose credentials these are; none for any others."""
+    arn = (sts._sessions.get(access_key) or {}).get("SourceInstanceArn")
+    return {"ec2:SourceInstanceARN": arn} if arn else {}
+
+
+def role_session(role_arn: str, session: str, instance_arn: str | None = None) -> dict[str, str]:
+    """Keys of a session of `role_arn`: `AccessKeyId`, `SecretAccessKey`, `Token`; the same for the same session.
+
+    `instance_arn`: of the instance that they are handed to; policies know it as `ec2:SourceInstanceARN`.
+    """
     account = role_arn.split(":")[4]
     role = role_arn.rsplit("/", 1)[-1]
     digest = hashlib.sha256(f"{role_arn}:{session}".encode()).hexdigest()
@@ -32,6 +41,7 @@ def role_session(role_arn: str, session: str) -> dict[str, str]:
             "UserId": f"{role}:{session[:64]}",
             "SecretAccessKey": keys["SecretAccessKey"],
             "SessionToken": keys["Token"],
+            "SourceInstanceArn": instance_arn,
         },
     )
     return keys
@@ -42,7 +52,8 @@ def instance_credentials(instance: Instance) -> dict[str, str] | None:
     if instance.role is None:
         return None
     now = datetime.now(UTC)
-    keys = role_session(f"arn:aws:iam::{instance.account}:role/{instance.role}", instance.instance_id)
+    arn = f"arn:aws:ec2:{instance.region}:{instance.account}:instance/{instance.instance_id}"
+    keys = role_session(f"arn:aws:iam::{instance.account}:role/{instance.role}", instance.instance_id, arn)
     return {
         "Code": "Success",
         "Type": "AWS-HMAC",

@@ -2,7 +2,8 @@
 
 AWS authorises RunInstances on the instance, volume, interface, image, subnet, groups and template, each with its own
 condition keys, CreateTags for the tags it sets and PassRole for the role it hands over; rules on group and rule;
-SendCommand on document and instances with their tags; and a bucket policy sees calls as made over TLS.
+SendCommand on document and instances with their tags; PutEvents for each entry with its source and detail type;
+calls with an instance's credentials carry its ARN; and a bucket policy sees calls as made over TLS.
 Emulator: checks one resource per call, with request tags only, and takes its plain endpoint for an insecure channel.
 """
 
@@ -13,6 +14,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from local.patches.credentials import source_instance
 from local.patches.ec2_wire import Params, members, parameter, tag_specifications, tags_of
 from local.patches.item_conditions import item_context
 from local.patches.launch_request import LaunchRefusedError, LaunchRequest, read_request
@@ -84,7 +86,7 @@ def _enforce_all(
             check.action.split(":")[0],
             region,
             resource_arn=check.resource,
-            service_context=check.context,
+            service_context={**check.context, **source_instance(access_key)},
         )
         if denied:
             return denied
@@ -119,6 +121,8 @@ def checks_of(action: str, params: Params, body: bytes, scope: Scope) -> list[Ch
         return security_group_rules(action, params, scope)
     if action == "ssm:SendCommand":
         return send_command(json.loads(body or b"{}"), scope)
+    if action == "events:PutEvents":
+        return put_events(json.loads(body or b"{}"), scope)
     return []
 
 
@@ -183,6 +187,17 @@ def send_command(data: dict[str, Any], scope: Scope) -> list[Check]:
         tags = tags_of(scope.account, scope.region, instance_id)
         context = {f"ssm:resourceTag/{key}": value for key, value in tags.items()}
         checks.append(Check("ssm:SendCommand", scope.arn("instance", instance_id), context))
+    return checks
+
+
+def put_events(data: dict[str, Any], scope: Scope) -> list[Check]:
+    """Questions of PutEvents: one for each entry."""
+    checks = []
+    for entry in data.get("Entries") or []:
+        bus = str(entry.get("EventBusName") or "default")
+        arn = bus if bus.startswith("arn:") else f"arn:aws:events:{scope.region}:{scope.account}:event-bus/{bus}"
+        context = {"events:source": entry.get("Source"), "events:detail-type": entry.get("DetailType")}
+        checks.append(Check("events:PutEvents", arn, context))
     return checks
 
 

@@ -25,6 +25,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
         instance_types,
         lambda_faults,
         lambda_runtime,
+        policy_variables,
         pricing,
         privileges,
         security_groups,
@@ -41,6 +42,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     events.install(config)
     dead_letters.install()
     iam_checks.install()
+    policy_variables.install()
     privileges.install()
     images.install(config)
     instance_types.install()

@@ -10,9 +10,11 @@ import json
 import os
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from local.patches.policy_variables import matches
 from local.patches.upstream import iam_evaluator
 
 VARIABLE = "CPT_RECORD_GRANTS"
@@ -55,12 +57,8 @@ def _recording(evaluate: Any, recorder: Recorder) -> Any:
 def _matching(context: Any, policies: Any) -> Iterator[str]:
     role = context.principal_arn.split("/")[1]
     for statement in (one for policy in policies for one in policy):
-        if (
-            statement.effect == "Allow"
-            and iam_evaluator._action_matches(context.action, statement.actions, statement.not_actions)
-            and iam_evaluator._conditions_met(statement.conditions, context)
-        ):
+        if statement.effect == "Allow" and matches(context, statement):
             for resource in statement.resources:
-                if iam_evaluator._resource_matches(context.resource_arn, [resource], []):
+                if matches(context, replace(statement, resources=[resource])):
                     grant = {"role": role, "action": context.action, "resource": resource}
                     yield json.dumps({**grant, "condition": statement.conditions})

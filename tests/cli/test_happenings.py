@@ -124,7 +124,7 @@ def test_progress_has_bytes_rate_time_money_and_lanes() -> None:
 
 def test_progress_says_what_limits_it() -> None:
     limited = records()
-    limited["membership"] = {"document": json.dumps({"paths": [], "bandwidthLimitMbps": 20})}
+    limited["membership"] = {"membership": json.dumps({"paths": [], "bandwidthLimitMbps": 20})}
     found = progress(state_of("nightly", limited, []))
     assert found is not None
     assert "29.8 MB/s (limit 2.5 MB/s)" in found.words()

@@ -30,7 +30,7 @@ def test_bytes_rate_time_money_lanes_and_relays_are_shown() -> None:
 
 def test_a_limit_stands_beside_the_rate() -> None:
     limited = records()
-    limited["membership"] = {"document": json.dumps({"paths": [{"pathId": "direct"}], "bandwidthLimitMbps": 20})}
+    limited["membership"] = {"membership": json.dumps({"paths": [{"pathId": "direct"}], "bandwidthLimitMbps": 20})}
     assert "29.8 MB/s (limit 2.5 MB/s)   10.1 s left" in lines(state_of("nightly", limited, []))[2]
 
 

@@ -36,6 +36,8 @@ def records(**more: Any) -> dict[str, dict[str, Any]]:
     paths = [{"pathId": "direct"}, {"pathId": "pair-1"}]
     transfer = {
         "status": "ACTIVE",
+        "source": {"region": "us-west-2", "instanceId": "i-0aaaaaaaaaaaaaaa1"},
+        "destination": {"region": "eu-west-1", "instanceId": "i-0bbbbbbbbbbbbbbb2"},
         "executionArn": execution("nightly")["executionArn"],
         "plan": {"bytes": Decimal(600_000_000)},
         "estimate": {
@@ -52,7 +54,7 @@ def records(**more: Any) -> dict[str, dict[str, Any]]:
     }
     return {
         "transfer": transfer,
-        "membership": {"document": json.dumps({"paths": paths})},
+        "membership": {"membership": json.dumps({"paths": paths})},
         "progress#sender": {"document": json.dumps(sender)},
     }
 
@@ -124,7 +126,10 @@ class Rows:
 
     def query(self, **query: Any) -> dict[str, Any]:
         transfer_id = query["ExpressionAttributeValues"][":id"]
-        records = self.account.records.get(transfer_id, {})
+        # The control plane's record by the transfer's id, those of the ends by the key that they share.
+        mine = (lambda name: name != "transfer") if "+" in transfer_id else (lambda name: name == "transfer")
+        known = self.account.records.get(transfer_id.rsplit("+", 1)[-1], {})
+        records = {name: record for name, record in known.items() if mine(name)}
         items = self.account.nodes.get(transfer_id, [])
         if self.name == "transfers":
             items = [{"record": name, **record} for name, record in records.items()]

@@ -9,6 +9,7 @@ from typing import Any
 from cli.aws import Aws, configuration
 from cli.figures import tell_figures
 from cli.reporting import read_report
+from lambdas.core.transfer import shared_key
 from local.cloud import LocalCloud
 
 HOME, OTHER = "us-west-2", "eu-west-1"
@@ -92,10 +93,21 @@ class Account:
         return dict(self.aws.client("stepfunctions").describe_execution(executionArn=arn))
 
     def record(self, transfer_id: str, record: str) -> dict[str, Any] | None:
-        """One record of the transfers table."""
+        """One record of the transfers table: of the control plane's own, or of those that the ends share."""
+        key = transfer_id if record == "transfer" else self.shared(transfer_id)
         table = self.aws.resource("dynamodb").Table("cpt-transfers")
-        item = table.get_item(Key={"transferId": transfer_id, "record": record}, ConsistentRead=True).get("Item")
+        if not key:
+            return None
+        item = table.get_item(Key={"transferId": key, "record": record}, ConsistentRead=True).get("Item")
         return None if item is None else dict(item)
+
+    def shared(self, transfer_id: str) -> str:
+        """Key of what the ends of a transfer share; empty before it is accepted."""
+        transfer = self.record(transfer_id, "transfer")
+        if transfer is None:
+            return ""
+        ends = [(transfer[side]["region"], transfer[side]["instanceId"]) for side in ("source", "destination")]
+        return shared_key(transfer["executionArn"], ends, transfer_id)
 
     def progress(self, transfer_id: str) -> dict[str, Any]:
         """The sender's last report."""
@@ -119,7 +131,7 @@ class Account:
     def chunks(self, transfer_id: str) -> list[dict[str, Any]]:
         """All chunk items of a transfer."""
         items = self.aws.resource("dynamodb").Table("cpt-chunks").scan(ConsistentRead=True)["Items"]
-        return [item for item in items if str(item["rangeKey"]).startswith(f"{transfer_id}#") and "chunk" in item]
+        return [item for item in items if f"+{transfer_id}#" in str(item["rangeKey"]) and "chunk" in item]
 
     @property
     def bucket(self) -> str:
@@ -186,11 +198,13 @@ class Account:
     def left(self, transfer_id: str) -> dict[str, Any]:
         """Whatever of a transfer must not be left when it is over; empty when nothing is."""
         relays = [r for region in (HOME, OTHER) for r in self.launched(transfer_id, region)]
-        prefix = f"transfers/{transfer_id}/"
-        objects = self.aws.client("s3").list_objects_v2(Bucket=self.bucket, Prefix=prefix)
-        kept = [f"{prefix}report.", f"{prefix}files/"]  # the report and its list of files
+        prefixes = (f"transfers/{transfer_id}/", f"ends/{self.shared(transfer_id)}/")
+        s3 = self.aws.client("s3")
+        objects = [o for p in prefixes for o in s3.list_objects_v2(Bucket=self.bucket, Prefix=p).get("Contents", [])]
+        kept = [f"{prefixes[0]}report.", f"{prefixes[0]}files/"]  # the report and its list of files
         if (self.record(transfer_id, "transfer") or {}).get("status") == "FAILED":
-            kept += [f"{prefix}{name}" for name in ("plan.json", "manifest/", "listing/", "changed/")]  # to go on with
+            again = ("plan.json", "manifest/", "listing/", "changed/")  # to go on with
+            kept += [f"{prefixes[1]}{name}" for name in again]
         locks = (
             self.aws.resource("dynamodb")
             .Table("cpt-transfers")
@@ -206,7 +220,7 @@ class Account:
                 if unit.split(maxsplit=1)[0].removesuffix(".service").endswith(f"-{transfer_id}")
             ],
             "lock": transfer_id in locks.get("Item", {}).get("held", {}),
-            "objects": [key for o in objects.get("Contents", []) if not (key := o["Key"]).startswith(tuple(kept))],
+            "objects": [key for o in objects if not (key := o["Key"]).startswith(tuple(kept))],
             "active": "active" in (self.record(transfer_id, "transfer") or {}),
         }
         return {what: left for what, left in found.items() if left}

@@ -57,7 +57,7 @@ def test_relays_are_released_and_the_rest_arrives_on_the_direct_path(account: Ac
 
     assert {n["state"] for n in account.nodes("budget-direct")} == {"LOST"}
     assert account.describe(arn)["status"] == "RUNNING"
-    membership = json.loads((account.record("budget-direct", "membership") or {})["document"])
+    membership = json.loads((account.record("budget-direct", "membership") or {})["membership"])
     assert [path["pathId"] for path in membership["paths"]] == ["direct"]
     run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)

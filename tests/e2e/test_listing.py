@@ -24,7 +24,7 @@ def delivered(account: Account, name: str) -> list[dict[str, Any]]:
 
 
 def announced(account: Account, name: str) -> dict[str, Any]:
-    key = f"transfers/{name}/announced/{name}.json"
+    key = f"ends/{account.shared(name)}/announced/{name}.json"
     return dict(json.loads(account.aws.client("s3").get_object(Bucket=account.bucket, Key=key)["Body"].read()))
 
 

@@ -111,7 +111,13 @@ describe('least privilege', () => {
     const attributes = records?.condition['ForAllValues:StringEquals']?.['dynamodb:Attributes'] as string[];
     for (const control of ['fenced', 'status', 'active', 'budget', 'spent', 'outcome', 'plan', 'request', 'version', 'paths'])
       expect(attributes).not.toContain(control);
-    expect(records?.condition['ForAllValues:StringNotLike']).toEqual({ 'dynamodb:LeadingKeys': ['lock#*'] });
+    expect(attributes).not.toContain('membership');
+    for (const { condition } of tables) {
+      expect(condition['ForAllValues:StringLike']).toEqual({
+        'dynamodb:LeadingKeys': ['${ec2:SourceInstanceARN}+*', '*+${ec2:SourceInstanceARN}+*'],
+      });
+      expect(condition.Null).toEqual({ 'dynamodb:LeadingKeys': 'false' });
+    }
     expect(
       granted.flatMap(({ actions }) => actions).filter((action) => /^(ec2|iam|states|ssm:Send|ssm:Get)/.test(action)),
     ).toEqual([]);

@@ -22,6 +22,7 @@ from lambdas.core.transfer import (
     SourceSurvey,
     Survey,
     TransferPlan,
+    shared_key,
 )
 
 WEST, IRELAND = "us-west-2", "eu-west-1"
@@ -29,6 +30,16 @@ SOURCE_ID, DESTINATION_ID = "i-0aaaaaaaaaaaaaaa1", "i-0bbbbbbbbbbbbbbb2"
 PLAN_ID = "9f86d081884c7d659a2feaa0c55ad015"
 LISTING_DIGEST = "ab" * 32
 ARN = "arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:first"
+
+
+def shared(transfer_id: str = "first") -> str:
+    """AcceptedTransfer.shared of `transfer(transfer_id)`."""
+    return shared_key(ARN, [(WEST, SOURCE_ID), (IRELAND, DESTINATION_ID)], transfer_id)
+
+
+# Where the ends of the transfer `first` share records and objects.
+SHARED = shared()
+ENDS = f"ends/{SHARED}/"
 
 
 def request(**changes: Any) -> dict[str, Any]:
@@ -180,7 +191,7 @@ def plan(transfer_id: str = "first", chunks: int = 4, size: int = 10**9, files: 
 
 def chunk(number: int = 0, transfer_id: str = "first", **changes: Any) -> Chunk:
     whole = Chunk(
-        range_key=range_key(transfer_id, number // RANGE_SIZE),
+        range_key=range_key(shared(transfer_id), number // RANGE_SIZE),
         item_key=item_key(number),
         chunk=number,
         state="PENDING",

@@ -4,7 +4,7 @@ from typing import Any
 
 from lambdas.core.transfer import Membership, TransferPath
 from lambdas.handlers.spawn_relays import SpawnInput, spawn_relays
-from tests.lambdas.builders import estimate, paths, plan, transfer
+from tests.lambdas.builders import SHARED, estimate, paths, plan, transfer
 from tests.lambdas.cloud import Cloud
 
 ROUTE_KEY = "k" * 43
@@ -18,9 +18,9 @@ def spawned(pairs: int = 2, *, pre_test: bool = False, key: bool = True, **chang
     cloud.transfers.note(transfer(), paths=paths().to_document(), estimate=wanted.to_document())
     cloud.transfers.note(transfer(), plan=plan(size=10**9).to_document())
     direct = TransferPath(path_id="direct", generation=0, hops=[], receiver="54.1.0.1:4601", lanes=2)
-    cloud.agents.write_membership("first", Membership(version=1, paths=[direct]))
+    cloud.agents.write_membership(SHARED, Membership(version=1, paths=[direct]))
     if key:
-        cloud.agents.route_keys["first"] = ROUTE_KEY
+        cloud.agents.route_keys[SHARED] = ROUTE_KEY
     spawn_relays(SpawnInput(transfer=accepted, estimate=wanted, paths=paths()), cloud.world)
     return cloud
 
@@ -30,5 +30,5 @@ def states(cloud: Cloud) -> dict[str, str]:
 
 
 def path_ids(cloud: Cloud) -> list[str]:
-    membership = cloud.agents.membership("first")
+    membership = cloud.agents.membership(SHARED)
     return [path.path_id for path in membership.paths] if membership else []

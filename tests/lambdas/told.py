@@ -3,6 +3,7 @@
 from lambdas.core.chunk_life import Change
 from lambdas.core.events import ChunkFailed, RelayLost, TransferDelivered, TransferFailed
 from lambdas.runtime.handler import BusEvent
+from tests.lambdas.builders import shared
 from tests.lambdas.cloud import Cloud
 
 AGENT, CONTROL = "cpt.agent", "cpt.control"
@@ -14,16 +15,18 @@ def told(cloud: Cloud, event: BusEvent) -> BusEvent:
         case "Chunk Failed":
             failed = ChunkFailed.from_document(event.detail)
             values = {"failedAttempt": failed.attempt, "reason": failed.reason}
-            cloud.chunks.change(failed.transfer_id, failed.chunk, Change("note-failure", failed.attempt, values))
+            cloud.chunks.change(
+                shared(failed.transfer_id), failed.chunk, Change("note-failure", failed.attempt, values)
+            )
         case "Relay Lost":
             lost = RelayLost.from_document(event.detail)
-            cloud.agents.lost.setdefault(lost.transfer_id, []).append(lost)
+            cloud.agents.lost.setdefault(shared(lost.transfer_id), []).append(lost)
         case "Transfer Delivered":
             delivered = TransferDelivered.from_document(event.detail)
-            cloud.agents.outcomes[delivered.transfer_id, "sender"] = delivered
+            cloud.agents.outcomes[shared(delivered.transfer_id), "sender"] = delivered
         case "Transfer Failed":
             end = TransferFailed.from_document(event.detail)
-            cloud.agents.outcomes[end.transfer_id, end.side] = end
+            cloud.agents.outcomes[shared(end.transfer_id), end.side] = end
         case _:
             return event
     return event.model_copy(update={"source": AGENT})

@@ -49,7 +49,7 @@ export function acknowledgeWildcards(scope: IConstruct, accesses: readonly Acces
   }
 }
 
-/** `arn:${Token[AWS.Partition.3]}:…` → `arn:<AWS::Partition>:…`, the form in which cdk-nag names a finding. */
+/** `arn:${Token[AWS.Partition.3]}:…` → `arn:<AWS::Partition>:…`, policy variables alike: so cdk-nag names a finding. */
 function flatten(resource: string): string {
-  return resource.replace(/\$\{Token\[AWS\.(\w+)\.\d+\]\}/g, '<AWS::$1>');
+  return resource.replace(/\$\{Token\[AWS\.(\w+)\.\d+\]\}/g, '<AWS::$1>').replace(/\$\{(\w+:\w+)\}/g, '<$1>');
 }

@@ -5,6 +5,7 @@ import {
   approvalTopicName,
   arn,
   controlBucketName,
+  ENDS_PREFIX,
   PRICES_KEY,
   REQUESTS_PREFIX,
   stateMachineArn,
@@ -48,6 +49,18 @@ export function transferObjects(
     actions: actions.map((action) => `s3:${action}`),
     resources: [`${bucketArn(settings)}/${TRANSFERS_PREFIX}*`],
     why: 'the keys carry the ids of transfers, which do not exist at deploy time',
+  };
+}
+
+/** Object actions under `ends/`: what the ends of transfers read and write too. */
+export function sharedObjects(
+  settings: Settings,
+  ...actions: readonly ('GetObject' | 'PutObject' | 'DeleteObject')[]
+): Access {
+  return {
+    actions: actions.map((action) => `s3:${action}`),
+    resources: [`${bucketArn(settings)}/${ENDS_PREFIX}*`],
+    why: 'the keys carry the ids of machines and transfers, which do not exist at deploy time',
   };
 }
 
@@ -114,6 +127,15 @@ export function describeExecutions(settings: Settings): Access {
   };
 }
 
-function bucketArn(settings: Settings): string {
+/** Listing of keys under `ends/`. */
+export function listSharedObjects(settings: Settings): Access {
+  return {
+    actions: ['s3:ListBucket'],
+    resources: [bucketArn(settings)],
+    conditions: { StringLike: { 's3:prefix': `${ENDS_PREFIX}*` } },
+  };
+}
+
+export function bucketArn(settings: Settings): string {
   return `arn:${Aws.PARTITION}:s3:::${controlBucketName(settings)}`;
 }

@@ -7,8 +7,27 @@ import { Access, acknowledgeWildcards, statement } from '../access/access';
 import { ssmAgent } from '../access/agent';
 import * as data from '../access/control-data';
 import { Settings } from '../config';
+import { arn, ENDS_PREFIX } from '../names';
 import { Daemons } from './function-environment';
 import { daemonObjectArns } from './relay-daemon';
+
+/** ARN of the instance whose role's credentials ask; no other caller's request has it. */
+const CALLER = '${ec2:SourceInstanceARN}';
+
+/** Keys of what two ends share: `{source's ARN}+{destination's ARN}+{transfer id}`, and more for chunks. */
+const ITS_OWN_KEYS = {
+  'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [`${CALLER}+*`, `*+${CALLER}+*`] },
+  // ForAllValues holds for a call that names no key at all.
+  Null: { 'dynamodb:LeadingKeys': 'false' },
+};
+
+/** What ends may put on the bus: hints, which wake whoever then reads the records. */
+const AGENT_EVENTS = {
+  StringEquals: {
+    'events:source': 'cpt.agent',
+    'events:detail-type': ['Chunk Failed', 'Relay Lost', 'Transfer Delivered', 'Transfer Failed'],
+  },
+};
 
 /** Attributes of the records that daemons write; `control/aws.rs` is the other end of it. */
 const AGENT_ATTRIBUTES = [
@@ -26,10 +45,10 @@ const AGENT_ATTRIBUTES = [
   'error',
 ];
 
-/** Neither the fence, the budget nor the outcome of a transfer, nor a lock: an end changes what agents tell, no more. */
+/** Neither membership nor fence, whose attributes have other names: an end changes what agents tell, no more. */
 const AGENT_RECORDS = {
+  ...ITS_OWN_KEYS,
   'ForAllValues:StringEquals': { 'dynamodb:Attributes': AGENT_ATTRIBUTES },
-  'ForAllValues:StringNotLike': { 'dynamodb:LeadingKeys': ['lock#*'] },
 };
 
 export class EndpointAccess extends Construct {
@@ -39,11 +58,11 @@ export class EndpointAccess extends Construct {
     super(scope, id);
     const name = `${settings.name}-endpoint`;
     const access: Access[] = [
-      data.table(settings, 'transfers', 'GetItem'),
+      { ...data.table(settings, 'transfers', 'GetItem'), conditions: ITS_OWN_KEYS },
       { ...data.table(settings, 'transfers', 'UpdateItem'), conditions: AGENT_RECORDS },
-      data.table(settings, 'chunks', 'BatchGetItem', 'Query', 'UpdateItem'),
-      data.transferObjects(settings, 'GetObject', 'PutObject'),
-      data.putEvents(settings),
+      { ...data.table(settings, 'chunks', 'BatchGetItem', 'Query', 'UpdateItem'), conditions: ITS_OWN_KEYS },
+      itsOwnObjects(settings),
+      { ...data.putEvents(settings), conditions: AGENT_EVENTS },
       {
         actions: ['s3:GetObject'],
         resources: Object.values(daemons).flatMap((region) => daemonObjectArns(Aws.PARTITION, region)),
@@ -64,4 +83,22 @@ export class EndpointAccess extends Construct {
     });
     new iam.CfnInstanceProfile(this, 'InstanceProfile', { instanceProfileName: name, roles: [role.roleName] });
   }
+}
+
+/**
+ * Objects of transfers whose source or destination is the caller. As destination its ARN is the second of the key, and
+ * what is before it is as long as one ARN: a `*` there would let the caller's ARN stand in the name of an object of
+ * another transfer. Ids of instances have 17 hexadecimal digits, those from before 2016 have 8.
+ */
+function itsOwnObjects(settings: Settings): Access {
+  const lengths = [...new Set(settings.regions.map(({ region }) => region.length))].sort((a, b) => a - b);
+  const sources = lengths.flatMap((length) =>
+    [17, 8].map((digits) => arn('ec2', '?'.repeat(length), `instance/i-${'?'.repeat(digits)}`)),
+  );
+  const keys = [`${CALLER}+*`, ...sources.map((source) => `${source}+${CALLER}+*`)];
+  return {
+    actions: ['s3:GetObject', 's3:PutObject'],
+    resources: keys.map((key) => `${data.bucketArn(settings)}/${ENDS_PREFIX}${key}`),
+    why: 'the keys carry the ids of machines and transfers, which do not exist at deploy time',
+  };
 }

@@ -59,10 +59,10 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: [
         on('transfers', 'GetItem', 'PutItem', 'UpdateItem'),
         on('chunks', 'Query'),
-        data.listTransferObjects(settings),
+        data.listSharedObjects(settings),
         ...ssm.commandEnds(settings, 'scan'),
         ssm.readResults(),
-        data.transferObjects(settings, 'GetObject'),
+        data.sharedObjects(settings, 'GetObject'),
       ],
     },
     estimate_transfer: {
@@ -90,12 +90,12 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         membership,
         on('chunks', 'Query', 'UpdateItem', 'BatchWriteItem'),
         data.idempotency(settings),
-        data.transferObjects(settings, 'GetObject', 'PutObject'),
+        data.sharedObjects(settings, 'GetObject', 'PutObject'),
       ],
     },
     open_plan: {
       description: 'Makes a plan to which chunks are added while the listing goes on',
-      access: [membership, data.idempotency(settings), data.transferObjects(settings, 'PutObject')],
+      access: [membership, data.idempotency(settings), data.sharedObjects(settings, 'PutObject')],
     },
     extend_plan: {
       description: 'Plans the objects of a listing as they come',
@@ -105,7 +105,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         readAndNote,
         on('chunks', 'BatchWriteItem'),
         data.idempotency(settings),
-        data.transferObjects(settings, 'GetObject', 'PutObject'),
+        data.sharedObjects(settings, 'GetObject', 'PutObject'),
       ],
     },
     finish_survey: {
@@ -175,8 +175,9 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: [
         readAndNote,
         on('chunks', 'Query'),
-        data.transferObjects(settings, 'GetObject', 'PutObject'),
-        data.listTransferObjects(settings),
+        data.sharedObjects(settings, 'GetObject'),
+        data.listSharedObjects(settings),
+        data.transferObjects(settings, 'PutObject'),
       ],
     },
     tear_down: {
@@ -227,7 +228,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
     },
     retry_chunk: {
       description: 'Chunk Failed: another attempt, or the end of this chunk',
-      access: [on('chunks', 'GetItem', 'UpdateItem')],
+      access: [on('transfers', 'GetItem'), on('chunks', 'GetItem', 'UpdateItem')],
     },
     replace_relay: {
       description: 'Relay Lost, Relay Slow, instance events: brings a successor where it pays, and takes the relay out',
@@ -327,8 +328,8 @@ function tearDown(settings: Settings): Access[] {
     data.index(settings, 'transfers', 'active'),
     data.table(settings, 'nodes', 'Query', 'UpdateItem'),
     data.table(settings, 'control-tokens', 'DeleteItem'),
-    data.transferObjects(settings, 'DeleteObject'),
-    data.listTransferObjects(settings),
+    data.sharedObjects(settings, 'DeleteObject'),
+    data.listSharedObjects(settings),
     relays.describe('Instances', 'SecurityGroupRules'),
     relays.terminateRelays(settings),
     ...relays.openPaths(settings),

@@ -147,7 +147,7 @@ impl Planner<'_> {
         let start = self.manifest.len() as u64;
         self.manifest.extend_from_slice(&lines);
         self.control.put_chunk(&Chunk {
-            range_key: range_key(self.transfer, self.chunks / RANGE_SIZE),
+            range_key: range_key(self.transfer.as_str(), self.chunks / RANGE_SIZE),
             item_key: item_key(self.chunks),
             chunk: self.chunks,
             state: ChunkState::Pending,

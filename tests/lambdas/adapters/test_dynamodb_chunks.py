@@ -30,10 +30,10 @@ def chunks(tables: dict[str, Table]) -> ChunkStore:
 
 def test_chunk_items_are_read_in_order_over_ranges(chunks: ChunkStore) -> None:
     chunks.put_all(builders.chunk(number) for number in range(300))
-    assert [chunk.chunk for chunk in chunks.read(builders.plan(chunks=300))] == list(range(300))
-    assert [chunk.chunk for chunk in chunks.read(builders.plan(chunks=130))] == list(range(130))
-    assert chunks.get("first", 299) == builders.chunk(299)
-    assert chunks.get("first", 300) is None
+    assert [chunk.chunk for chunk in chunks.read(builders.SHARED, builders.plan(chunks=300))] == list(range(300))
+    assert [chunk.chunk for chunk in chunks.read(builders.SHARED, builders.plan(chunks=130))] == list(range(130))
+    assert chunks.get(builders.SHARED, 299) == builders.chunk(299)
+    assert chunks.get(builders.SHARED, 300) is None
 
 
 def test_plans_of_one_transfer_do_not_meet(chunks: ChunkStore) -> None:
@@ -41,44 +41,44 @@ def test_plans_of_one_transfer_do_not_meet(chunks: ChunkStore) -> None:
     first = RANGES_PER_RUN * RANGE_SIZE
     chunks.put_all(builders.chunk(number, state="DELIVERED") for number in range(130))
     chunks.put_all(builders.chunk(first + number) for number in range(3))
-    assert [chunk.chunk for chunk in chunks.read(later)] == [first, first + 1, first + 2]
-    assert {chunk.state for chunk in chunks.read(builders.plan(chunks=130))} == {"DELIVERED"}
+    assert [chunk.chunk for chunk in chunks.read(builders.SHARED, later)] == [first, first + 1, first + 2]
+    assert {chunk.state for chunk in chunks.read(builders.SHARED, builders.plan(chunks=130))} == {"DELIVERED"}
 
 
 def test_retry_happens_once_per_attempt(chunks: ChunkStore) -> None:
     chunks.put_all([builders.chunk(0)])
-    assert chunks.change("first", 0, chunk_life.retry(1, 12.5, "stream-lost"))
-    assert not chunks.change("first", 0, chunk_life.retry(1, 12.5, "stream-lost"))
-    found = chunks.get("first", 0)
+    assert chunks.change(builders.SHARED, 0, chunk_life.retry(1, 12.5, "stream-lost"))
+    assert not chunks.change(builders.SHARED, 0, chunk_life.retry(1, 12.5, "stream-lost"))
+    found = chunks.get(builders.SHARED, 0)
     assert found is not None
     assert (found.state, found.attempt, found.not_before, found.reason) == ("PENDING", 2, 12.5, "stream-lost")
 
 
 def test_delivered_chunk_neither_retries_nor_fails(chunks: ChunkStore) -> None:
     chunks.put_all([builders.chunk(0, state="DELIVERED")])
-    assert not chunks.change("first", 0, chunk_life.retry(1, 0.0, "stream-lost"))
-    assert not chunks.change("first", 0, chunk_life.give_up(1, "poison"))
+    assert not chunks.change(builders.SHARED, 0, chunk_life.retry(1, 0.0, "stream-lost"))
+    assert not chunks.change(builders.SHARED, 0, chunk_life.give_up(1, "poison"))
 
 
 def test_failed_chunk_keeps_its_reason(chunks: ChunkStore) -> None:
     chunks.put_all([builders.chunk(0)])
-    assert chunks.change("first", 0, chunk_life.give_up(1, "source-changed after 2 attempts"))
-    found = chunks.get("first", 0)
+    assert chunks.change(builders.SHARED, 0, chunk_life.give_up(1, "source-changed after 2 attempts"))
+    found = chunks.get(builders.SHARED, 0)
     assert found is not None
     assert (found.state, found.reason) == ("FAILED", "source-changed after 2 attempts")
 
 
 def test_chunk_that_has_no_item_is_not_made_by_a_change(chunks: ChunkStore) -> None:
-    assert not chunks.change("first", 7, chunk_life.retry(1, 0.0, "stream-lost"))
-    assert chunks.get("first", 7) is None
+    assert not chunks.change(builders.SHARED, 7, chunk_life.retry(1, 0.0, "stream-lost"))
+    assert chunks.get(builders.SHARED, 7) is None
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_the_item_after_a_change_is_what_the_machine_says(chunks: ChunkStore, name: chunk_life.ChangeName) -> None:
     chunks.put_all([builders.chunk(0, attempt=2)])
     wanted = chunk_life.after(builders.chunk(0, attempt=2), change(name, 2))
-    assert chunks.change("first", 0, change(name, 2))
-    assert chunks.get("first", 0) == wanted
+    assert chunks.change(builders.SHARED, 0, change(name, 2))
+    assert chunks.get(builders.SHARED, 0) == wanted
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -124,7 +124,7 @@ def test_items_that_a_busy_table_left_unwritten_are_written_in_the_end(tables: d
     busy = BusyTable(tables["chunks"], [25, 0, 7, 25, 1, 24])
     store = DynamoChunkStore(busy, FakeClock())
     store.put_all(builders.chunk(number) for number in range(200))
-    assert [chunk.chunk for chunk in store.read(builders.plan(chunks=200))] == list(range(200))
+    assert [chunk.chunk for chunk in store.read(builders.SHARED, builders.plan(chunks=200))] == list(range(200))
     assert busy.batches == 200 / BATCH + 5
 
 
@@ -165,5 +165,5 @@ def test_batches_that_are_refused_whole_are_repeated_by_the_client(tables: dict[
     client.meta.events.register_first("before-send.dynamodb.BatchWriteItem", refuse)
     store = DynamoChunkStore(tables["chunks"], FakeClock())
     store.put_all(builders.chunk(number) for number in range(50))
-    assert len(list(store.read(builders.plan(chunks=50)))) == 50
+    assert len(list(store.read(builders.SHARED, builders.plan(chunks=50)))) == 50
     assert next(refusals, None) is None

@@ -71,7 +71,11 @@ def test_name_of_a_transfer_that_failed_before_its_plan_is_free_again(transfers:
     assert transfers.create(builders.transfer(arn="arn:another"))
     record = transfers.get("first")
     assert record is not None
-    assert (record.transfer.execution_arn, record.status, record.stages) == ("arn:another", "ACTIVE", {})
+    assert (record.transfer.execution_arn, record.status, record.stages) == (
+        "arn:another",
+        "ACTIVE",
+        {},
+    )
     transfers.note(builders.transfer(), plan=builders.plan().to_document())
     transfers.close(builders.transfer(), "FAILED")
     assert not transfers.create(builders.transfer(arn="arn:third"))
@@ -151,7 +155,10 @@ WRITES: dict[str, Callable[[TransferStore, AcceptedTransfer], bool]] = {
 def test_an_execution_writes_nothing_once_a_later_one_has_the_transfer(
     transfers: TransferStore, write: str, how: str
 ) -> None:
-    first, later = builders.transfer(), builders.transfer(arn="arn:second")
+    first, later = (
+        builders.transfer(),
+        builders.transfer(arn="arn:second"),
+    )
     transfers.create(first)
     transfers.close(first, "FAILED")
     if how == "resumed":
@@ -300,22 +307,22 @@ def test_port_of_the_receiver_is_the_transfers_from_then_on(transfers: TransferS
 def test_membership_is_written_only_over_its_predecessor(agents: AgentRecords) -> None:
     direct = TransferPath(path_id="direct", generation=0, hops=[], receiver="10.0.0.1:4600", lanes=2)
     first = Membership(version=1, paths=[direct])
-    assert agents.membership("first") is None
-    assert not agents.write_membership("first", first.changed(paths=[]))
-    assert agents.write_membership("first", first)
-    assert agents.write_membership("first", first)
+    assert agents.membership(builders.SHARED) is None
+    assert not agents.write_membership(builders.SHARED, first.changed(paths=[]))
+    assert agents.write_membership(builders.SHARED, first)
+    assert agents.write_membership(builders.SHARED, first)
     second = first.changed(paths=[])
-    assert agents.write_membership("first", second)
-    assert not agents.write_membership("first", second)
-    assert not agents.write_membership("first", first)
-    assert agents.membership("first") == second
+    assert agents.write_membership(builders.SHARED, second)
+    assert not agents.write_membership(builders.SHARED, second)
+    assert not agents.write_membership(builders.SHARED, first)
+    assert agents.membership(builders.SHARED) == second
 
 
 def test_records_of_ends_that_have_not_spoken_are_absent(agents: AgentRecords) -> None:
-    assert agents.progress("first", "sender") is None
-    assert agents.route_key("first") is None
-    assert agents.probe_results("first") == []
-    assert (agents.outcome("first", "sender"), agents.lost_relays("first")) == (None, [])
+    assert agents.progress(builders.SHARED, "sender") is None
+    assert agents.route_key(builders.SHARED) is None
+    assert agents.probe_results(builders.SHARED) == []
+    assert (agents.outcome(builders.SHARED, "sender"), agents.lost_relays(builders.SHARED)) == (None, [])
 
 
 def test_node_moves_only_from_an_expected_state(nodes: NodeStore) -> None:
@@ -369,14 +376,14 @@ def test_approvals_have_a_token_of_their_own(tokens: TokenStore) -> None:
 @pytest.mark.parametrize("kind", ["dynamodb", "dynamodb-local"], indirect=True)
 def test_records_of_the_ends_are_read_as_the_daemon_writes_them(tables: dict[str, Table]) -> None:
     table, agents = tables["transfers"], DynamoAgentRecords(tables["transfers"])
-    table.put({"transferId": "first", "record": "key#sender", "epoch": 1, "routePublicKey": "k" * 43})
-    table.put({"transferId": "first", "record": "probe#pair-1", "generation": 0, "interRegionMBps": 19.5})
-    table.put({"transferId": "first", "record": "probe#pair-2", "generation": 1, "error": "refused"})
+    table.put({"transferId": builders.SHARED, "record": "key#sender", "epoch": 1, "routePublicKey": "k" * 43})
+    table.put({"transferId": builders.SHARED, "record": "probe#pair-1", "generation": 0, "interRegionMBps": 19.5})
+    table.put({"transferId": builders.SHARED, "record": "probe#pair-2", "generation": 1, "error": "refused"})
     document = builders.progress(7).to_json()
-    table.put({"transferId": "first", "record": "progress#sender", "sequence": 7, "document": document})
-    assert agents.route_key("first") == "k" * 43
-    assert agents.progress("first", "sender") == builders.progress(7)
-    assert [(r.path_id, r.inter_region, r.error) for r in agents.probe_results("first")] == [
+    table.put({"transferId": builders.SHARED, "record": "progress#sender", "sequence": 7, "document": document})
+    assert agents.route_key(builders.SHARED) == "k" * 43
+    assert agents.progress(builders.SHARED, "sender") == builders.progress(7)
+    assert [(r.path_id, r.inter_region, r.error) for r in agents.probe_results(builders.SHARED)] == [
         ("pair-1", 19.5, None),
         ("pair-2", 0.0, "refused"),
     ]
@@ -390,19 +397,19 @@ def test_outcome_is_of_its_own_transfer_and_side_or_none(tables: dict[str, Table
 
     def write(record: str, **changes: object) -> None:
         document = json.dumps({**failed, **changes})
-        table.put({"transferId": "first", "record": record, "epoch": 2, "document": document})
+        table.put({"transferId": builders.SHARED, "record": record, "epoch": 2, "document": document})
 
     write("outcome#receiver")
-    assert agents.outcome("first", "receiver") == TransferFailed.from_document(failed)
+    assert agents.outcome(builders.SHARED, "receiver") == TransferFailed.from_document(failed)
     for changes in ({"transferId": "other"}, {"side": "sender"}, {"epoch": "x"}):
         write("outcome#receiver", **changes)
-        assert agents.outcome("first", "receiver") is None
+        assert agents.outcome(builders.SHARED, "receiver") is None
     delivered = {"type": "Transfer Delivered", "bytes": 1, "files": 1, "chunks": 1, "sentBytes": 1}
     text = json.dumps({"schemaVersion": 1, "transferId": "first", "epoch": 2, **delivered})
     for side in ("sender", "receiver"):
-        table.put({"transferId": "first", "record": f"outcome#{side}", "document": text})
-    assert agents.outcome("first", "sender") is not None
-    assert agents.outcome("first", "receiver") is None
+        table.put({"transferId": builders.SHARED, "record": f"outcome#{side}", "document": text})
+    assert agents.outcome(builders.SHARED, "sender") is not None
+    assert agents.outcome(builders.SHARED, "receiver") is None
 
 
 @pytest.mark.parametrize("kind", ["dynamodb", "dynamodb-local"], indirect=True)
@@ -410,12 +417,21 @@ def test_what_the_ends_of_an_earlier_execution_wrote_is_forgotten(tables: dict[s
     table = tables["transfers"]
     agents, transfers = DynamoAgentRecords(table), DynamoTransferStore(table)
     transfers.create(builders.transfer())
-    agents.write_membership("first", Membership(version=1, paths=[]))
-    for record in ("key#sender", "key#receiver", "progress#sender", "probe#pair-1"):
-        table.put({"transferId": "first", "record": record})
-    agents.forget("first")
+    agents.write_membership(builders.SHARED, Membership(version=1, paths=[]))
+    agents.fence(builders.SHARED, fenced=True)
+    for record in (
+        "key#sender",
+        "key#receiver",
+        "progress#sender",
+        "probe#pair-1",
+        "outcome#sender",
+        "lost#source-1-0",
+    ):
+        table.put({"transferId": builders.SHARED, "record": record})
+    agents.forget(builders.SHARED)
+    assert list(table.query("transferId = :id", id=builders.SHARED)) == []
     assert [item["record"] for item in table.query("transferId = :id", id="first")] == ["transfer"]
-    assert agents.write_membership("first", Membership(version=1, paths=[]))
+    assert agents.write_membership(builders.SHARED, Membership(version=1, paths=[]))
 
 
 def test_nodes_of_an_earlier_execution_are_forgotten(nodes: NodeStore) -> None:

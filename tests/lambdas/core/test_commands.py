@@ -10,22 +10,28 @@ from jsonschema import Draft202012Validator
 
 from lambdas.core import commands
 from lambdas.core.commands import Control
-from tests.lambdas.builders import request, transfer
+from tests.lambdas.builders import ENDS, SHARED, request, transfer
 
 SCHEMA = Draft202012Validator(
     json.loads((Path(__file__).parents[3] / "contracts" / "relay-command.schema.json").read_text())
 )
 CONTROL = Control(
-    region="us-west-2", bucket="b", prefix="transfers/first/", transfers_table="t", chunks_table="c", bus="cpt"
+    region="us-west-2",
+    bucket="b",
+    prefix=ENDS,
+    partition=SHARED,
+    transfers_table="t",
+    chunks_table="c",
+    bus="cpt",
 )
 LISTEN = commands.listen_addresses("10.0.0.1", "54.0.0.1", 4600)
 COMMANDS: dict[str, dict[str, Any]] = {
     "scan source": commands.scan_source(transfer(), CONTROL),
     "scan source, announced": commands.scan_source(transfer(), CONTROL, "announced/first.json"),
     "scan destination": commands.scan_destination(transfer()),
-    "receive": commands.receive(transfer(), CONTROL, 1, "transfers/first/plan.json"),
-    "receive with readback": commands.receive(transfer(verify="readback"), CONTROL, 1, "transfers/first/plan.json"),
-    "send": commands.send(transfer(), CONTROL, 1, "transfers/first/plan.json", 900),
+    "receive": commands.receive(transfer(), CONTROL, 1, f"{ENDS}plan.json"),
+    "receive with readback": commands.receive(transfer(verify="readback"), CONTROL, 1, f"{ENDS}plan.json"),
+    "send": commands.send(transfer(), CONTROL, 1, f"{ENDS}plan.json", 900),
     "scan digests": commands.scan_digests(transfer(), CONTROL, 3),
     "scan comparison": commands.scan_comparison(transfer(), CONTROL, 3),
     "relay": commands.relay("first", "source-1-0", LISTEN, "k" * 43, 600, time_to_live_seconds=900),

@@ -10,7 +10,7 @@ from lambdas.core.fleet import JOIN_TIMEOUT_SECONDS
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.operations import membership, relays
 from tests.lambdas import builders
-from tests.lambdas.builders import IRELAND, WEST, paths, transfer
+from tests.lambdas.builders import IRELAND, SHARED, WEST, paths, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import ROUTE_KEY, path_ids, spawned, states
 from tests.lambdas.machines import failed
@@ -27,10 +27,10 @@ def test_pairs_join_as_soon_as_both_their_relays_are_ready() -> None:
     joined_at: dict[str, float] = {}
     original = cloud.agents.write_membership
 
-    def watch(transfer_id: str, membership: Any) -> bool:
+    def watch(shared: str, membership: Any) -> bool:
         for path in membership.paths:
             joined_at.setdefault(path.path_id, cloud.clock.time)
-        return original(transfer_id, membership)
+        return original(shared, membership)
 
     cloud.agents.write_membership = watch  # type: ignore[method-assign]
     assert run(cloud) == {"ready": 2}
@@ -81,7 +81,7 @@ def test_path_goes_inside_then_between_regions_then_inside() -> None:
     cloud = spawned(1)
     run(cloud)
     source, destination = sorted(cloud.nodes.of("first"), key=lambda node: node.role, reverse=True)
-    membership = cloud.agents.membership("first")
+    membership = cloud.agents.membership(SHARED)
     assert membership is not None
     (path,) = [path for path in membership.paths if path.path_id == "pair-1"]
     assert [hop.address for hop in path.hops] == [
@@ -121,7 +121,7 @@ def test_times_of_launch_boot_agent_and_daemon_are_noted() -> None:
 
 def test_nothing_is_started_before_the_sender_has_published_its_key() -> None:
     cloud = spawned(1, key=False)
-    cloud.clock.at(30, lambda: cloud.agents.route_keys.__setitem__("first", ROUTE_KEY))
+    cloud.clock.at(30, lambda: cloud.agents.route_keys.__setitem__(SHARED, ROUTE_KEY))
     run(cloud)
     assert all(node.ready_at is not None and node.ready_at >= 1030 for node in cloud.nodes.of("first"))
 

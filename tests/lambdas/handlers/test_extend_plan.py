@@ -11,7 +11,7 @@ from lambdas.core.plan import MIB
 from lambdas.core.transfer import TransferPlan
 from lambdas.handlers.extend_plan import ExtendInput, extend_plan
 from lambdas.handlers.open_plan import OpenInput, open_plan
-from tests.lambdas.builders import announcement, open_survey, paths, transfer
+from tests.lambdas.builders import ENDS, SHARED, announcement, open_survey, paths, transfer
 from tests.lambdas.cloud import Cloud
 
 SIZE = 3 * MIB
@@ -36,12 +36,12 @@ class Listing:
             {"path": f"{n}/large", "kind": "file", "size": SIZE},
         ]
         text = "\n".join(json.dumps({"source": "/s", "mode": 420, "mtimeNs": 1, "inode": 1, **line}) for line in lines)
-        self.cloud.objects.put(f"transfers/first/listing/part-{n:05d}.ndjson", text.encode())
+        self.cloud.objects.put(f"{ENDS}listing/part-{n:05d}.ndjson", text.encode())
         self.parts += 1
         so_far = announcement(
             self.parts, size=self.parts * SIZE, files=self.parts, complete=complete, problem_count=problems
         )
-        self.cloud.objects.put(f"transfers/first/{announcement_name(self.transfer)}", so_far.to_json().encode())
+        self.cloud.objects.put(f"{ENDS}{announcement_name(self.transfer)}", so_far.to_json().encode())
 
     def later(self, action: Callable[[], object]) -> None:
         self.cloud.clock.at(1.0, action)
@@ -50,7 +50,7 @@ class Listing:
         return extend_plan(ExtendInput(transfer=self.transfer, survey=self.survey), self.cloud.world)
 
     def so_far(self) -> TransferPlan:
-        return TransferPlan.model_validate_json(self.cloud.objects.objects["transfers/first/plan.json"])
+        return TransferPlan.model_validate_json(self.cloud.objects.objects[f"{ENDS}plan.json"])
 
     def record(self) -> TransferRecord:
         record = self.cloud.transfers.get("first")
@@ -58,15 +58,15 @@ class Listing:
         return record
 
     def deliver_all(self) -> None:
-        for chunk in self.cloud.chunks.read(self.so_far()):
+        for chunk in self.cloud.chunks.read(SHARED, self.so_far()):
             self.cloud.chunks.put_all([chunk.model_copy(update={"state": "DELIVERED"})])
 
     def states(self, plan: TransferPlan) -> list[str]:
-        return [chunk.state for chunk in self.cloud.chunks.read(plan)]
+        return [chunk.state for chunk in self.cloud.chunks.read(SHARED, plan)]
 
 
 def lines_of(listing: Listing, chunk: Chunk) -> list[str]:
-    text = listing.cloud.objects.objects[chunk.manifest_key][chunk.manifest_start : chunk.manifest_end]
+    text = listing.cloud.objects.objects[ENDS + chunk.manifest_key][chunk.manifest_start : chunk.manifest_end]
     return [json.loads(line)["path"] for line in text.splitlines()]
 
 
@@ -99,7 +99,7 @@ def test_what_is_listed_may_be_read_before_the_next_object_is_there() -> None:
     assert (seen[0].open, seen[0].chunks, seen[0].last_phase_chunks) == (True, 3, 0)
     assert (found.open, found.chunks, found.last_phase_chunks) == (False, 7, 1)
     assert (found.bytes, found.files) == (2 * SIZE, 2)
-    items = list(listing.cloud.chunks.read(found))
+    items = list(listing.cloud.chunks.read(SHARED, found))
     assert lines_of(listing, items[-1]) == ["1", "0"]
     assert [lines_of(listing, item) for item in items[:-1]] == [["0/large"]] * 3 + [["1/large"]] * 3
     record = listing.cloud.transfers.get("first")

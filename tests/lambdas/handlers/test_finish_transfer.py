@@ -79,7 +79,11 @@ def test_late_event_of_an_earlier_execution_is_no_outcome_of_this_one() -> None:
     for _ in range(2):
         cloud.transfers.next_attempt("first")
     cloud.transfers.close(transfer(), "FAILED")
-    cloud.transfers.resume(transfer(arn="arn:second").model_copy(update={"run": 2}))
+    cloud.transfers.resume(
+        transfer(arn="arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:second").model_copy(
+            update={"run": 2}
+        )
+    )
     assert "ignored" in finish_transfer(told(cloud, DELIVERED), cloud.world)
     record = cloud.transfers.get("first")
     assert record is not None

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from lambdas.core.bandwidth import BandwidthLimit, LimitRequest
 from lambdas.core.errors import NoSuchTransfer, NotMoving
 from lambdas.handlers.limit_transfer import limit_transfer
-from tests.lambdas.builders import transfer
+from tests.lambdas.builders import SHARED, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned
 
@@ -20,7 +20,7 @@ def limit(cloud: Cloud, mbps: int | None) -> dict[str, Any]:
 
 
 def followed(cloud: Cloud) -> tuple[int, int | None]:
-    membership = cloud.agents.membership("first")
+    membership = cloud.agents.membership(SHARED)
     assert membership is not None
     return membership.version, membership.bandwidth_limit_mbps
 

@@ -6,7 +6,7 @@ from lambdas.core.errors import TransferFenced
 from lambdas.core.plan import MIB
 from lambdas.core.transfer import TransferPlan
 from lambdas.handlers.open_plan import OpenInput, open_plan
-from tests.lambdas.builders import announcement, open_survey, paths, transfer
+from tests.lambdas.builders import ENDS, SHARED, announcement, open_survey, paths, transfer
 from tests.lambdas.cloud import Cloud
 
 
@@ -22,8 +22,8 @@ def opened(size: int, **request: Any) -> tuple[Cloud, TransferPlan]:
 def test_the_ends_find_a_plan_without_a_chunk_and_the_direct_path() -> None:
     cloud, found = opened(10**9)
     assert (found.open, found.chunks, found.last_phase_chunks) == (True, 0, 0)
-    assert TransferPlan.model_validate_json(cloud.objects.objects["transfers/first/plan.json"]) == found
-    record, first = cloud.transfers.get("first"), cloud.agents.membership("first")
+    assert TransferPlan.model_validate_json(cloud.objects.objects[f"{ENDS}plan.json"]) == found
+    record, first = cloud.transfers.get("first"), cloud.agents.membership(SHARED)
     assert record is not None
     assert record.plan == found
     assert first is not None

@@ -28,14 +28,14 @@ def sender_answers(cloud: Cloud, rates: dict[str, tuple[float, float]]) -> list[
     seen: list[Membership] = []
     original = cloud.agents.write_membership
 
-    def write(transfer_id: str, membership: Membership) -> bool:
+    def write(shared: str, membership: Membership) -> bool:
         seen.append(membership)
         for probe in membership.probes:
             path_id = probe.path.path_id
             if path_id in rates:
                 result = ProbeResult(path_id, probe.path.generation, *rates[path_id])
-                cloud.agents.results.setdefault(transfer_id, []).append(result)
-        return original(transfer_id, membership)
+                cloud.agents.results.setdefault(shared, []).append(result)
+        return original(shared, membership)
 
     cloud.agents.write_membership = write  # type: ignore[method-assign]
     return seen

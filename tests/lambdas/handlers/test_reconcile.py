@@ -14,7 +14,7 @@ from lambdas.operations import membership
 from lambdas.operations.relays import lose
 from lambdas.operations.replace import RESUME_SECONDS
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import ARN, WEST, chunk, estimate, node, paths, plan, progress, transfer
+from tests.lambdas.builders import ARN, ENDS, SHARED, WEST, chunk, estimate, node, paths, plan, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned
 from tests.lambdas.machines import printed
@@ -30,8 +30,8 @@ def running() -> Cloud:
 
 
 def advance(cloud: Cloud, sender: int, receiver: int | None = None, failed: int = 0) -> None:
-    cloud.agents.progresses["first", "sender"] = progress(sender, failed=failed)
-    cloud.agents.progresses["first", "receiver"] = progress(sender if receiver is None else receiver)
+    cloud.agents.progresses[SHARED, "sender"] = progress(sender, failed=failed)
+    cloud.agents.progresses[SHARED, "receiver"] = progress(sender if receiver is None else receiver)
 
 
 def run(cloud: Cloud) -> Any:
@@ -62,14 +62,14 @@ def test_transfer_that_was_deployed_over_is_failed_by_name_at_the_next_look() ->
 
 def test_end_that_has_not_spoken_gets_no_heartbeat() -> None:
     cloud = running()
-    del cloud.agents.progresses["first", "receiver"]
+    del cloud.agents.progresses[SHARED, "receiver"]
     assert not run(cloud)["first"]["heartbeat"]
 
 
 def test_where_nothing_is_moved_but_measured_the_sender_alone_has_to_advance() -> None:
     cloud = spawned(1, pre_test=True, profile="measure")
     cloud.tokens.put("first", "token", 1)
-    cloud.agents.progresses["first", "sender"] = progress(1)
+    cloud.agents.progresses[SHARED, "sender"] = progress(1)
     assert run(cloud)["first"]["heartbeat"]
     assert not run(cloud)["first"]["heartbeat"]
 
@@ -82,7 +82,7 @@ def test_failure_whose_event_was_lost_is_retried() -> None:
     assert run(cloud)["first"]["retried"] == 0
     advance(cloud, 2, failed=1)
     assert run(cloud)["first"]["retried"] == 1
-    attempts = [found.attempt for found in cloud.chunks.read(plan(chunks=3))]
+    attempts = [found.attempt for found in cloud.chunks.read(SHARED, plan(chunks=3))]
     assert attempts == [2, 1, 2]
     assert run(cloud)["first"]["retried"] == 0
 
@@ -90,7 +90,7 @@ def test_failure_whose_event_was_lost_is_retried() -> None:
 def test_failure_that_a_sender_noted_and_did_not_live_to_tell_is_retried() -> None:
     cloud = running()
     cloud.chunks.put_all([chunk(0, failed_attempt=1, reason="stream-lost"), chunk(1), chunk(2)])
-    cloud.agents.progresses["first", "sender"] = progress(2, epoch=2)
+    cloud.agents.progresses[SHARED, "sender"] = progress(2, epoch=2)
     assert run(cloud)["first"]["retried"] == 1
 
 
@@ -223,8 +223,8 @@ def test_execution_that_is_not_known_yet_is_waited_for() -> None:
 
 def test_heartbeat_does_not_wait_for_the_sweep_of_another_transfer() -> None:
     cloud = Cloud()
-    cloud.transfers.create(transfer("before", "arn:before"))
-    cloud.executions.statuses["arn:before"] = "ABORTED"
+    cloud.transfers.create(transfer("before", f"{ARN}-before"))
+    cloud.executions.statuses[f"{ARN}-before"] = "ABORTED"
     cloud.transfers.create(transfer())
     cloud.tokens.put("first", "token", 1)
     advance(cloud, 1)
@@ -301,11 +301,11 @@ def test_what_a_state_left_that_ended_after_the_sweep_is_taken_down_and_the_repo
     cloud.executions.statuses[ARN] = "ABORTED"
     run(cloud)
     written = cloud.objects.objects["transfers/first/report.json"]
-    cloud.objects.put("transfers/first/listing/part-00000.ndjson", b"late")
+    cloud.objects.put(f"{ENDS}listing/part-00000.ndjson", b"late")
     cloud.transfers.reopen("first")
     assert run(cloud) == {"first": {"swept": "ABORTED"}}
     assert cloud.objects.objects["transfers/first/report.json"] == written
-    assert not cloud.objects.keys("transfers/first/listing/")
+    assert not cloud.objects.keys(f"{ENDS}listing/")
     assert cloud.transfers.active() == []
 
 

@@ -15,7 +15,7 @@ from lambdas.handlers.retry_chunk import retry_chunk
 from lambdas.handlers.sweep_execution import sweep_execution
 from lambdas.handlers.watch_relays import watch_relays
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import ARN, chunk, paths, plan, progress, transfer
+from tests.lambdas.builders import ARN, SHARED, chunk, paths, plan, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
 from tests.lambdas.told import CONTROL
@@ -42,7 +42,7 @@ def running() -> Cloud:
     cloud.tokens.put("first", "token", 1)
     cloud.chunks.put_all([chunk(0, failed_attempt=1, reason="stream-lost"), chunk(1)])
     for side in ("sender", "receiver"):
-        cloud.agents.progresses["first", side] = progress(3, rate=40.0)
+        cloud.agents.progresses[SHARED, side] = progress(3, rate=40.0)
     return cloud
 
 
@@ -77,8 +77,8 @@ def kept(cloud: Cloud) -> dict[str, Any]:
         {
             "record": record and (record.status, record.fenced, record.outcome, record.teardown),
             "active": [found.transfer.transfer_id for found in cloud.transfers.active()],
-            "membership": cloud.agents.membership("first"),
-            "chunks": list(cloud.chunks.read(plan(chunks=9))),
+            "membership": cloud.agents.membership(SHARED),
+            "chunks": list(cloud.chunks.read(SHARED, plan(chunks=9))),
             "nodes": cloud.nodes.of("first"),
             "token": bool(cloud.tokens.get("first")),
             "objects": sorted(cloud.objects.objects),
@@ -136,10 +136,11 @@ def test_a_relays_end_told_in_any_order_is_one_loss(order: tuple[str, ...]) -> N
 @pytest.mark.parametrize("order", sorted(set(permutations([1, 1, 1, 2, 2, 2]))))
 def test_failures_of_one_chunk_in_any_order_count_one_attempt_each(order: tuple[int, ...]) -> None:
     cloud = Cloud()
+    cloud.transfers.create(transfer())
     cloud.chunks.put_all([chunk(0)])
     for attempt in (1, *order, 2):
         retry_chunk(noted(cloud, event("Chunk Failed", **{**CHUNK, "attempt": attempt})), cloud.world)
-    found = cloud.chunks.get("first", 0)
+    found = cloud.chunks.get(SHARED, 0)
     assert found is not None
     assert (found.state, found.attempt) == ("PENDING", 3)
 

@@ -10,7 +10,7 @@ from lambdas.handlers.replace_relay import SPOT_WARNING, STATE_CHANGE, replace_r
 from lambdas.operations.relays import lose
 from lambdas.operations.replace import DRAIN_SECONDS, RESUME_SECONDS
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import IRELAND, WEST, paths, progress, transfer
+from tests.lambdas.builders import IRELAND, SHARED, WEST, paths, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
 from tests.lambdas.machines import failed
@@ -20,7 +20,7 @@ from tests.lambdas.told import AGENT, CONTROL, told
 def joined(*, sent: int = 0) -> Cloud:
     cloud = spawned(1)
     await_relays(AwaitInput(transfer=transfer(), paths=paths()), cloud.world)
-    cloud.agents.progresses["first", "sender"] = progress(3, sent=sent, rate=40.0)
+    cloud.agents.progresses[SHARED, "sender"] = progress(3, sent=sent, rate=40.0)
     return cloud
 
 
@@ -65,7 +65,7 @@ def test_lost_relay_leaves_at_once_and_its_successor_joins() -> None:
     assert replace_relay(relay_lost(), cloud.world) == {"source-1-0": "replaced"}
     assert versions == [["direct"]]
     assert states(cloud) == {"destination-1-0": "JOINED", "source-1-0": "LOST", "source-1-1": "JOINED"}
-    membership = cloud.agents.membership("first")
+    membership = cloud.agents.membership(SHARED)
     assert membership is not None
     assert [(path.path_id, path.generation) for path in membership.paths] == [("direct", 0), ("pair-1", 1)]
     assert len(cloud.alive()) == 2
@@ -309,7 +309,7 @@ def test_slow_relay_serves_until_its_successor_does() -> None:
     assert replace_relay(relay_slow(), cloud.world) == {"source-1-0": "replaced"}
     assert seen == [(["direct", "pair-1"], "JOINED")]
     assert states(cloud) == {"destination-1-0": "JOINED", "source-1-0": "LOST", "source-1-1": "JOINED"}
-    membership = cloud.agents.membership("first")
+    membership = cloud.agents.membership(SHARED)
     assert membership is not None
     assert [(path.path_id, path.generation) for path in membership.paths] == [("direct", 0), ("pair-1", 1)]
     assert relay(cloud, "source-1-0").reason == "slow: 4.0 of 40.0 MB/s for 30 s"
@@ -331,7 +331,7 @@ def test_both_relays_of_a_slow_pair_are_replaced() -> None:
     cloud = joined()
     assert replace_relay(relay_slow("source-1-0"), cloud.world) == {"source-1-0": "replaced"}
     assert replace_relay(relay_slow("destination-1-0"), cloud.world) == {"destination-1-0": "replaced"}
-    membership = cloud.agents.membership("first")
+    membership = cloud.agents.membership(SHARED)
     assert membership is not None
     assert [hop.node_id for hop in membership.paths[1].hops] == ["source-1-1", "destination-1-1"]
     assert len(cloud.alive()) == 2

@@ -17,12 +17,15 @@ from lambdas.handlers.sweep_execution import sweep_execution
 from lambdas.handlers.write_report import ReportInput, write_report
 from lambdas.operations import reconciliation, reporting, teardown, token
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, WEST, estimate, paths, plan, transfer
+from tests.lambdas.builders import ARN, DESTINATION_ID, ENDS, IRELAND, SHARED, WEST, estimate, paths, plan, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import spawned
 from tests.lambdas.machines import failed, printed
 
-LATER = transfer(arn="arn:second", relays={"instanceTypes": ["t3.small", "t3.medium"]}).model_copy(update={"run": 2})
+LATER = transfer(
+    arn="arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:second",
+    relays={"instanceTypes": ["t3.small", "t3.medium"]},
+).model_copy(update={"run": 2})
 ABORTED = BusEvent.from_document(
     {"detail-type": "Step Functions Execution Status Change", "detail": {"executionArn": ARN, "status": "ABORTED"}}
 )
@@ -40,7 +43,7 @@ def _began(cloud: Cloud, task_token: str) -> None:
     cloud.locks.acquire(DESTINATION_ID, "/restore", "first")
     cloud.tokens.put("first", task_token, cloud.transfers.next_attempt("first"))
     cloud.groups[WEST].admit("vpc-source/cpt-relay", "54.1.0.1", 4600, "first")
-    cloud.objects.put("transfers/first/listing/part-00000.ndjson", b"")
+    cloud.objects.put(f"{ENDS}listing/part-00000.ndjson", b"")
 
 
 def record_of(cloud: Cloud) -> TransferRecord:
@@ -64,7 +67,7 @@ class NextRun:
         reporting.write(cloud.world, record_of(cloud), Failure(error="ExecutionAborted", cause="stopped"))
         assert cloud.alive() == []
         assert cloud.transfers.resume(LATER)
-        cloud.agents.forget("first")
+        cloud.agents.forget(SHARED)
         cloud.nodes.forget("first")
         cloud.transfers.note(LATER, paths=paths().to_document(), estimate=estimate(1).to_document())
         cloud.transfers.note(LATER, plan=plan().to_document())
@@ -95,7 +98,7 @@ class NextRun:
         assert kept["lock"] == Busy("first")
         assert kept["token"] == ControlToken("token-2", 2)
         assert kept["rules"][WEST] != []
-        assert "transfers/first/listing/part-00000.ndjson" in kept["objects"]
+        assert f"{ENDS}listing/part-00000.ndjson" in kept["objects"]
         assert self.now() == kept
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from lambdas.core.errors import EndNotStarted, TransferFenced
 from lambdas.handlers.start_transfer import StartInput, start_transfer
-from tests.lambdas.builders import IRELAND, WEST, paths, plan, transfer
+from tests.lambdas.builders import ENDS, IRELAND, WEST, paths, plan, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.machines import failed
 
@@ -27,7 +27,7 @@ def test_both_ends_are_started_with_the_same_epoch() -> None:
     assert (document, other) == ("receive", "send")
     assert receive["epoch"] == send["epoch"] == 1
     assert receive["listen"] == ["10.11.0.1:4601", "54.1.0.1:4601"]
-    assert receive["plan"] == send["plan"] == "transfers/first/plan.json"
+    assert receive["plan"] == send["plan"] == f"{ENDS}plan.json"
     stored = cloud.tokens.get("first")
     assert stored is not None
     assert (stored.token, stored.epoch) == ("token-a", 1)

@@ -19,7 +19,7 @@ from lambdas.core.listing import Announcement, OpenSurvey
 from lambdas.core.lock import Busy, ways_of
 from lambdas.core.transfer import ComparisonSurvey, PlanListing, Same, Survey
 from lambdas.handlers.survey_ends import SurveyInput, survey_ends
-from tests.lambdas.builders import IRELAND, WEST, announcement, chunk, plan, survey, transfer
+from tests.lambdas.builders import ENDS, IRELAND, WEST, announcement, chunk, plan, survey, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.machines import failed, printed
 
@@ -164,9 +164,11 @@ def gone_on(*chunks: Chunk, digest: str = "ab" * 32, **request: Any) -> Survey:
     planned = plan(chunks=4).model_copy(update={"listing": listing})
     cloud.transfers.note(transfer(), plan=planned.to_document())
     cloud.transfers.close(transfer(), "FAILED")
-    cloud.objects.put("transfers/first/plan.json", b"{}")
+    cloud.objects.put(f"{ENDS}plan.json", b"{}")
     cloud.chunks.put_all(chunks)
-    again = transfer(arn="arn:second", **request).model_copy(update={"run": 2})
+    again = transfer(arn="arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:second", **request).model_copy(
+        update={"run": 2}
+    )
     cloud.transfers.resume(again)
     good = survey(1)
     changed = {"files": 1, "bytes": 400, "directories": 0, "symlinks": 0, "same_files": 0, "same_bytes": 0}
@@ -229,7 +231,7 @@ def listing_goes_on(
     def scan(command: Command | None) -> None:
         assert command is not None
         if "announce" in command:
-            cloud.objects.put(f"transfers/first/{command['announce']}", listed.to_json().encode())
+            cloud.objects.put(f"{ENDS}{command['announce']}", listed.to_json().encode())
 
     cloud.commands[WEST].scripts["scan"] = scan
     cloud.clock.at(10.0, lambda: cloud.commands[WEST].end("command-1", printed(good.source.to_document())))

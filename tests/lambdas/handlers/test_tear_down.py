@@ -7,10 +7,10 @@ from lambdas.core.commands import Command
 from lambdas.core.errors import TeardownIncomplete
 from lambdas.core.lock import Holding
 from lambdas.core.rules import Rule
-from lambdas.core.transfer import PlanListing
+from lambdas.core.transfer import AcceptedTransfer, PlanListing
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.handlers.tear_down import TearDownInput, tear_down
-from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, SOURCE_ID, WEST, paths, plan, transfer
+from tests.lambdas.builders import ARN, DESTINATION_ID, ENDS, IRELAND, SHARED, SOURCE_ID, WEST, paths, plan, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import spawned, states
 from tests.lambdas.machines import printed
@@ -27,9 +27,9 @@ def joined() -> Cloud:
         "manifest/part-00000.ndjson",
         "digests/9f86d081884c7d659a2feaa0c55ad015/sender/p",
         "plan.json",
-        "report.json",
     ):
-        cloud.objects.put(f"transfers/first/{name}", b"")
+        cloud.objects.put(f"{ENDS}{name}", b"")
+    cloud.objects.put("transfers/first/report.json", b"")
     return cloud
 
 
@@ -47,6 +47,7 @@ def test_nothing_is_left(known: bool) -> None:
     assert cloud.groups[WEST].admitted == cloud.groups[IRELAND].admitted == []
     assert isinstance(cloud.locks.acquire(DESTINATION_ID, "/restore", "next"), Holding)
     assert cloud.tokens.get("first") is None
+    assert cloud.agents.fenced == {SHARED}
     assert list(cloud.objects.objects) == ["transfers/first/report.json"]
     for region, instance in ((WEST, SOURCE_ID), (IRELAND, DESTINATION_ID)):
         assert ("stop", instance, None) in cloud.commands[region].sent
@@ -54,13 +55,13 @@ def test_nothing_is_left(known: bool) -> None:
 
 def test_the_plan_stays_where_another_run_may_go_on_with_it() -> None:
     cloud = joined()
-    cloud.objects.put("transfers/first/changed/1/part-00000.ndjson", b"")
-    cloud.objects.put("transfers/first/changed/2/part-00000.ndjson", b"")
+    cloud.objects.put(f"{ENDS}changed/1/part-00000.ndjson", b"")
+    cloud.objects.put(f"{ENDS}changed/2/part-00000.ndjson", b"")
     listing = PlanListing(parts=1, digest="ab" * 32, planned_folder="changed/1/", planned_parts=1)
     cloud.transfers.note(transfer(), plan=plan().model_copy(update={"listing": listing}).to_document())
     tear_down(event(), cloud.world)
-    kept = ("changed/1/part-00000.ndjson", "manifest/part-00000.ndjson", "plan.json", "report.json")
-    assert sorted(cloud.objects.objects) == [f"transfers/first/{name}" for name in kept]
+    kept = [f"{ENDS}{name}" for name in ("changed/1/part-00000.ndjson", "manifest/part-00000.ndjson", "plan.json")]
+    assert sorted(cloud.objects.objects) == [*kept, "transfers/first/report.json"]
     cloud.transfers.finish(transfer(), {"delivered": {}})
     tear_down(event(), cloud.world)
     assert list(cloud.objects.objects) == ["transfers/first/report.json"]
@@ -69,7 +70,11 @@ def test_the_plan_stays_where_another_run_may_go_on_with_it() -> None:
 def test_what_another_execution_has_taken_up_is_left_to_it() -> None:
     cloud = joined()
     cloud.transfers.close(transfer(), "FAILED")
-    assert cloud.transfers.resume(transfer(arn="arn:second").model_copy(update={"run": 2}))
+    assert cloud.transfers.resume(
+        transfer(arn="arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:second").model_copy(
+            update={"run": 2}
+        )
+    )
     assert tear_down(event(), cloud.world) == {"terminated": 0}
     record = cloud.transfers.get("first")
     assert record is not None
@@ -128,13 +133,18 @@ def test_machine_whose_agent_is_silent_does_not_stop_the_teardown() -> None:
 
 def test_rule_that_another_transfer_shares_stays_until_that_ends() -> None:
     cloud = joined()
-    second = transfer("second", "arn:second")
+    second = transfer("second", "arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:second")
     cloud.transfers.create(second)
     cloud.groups[IRELAND].admit("vpc-destination/cpt-endpoint", "54.0.0.1", 4601, "first")
     tear_down(event(), cloud.world)
     assert [rule.address for rule in cloud.groups[IRELAND].admitted] == ["54.0.0.1"]
     cloud.transfers.close(transfer(), "SUCCEEDED")
-    tear_down(TearDownInput(transfer=second, execution_arn="arn:second"), cloud.world)
+    tear_down(
+        TearDownInput(
+            transfer=second, execution_arn="arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:second"
+        ),
+        cloud.world,
+    )
     assert cloud.groups[IRELAND].admitted == []
 
 
@@ -144,7 +154,9 @@ def test_rule_that_a_transfer_beginning_meanwhile_relies_on_is_there_again() -> 
     revoke = cloud.groups[IRELAND].revoke
 
     def begin(rules: Iterable[Rule]) -> None:
-        cloud.transfers.create(transfer("second", "arn:second"))
+        cloud.transfers.create(
+            transfer("second", "arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:second")
+        )
         revoke(rules)
 
     cloud.groups[IRELAND].revoke = begin  # type: ignore[method-assign]
@@ -152,3 +164,18 @@ def test_rule_that_a_transfer_beginning_meanwhile_relies_on_is_there_again() -> 
     assert [(r.group_id, r.address, r.transfer_id) for r in cloud.groups[IRELAND].admitted] == [
         ("vpc-destination/cpt-endpoint", "54.0.0.1", "second")
     ]
+
+
+def test_ends_of_a_later_execution_are_not_fenced_by_a_teardown_that_comes_late() -> None:
+    cloud = joined()
+    fenced = cloud.transfers.fence
+
+    def taken_up_meanwhile(mine: AcceptedTransfer) -> bool:
+        done = fenced(mine)
+        cloud.transfers.close(mine, "FAILED")
+        cloud.transfers.resume(transfer(arn=ARN + "-2").model_copy(update={"run": 2}))
+        return done
+
+    cloud.transfers.fence = taken_up_meanwhile  # type: ignore[method-assign]
+    assert tear_down(event(), cloud.world)["terminated"] == 0
+    assert cloud.agents.fenced == set()

@@ -28,9 +28,12 @@ from tests.lambdas.builders import (
     plan,
     progress,
     request,
+    shared,
     transfer,
 )
 from tests.lambdas.cloud import Cloud
+
+SECOND = "arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:second"
 
 
 def run(cloud: Cloud, document: Any, name: str = "first", arn: str = ARN) -> Any:
@@ -89,19 +92,22 @@ def test_overlapping_destination_is_refused_and_names_the_other() -> None:
     run(cloud, request())
     inner = {**request(), "destination": {**request()["destination"], "path": "/restore/inner"}}
     with pytest.raises(DestinationBusy, match=r"'/restore/inner' .* 'first'"):
-        run(cloud, inner, name="second", arn="arn:second")
+        run(cloud, inner, name="second", arn=SECOND)
     assert cloud.events.put_events == [("Transfer Started", {"transferId": "first", "executionArn": ARN})]
 
 
 def test_transfers_to_one_machine_are_received_at_ports_of_their_own() -> None:
     cloud = Cloud()
     elsewhere = {**request(), "destination": {**request()["destination"], "path": "/elsewhere"}}
-    ports = [run(cloud, request()).receiver_port, run(cloud, elsewhere, "second", "arn:second").receiver_port]
+    ports = [
+        run(cloud, request()).receiver_port,
+        run(cloud, elsewhere, "second", SECOND).receiver_port,
+    ]
     assert ports == [4601, 4602]
     noted = [cloud.transfers.get(name) for name in ("first", "second")]
     assert [record and record.transfer.receiver_port for record in noted] == ports
     # Asked again, as after a Lambda that died, it stays where it is.
-    assert run(cloud, elsewhere, "second", "arn:second").receiver_port == 4602
+    assert run(cloud, elsewhere, "second", SECOND).receiver_port == 4602
 
 
 @pytest.mark.parametrize(("when_busy", "error"), [("refuse", DestinationBusy), ("wait", DestinationTaken)])
@@ -117,9 +123,19 @@ def test_request_that_waits_is_tried_again_and_gets_the_destination_once_it_is_f
     cloud = Cloud()
     run(cloud, request())
     with pytest.raises(DestinationTaken, match="what transfer 'first' writes; it waits until that has ended"):
-        run(cloud, request(whenBusy="wait"), name="second", arn="arn:second")
+        run(
+            cloud,
+            request(whenBusy="wait"),
+            name="second",
+            arn=SECOND,
+        )
     cloud.locks.release(DESTINATION_ID, "first")
-    run(cloud, request(whenBusy="wait"), name="second", arn="arn:second")
+    run(
+        cloud,
+        request(whenBusy="wait"),
+        name="second",
+        arn=SECOND,
+    )
     assert cloud.locks.acquire(DESTINATION_ID, "/restore", "third") == Busy("second")
 
 
@@ -127,8 +143,11 @@ def test_refused_transfer_is_found_by_its_execution_and_leaves_the_others_lock()
     cloud = Cloud()
     run(cloud, request())
     with pytest.raises(DestinationBusy):
-        run(cloud, request(), name="second", arn="arn:second")
-    tear_down(TearDownInput(transfer=None, execution_arn="arn:second"), cloud.world)
+        run(cloud, request(), name="second", arn=SECOND)
+    tear_down(
+        TearDownInput(transfer=None, execution_arn=SECOND),
+        cloud.world,
+    )
     assert cloud.locks.acquire(DESTINATION_ID, "/restore", "third") == Busy("first")
 
 
@@ -137,7 +156,7 @@ def test_used_name_is_refused_and_takes_no_lock() -> None:
     cloud.transfers.close(run(cloud, request(name="mine")), "SUCCEEDED")
     cloud.locks.release(DESTINATION_ID, "mine")
     with pytest.raises(InvalidRequest, match="'mine' was used by another execution"):
-        run(cloud, request(name="mine"), arn="arn:second")
+        run(cloud, request(name="mine"), arn=SECOND)
     assert isinstance(cloud.locks.acquire(DESTINATION_ID, "/restore", "other"), Holding)
 
 
@@ -145,7 +164,7 @@ def test_used_name_of_a_running_transfer_keeps_its_lock() -> None:
     cloud = Cloud()
     run(cloud, request(name="mine"))
     with pytest.raises(InvalidRequest):
-        run(cloud, request(name="mine"), arn="arn:second")
+        run(cloud, request(name="mine"), arn=SECOND)
     assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == Busy("mine")
 
 
@@ -153,9 +172,9 @@ def ended(cloud: Cloud, status: Status = "FAILED") -> AcceptedTransfer:
     """A transfer `mine` that has ended, with what its ends and relays left in the tables."""
     accepted: AcceptedTransfer = run(cloud, request(name="mine"))
     cloud.transfers.note(accepted, plan=plan("mine").to_document())
-    cloud.agents.write_membership("mine", Membership(version=1, paths=[]))
-    cloud.agents.write_membership("mine", Membership(version=2, paths=[]))
-    cloud.agents.progresses["mine", "sender"] = progress()
+    cloud.agents.write_membership(shared("mine"), Membership(version=1, paths=[]))
+    cloud.agents.write_membership(shared("mine"), Membership(version=2, paths=[]))
+    cloud.agents.progresses[shared("mine"), "sender"] = progress()
     cloud.nodes.put(node(transfer_id="mine", state="LOST"))
     cloud.transfers.close(accepted, status)
     cloud.locks.release(DESTINATION_ID, "mine")
@@ -166,13 +185,17 @@ def ended(cloud: Cloud, status: Status = "FAILED") -> AcceptedTransfer:
 def test_resumed_it_is_the_next_run_of_the_same_transfer_and_finds_nothing_of_the_last_one(status: Status) -> None:
     cloud = Cloud()
     ended(cloud, status)
-    found = run(cloud, request(name="mine", resume=True), name="mine-attempt2", arn="arn:second")
-    assert (found.transfer_id, found.run, found.execution_arn) == ("mine", 2, "arn:second")
-    assert run(cloud, request(name="mine", resume=True), name="mine-attempt2", arn="arn:second") == found
+    found = run(cloud, request(name="mine", resume=True), name="mine-attempt2", arn=SECOND)
+    assert (found.transfer_id, found.run, found.execution_arn) == (
+        "mine",
+        2,
+        SECOND,
+    )
+    assert run(cloud, request(name="mine", resume=True), name="mine-attempt2", arn=SECOND) == found
     record = cloud.transfers.get("mine")
     assert record is not None
     assert (record.running, record.plan) == (True, None)
-    assert (cloud.agents.membership("mine"), cloud.agents.progress("mine", "sender")) == (None, None)
+    assert (cloud.agents.membership(shared("mine")), cloud.agents.progress(shared("mine"), "sender")) == (None, None)
     assert cloud.nodes.of("mine") == []
     assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == Busy("mine")
 
@@ -193,7 +216,11 @@ def test_what_has_not_ended_is_not_resumed() -> None:
     cloud = Cloud()
     run(cloud, request(name="mine"))
     with pytest.raises(TransferRunning, match="'mine' has not ended"):
-        run(cloud, request(name="mine", resume=True), arn="arn:second")
+        run(
+            cloud,
+            request(name="mine", resume=True),
+            arn=SECOND,
+        )
     assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == Busy("mine")
 
 
@@ -202,10 +229,21 @@ def test_what_a_late_state_opened_again_is_waited_for_and_resumed_once_it_is_tak
     cloud.transfers.fence(ended(cloud))
     cloud.transfers.reopen("mine")
     with pytest.raises(TransferEnding, match="'mine' is still being taken down"):
-        run(cloud, request(name="mine", resume=True), arn="arn:second")
+        run(
+            cloud,
+            request(name="mine", resume=True),
+            arn=SECOND,
+        )
     cloud.executions.statuses[ARN] = "ABORTED"
     reconcile(BusEvent(), cloud.world)
-    assert run(cloud, request(name="mine", resume=True), arn="arn:second").run == 2
+    assert (
+        run(
+            cloud,
+            request(name="mine", resume=True),
+            arn=SECOND,
+        ).run
+        == 2
+    )
 
 
 def test_what_never_was_is_not_resumed() -> None:
@@ -220,7 +258,7 @@ def test_resumed_with_other_paths_is_refused_line_by_line() -> None:
     other["source"] = {**other["source"], "paths": ["/data/other"]}
     other["destination"] = {**other["destination"], "path": "/elsewhere"}
     with pytest.raises(InvalidRequest) as error:
-        run(cloud, other, arn="arn:second")
+        run(cloud, other, arn=SECOND)
     assert [problem.split(":")[0] for problem in error.value.problems] == ["$.source.paths", "$.destination.path"]
     record = cloud.transfers.get("mine")
     assert record is not None

@@ -4,7 +4,7 @@ import pytest
 
 from lambdas.core.errors import VerificationFailed
 from lambdas.handlers.verify_transfer import VerifyInput, verify_transfer
-from tests.lambdas.builders import PLAN_ID, chunk, plan, transfer
+from tests.lambdas.builders import ENDS, PLAN_ID, chunk, plan, transfer
 from tests.lambdas.cloud import Cloud
 
 
@@ -16,7 +16,7 @@ def prepared(sender: dict[int, str], receiver: dict[int, str], states: list[str]
         lines = [json.dumps({"entry": entry, "digest": digest}) for entry, digest in digests.items()]
         half = len(lines) // 2
         for part, some in enumerate((lines[:half], lines[half:])):
-            key = f"transfers/first/digests/{PLAN_ID}/{side}/part-{part:05d}.ndjson"
+            key = f"{ENDS}digests/{PLAN_ID}/{side}/part-{part:05d}.ndjson"
             cloud.objects.put(key, "\n".join([*some, ""]).encode())
     return cloud, VerifyInput(transfer=transfer(), plan=plan(chunks=len(states), files=3))
 
@@ -79,7 +79,7 @@ def test_files_are_listed_by_name_in_the_order_of_the_listing() -> None:
     for part, some in enumerate((names[:4], names[4:])):
         lines = [{"path": name, "size": len(name), "kind": kinds[name]} for name in some]
         listing = "".join(json.dumps(line) + "\n" for line in lines)
-        cloud.objects.put(f"transfers/first/listing/part-{part:05d}.ndjson", listing.encode())
+        cloud.objects.put(f"{ENDS}listing/part-{part:05d}.ndjson", listing.encode())
     verify_transfer(event, cloud.world)
     listed = cloud.objects.objects["transfers/first/files/part-00000.ndjson"].splitlines()
     assert [json.loads(line) for line in listed] == [
@@ -90,7 +90,7 @@ def test_files_are_listed_by_name_in_the_order_of_the_listing() -> None:
 
 def test_nothing_is_listed_that_does_not_agree() -> None:
     cloud, event = prepared(GOOD, {**GOOD, 1: X}, ["DELIVERED"])
-    cloud.objects.put("transfers/first/listing/part-00000.ndjson", b'{"path": "set/one", "size": 3}\n')
+    cloud.objects.put(f"{ENDS}listing/part-00000.ndjson", b'{"path": "set/one", "size": 3}\n')
     with pytest.raises(VerificationFailed):
         verify_transfer(event, cloud.world)
     assert cloud.objects.keys("transfers/first/files/") == []

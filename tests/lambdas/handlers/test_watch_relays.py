@@ -9,7 +9,7 @@ from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.handlers.replace_relay import replace_relay
 from lambdas.handlers.watch_relays import PAUSE_SECONDS, watch_relays
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import paths, plan, progress, transfer
+from tests.lambdas.builders import SHARED, paths, plan, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
 
@@ -31,7 +31,7 @@ def report(cloud: Cloud, **delivered: float) -> None:
         LaneProgress(path_id=p.replace("_", "-"), lane=0, bytes=int(mb * 1e6), rate=RATE) for p, mb in delivered.items()
     ]
     said = {"at": cloud.clock.time, "lanes": lanes, "bytes": sum(lane.bytes for lane in lanes)}
-    cloud.agents.progresses["first", "sender"] = progress(1).model_copy(update=said)
+    cloud.agents.progresses[SHARED, "sender"] = progress(1).model_copy(update=said)
 
 
 def run(cloud: Cloud) -> Any:

@@ -10,7 +10,7 @@ from lambdas.core.transfer import AcceptedTransfer
 from lambdas.handlers.finish_transfer import finish_transfer
 from lambdas.handlers.reconcile import reconcile
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import IRELAND, WEST, progress
+from tests.lambdas.builders import IRELAND, SHARED, WEST, progress
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import spawned
 from tests.lambdas.machines import failed
@@ -37,7 +37,7 @@ class Moving:
             told = progress(self.sequence, epoch=epoch, sent=1000).model_copy(update={"at": self.cloud.clock.time})
             if side == "receiver" and self.hangs is not None:
                 told = told.model_copy(update={"sequence": 1, "in_file_system_seconds": self.hangs})
-            self.cloud.agents.progresses["first", side] = told
+            self.cloud.agents.progresses[SHARED, side] = told
         event = BusEvent.from_document({"detail-type": "Scheduled Event", "detail": {}})
         return reconcile(event, self.cloud.world)["first"]
 

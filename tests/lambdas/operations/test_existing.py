@@ -17,7 +17,7 @@ from lambdas.handlers.tear_down import TearDownInput, tear_down
 from lambdas.operations import relays
 from lambdas.operations.acceptance import accept
 from lambdas.operations.reconciliation import terminate_strays
-from tests.lambdas.builders import IRELAND, WEST, estimate, paths, plan, request, transfer
+from tests.lambdas.builders import IRELAND, SHARED, WEST, estimate, paths, plan, request, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import ROUTE_KEY, path_ids, states
 from tests.lambdas.machines import Machine
@@ -49,8 +49,8 @@ def spawned(
     cloud.transfers.note(transfer(), paths=paths().to_document(), estimate=wanted.to_document())
     cloud.transfers.note(transfer(), plan=plan(size=10**9).to_document())
     direct = TransferPath(path_id="direct", generation=0, hops=[], receiver="54.1.0.1:4600", lanes=2)
-    cloud.agents.write_membership("first", Membership(version=1, paths=[direct]))
-    cloud.agents.route_keys["first"] = ROUTE_KEY
+    cloud.agents.write_membership(SHARED, Membership(version=1, paths=[direct]))
+    cloud.agents.route_keys[SHARED] = ROUTE_KEY
     spawn_relays(SpawnInput(transfer=found, estimate=wanted, paths=paths()), cloud.world)
     return cloud
 

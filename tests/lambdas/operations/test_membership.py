@@ -3,7 +3,7 @@ from lambdas.core.transfer import Membership
 from lambdas.handlers.await_relays import AwaitInput, await_relays
 from lambdas.operations import relays
 from lambdas.operations.membership import settle
-from tests.lambdas.builders import paths, transfer
+from tests.lambdas.builders import SHARED, paths, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
 
@@ -19,7 +19,7 @@ def relay(cloud: Cloud, node_id: str) -> Node:
 
 
 def version(cloud: Cloud) -> int:
-    membership = cloud.agents.membership("first")
+    membership = cloud.agents.membership(SHARED)
     assert membership is not None
     return membership.version
 
@@ -54,11 +54,11 @@ def test_relay_that_is_lost_while_the_record_is_written_does_not_come_back() -> 
     cloud.nodes.move(relay(cloud, "source-2-0"), "LOST", ["JOINED"])
     original = cloud.agents.write_membership
 
-    def write(transfer_id: str, membership: Membership) -> bool:
+    def write(shared: str, membership: Membership) -> bool:
         """Somebody loses a relay after the nodes were read, and finds the record without it."""
         cloud.agents.write_membership = original  # type: ignore[method-assign]
         cloud.nodes.move(relay(cloud, "destination-1-0"), "LOST", ["JOINED"])
-        return original(transfer_id, membership)
+        return original(shared, membership)
 
     cloud.agents.write_membership = write  # type: ignore[method-assign]
     settle(cloud.world, "first")
@@ -69,11 +69,11 @@ def test_two_writers_agree_on_what_the_nodes_say() -> None:
     cloud = joined(2)
     original = cloud.agents.write_membership
 
-    def write(transfer_id: str, membership: Membership) -> bool:
+    def write(shared: str, membership: Membership) -> bool:
         """Somebody else loses another relay, and is the first to write."""
         cloud.agents.write_membership = original  # type: ignore[method-assign]
         relays.lose(cloud.world, relay(cloud, "destination-2-0"), "its instance is gone")
-        return original(transfer_id, membership)
+        return original(shared, membership)
 
     cloud.agents.write_membership = write  # type: ignore[method-assign]
     relays.lose(cloud.world, relay(cloud, "source-2-0"), "its instance is gone")

@@ -11,7 +11,7 @@ from lambdas.handlers.reconcile import reconcile
 from lambdas.handlers.spawn_relays import SpawnInput, spawn_relays
 from lambdas.operations import metering, relays
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import estimate, paths, progress, transfer
+from tests.lambdas.builders import SHARED, estimate, paths, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
 
@@ -32,7 +32,7 @@ def report(cloud: Cloud, *, moved: int, delivered: int | None = None, epoch: int
     found = progress(sent=moved if delivered is None else delivered, rate=rate, epoch=epoch)
     direct = [lane for lane in found.lanes if lane.path_id == "direct"]
     changes = {"moved_bytes": moved, "first_byte_at": 1000.0, "lanes": direct}
-    cloud.agents.progresses["first", "sender"] = Progress.model_validate(found.model_copy(update=changes))
+    cloud.agents.progresses[SHARED, "sender"] = Progress.model_validate(found.model_copy(update=changes))
 
 
 def look(cloud: Cloud) -> Decision:
@@ -55,7 +55,7 @@ def test_a_look_is_kept_and_money_only_grows() -> None:
     first = spent(cloud)
     assert first.egress == pytest.approx(0.1 * 0.02)
     assert first.relays == pytest.approx(2 * 60 * 0.1 / 3600)
-    del cloud.agents.progresses["first", "sender"]
+    del cloud.agents.progresses[SHARED, "sender"]
     cloud.clock.time += 60
     look(cloud)
     assert spent(cloud).egress == first.egress
@@ -123,11 +123,11 @@ def test_lanes_drain_before_their_relays_are_terminated() -> None:
     cloud = joined(maxCostUsd=BUDGET)
     report(cloud, moved=2 * 10**8)
     through_relays = progress(sent=2 * 10**8).model_copy(update={"moved_bytes": 2 * 10**8})
-    cloud.agents.progresses["first", "sender"] = through_relays
+    cloud.agents.progresses[SHARED, "sender"] = through_relays
     seen: list[tuple[int, Membership | None]] = []
 
     def drained() -> None:
-        seen.append((len(cloud.alive()), cloud.agents.membership("first")))
+        seen.append((len(cloud.alive()), cloud.agents.membership(SHARED)))
         report(cloud, moved=2 * 10**8)
 
     cloud.clock.at(7, drained)

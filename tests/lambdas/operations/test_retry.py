@@ -51,6 +51,7 @@ class ChunkLife(RuleBasedStateMachine):
     def __init__(self, world: World) -> None:
         super().__init__()
         self.world, self.store, self.transfer = world, world.chunks, next(transfers)
+        self.shared = builders.shared(self.transfer)
         self.under_way: list[Message] = []
         self.model = [Expected() for _ in range(CHUNKS)]
         self.store.put_all(builders.chunk(number, self.transfer) for number in range(CHUNKS))
@@ -58,7 +59,7 @@ class ChunkLife(RuleBasedStateMachine):
     @rule(chunk=st.integers(0, CHUNKS - 1), arrives=st.booleans(), reason=st.sampled_from(REASONS))
     def sender_tries_a_chunk(self, chunk: int, arrives: bool, reason: str) -> None:
         """It reads the attempt and sends; a lane that broke may have delivered all the same."""
-        item = self.store.get(self.transfer, chunk)
+        item = self.store.get(self.shared, chunk)
         assert item is not None
         if item.state == "PENDING":
             if arrives:
@@ -87,7 +88,7 @@ class ChunkLife(RuleBasedStateMachine):
 
     @rule()
     def reconciler_looks(self) -> None:
-        for item in list(self.store.read(builders.plan(self.transfer, CHUNKS))):
+        for item in list(self.store.read(self.shared, builders.plan(self.transfer, CHUNKS))):
             assert item.awaits_policy == (self._waits(item.chunk))
             if item.awaits_policy:
                 self._decide(item.chunk, item.attempt, item.reason or "")
@@ -109,12 +110,12 @@ class ChunkLife(RuleBasedStateMachine):
                     "startedAt": 1.0,
                     "deliveredAt": 2.0,
                 }
-                assert self.store.change(self.transfer, chunk, Change("deliver", attempt, values)) == current
+                assert self.store.change(self.shared, chunk, Change("deliver", attempt, values)) == current
                 if current:
                     known.state, known.digest = "DELIVERED", digest
             case "note":
                 values = {"failedAttempt": attempt, "reason": message.reason}
-                assert self.store.change(self.transfer, chunk, Change("note-failure", attempt, values)) == current
+                assert self.store.change(self.shared, chunk, Change("note-failure", attempt, values)) == current
                 if current:
                     known.noted, known.reason = attempt, message.reason
                     self.under_way.append(Message("decide", chunk, attempt, message.reason))
@@ -123,7 +124,7 @@ class ChunkLife(RuleBasedStateMachine):
 
     def _decide(self, chunk: int, attempt: int, reason: str) -> None:
         known = self.model[chunk]
-        answer = decide(self.world, self.transfer, chunk, attempt, reason)
+        answer = decide(self.world, self.shared, chunk, attempt, reason)
         if known.state != "PENDING" or known.attempt != attempt:
             assert answer == "known"
             return
@@ -137,7 +138,7 @@ class ChunkLife(RuleBasedStateMachine):
     @invariant()
     def the_table_holds_what_the_model_says(self) -> None:
         for chunk, known in enumerate(self.model):
-            item = self.store.get(self.transfer, chunk)
+            item = self.store.get(self.shared, chunk)
             assert item is not None
             found = Expected(item.state, item.attempt, item.failed_attempt, item.reason, item.digest)
             assert found == known

@@ -114,12 +114,11 @@ fn obey(
     rules: RateRules,
     stop: &Stop,
 ) -> Result<ExitCode, CliError> {
-    let alone = |place, transfer| -> Result<Aws, CliError> {
-        Ok(Aws::new(place, transfer, stop, &Setup::AWS).map_err(control_error)?.with_patience(CONTROL_START))
-    };
+    let alone =
+        |place| -> Result<Aws, CliError> { Ok(Aws::new(place, stop, &Setup::AWS).map_err(control_error)?.with_patience(CONTROL_START)) };
     match command {
         Command::ScanSource(scan) => {
-            let control = alone(&scan.control, &scan.transfer_id)?;
+            let control = alone(&scan.control)?;
             print_json(
                 &scan::source(&paths(&scan.paths), &control, &scan.control.prefix, scan.announce.as_ref().map(AnnouncementKey::as_str))
                     .map_err(control_error)?,
@@ -127,12 +126,12 @@ fn obey(
         }
         Command::ScanDestination(scan) => print_json(&scan::destination(scan.path.as_str().as_ref())),
         Command::ScanDigests(scan) => {
-            let control = alone(&scan.control, &scan.transfer_id)?;
+            let control = alone(&scan.control)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
             print_json(&listing.digests(&Roots::new(&paths(&scan.paths))).map_err(control_error)?)
         }
         Command::ScanComparison(scan) => {
-            let control = alone(&scan.control, &scan.transfer_id)?;
+            let control = alone(&scan.control)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
             let found = listing.with_destination(scan.path.as_str().as_ref(), scan.compare, &scan.folder, &scan.equal_folder);
             print_json(&found.map_err(control_error)?)
@@ -181,7 +180,7 @@ pub fn rules() -> Result<RateRules, CliError> {
 
 /// The clients with the plan that they are for.
 fn with_plan(place: &command::ControlPlace, transfer: &TransferId, key: &str, stop: &Stop) -> Result<(Arc<Aws>, TransferPlan), CliError> {
-    let control = Aws::new(place, transfer, stop, &Setup::AWS).map_err(control_error)?.with_patience(CONTROL_START);
+    let control = Aws::new(place, stop, &Setup::AWS).map_err(control_error)?.with_patience(CONTROL_START);
     let plan = read_plan(&control, transfer, key)?;
     // From now on whoever asks decides how long.
     Ok((Arc::new(control.with_patience(Duration::ZERO).with_range_size(plan.range_size)), plan))

@@ -23,7 +23,7 @@ use crate::documents::chunk::{Chunk, item_key, range_key};
 use crate::documents::command::ControlPlace;
 use crate::documents::event::{Event, FailureReason, Progress};
 use crate::documents::membership::Membership;
-use crate::documents::text::{PathId, TransferId};
+use crate::documents::text::PathId;
 use crate::stop::Stop;
 
 /// Source of the events of both ends.
@@ -49,7 +49,6 @@ pub struct Aws {
     clients: Clients,
     times: Times,
     place: ControlPlace,
-    transfer: TransferId,
     range_size: u64,
     stop: Stop,
     /// How long an object is asked for again beyond the SDK's retries.
@@ -58,11 +57,11 @@ pub struct Aws {
 
 impl Aws {
     /// Prepares the clients; no call is made. `range_size` is 1 until the plan is known. No call outlasts `stop` for long.
-    pub fn new(place: &ControlPlace, transfer: &TransferId, stop: &Stop, setup: &Setup) -> Result<Self> {
+    pub fn new(place: &ControlPlace, stop: &Stop, setup: &Setup) -> Result<Self> {
         let calls = Calls::new(stop, setup.times.last_words)?;
         let clients = Clients::new(calls.runtime(), &place.region.to_string(), setup);
         let (times, stop, patience) = (setup.times, stop.clone(), Duration::ZERO);
-        Ok(Self { calls, clients, times, place: place.clone(), transfer: transfer.clone(), range_size: 1, stop, patience })
+        Ok(Self { calls, clients, times, place: place.clone(), range_size: 1, stop, patience })
     }
 
     /// The same for whoever has nothing else to do: objects are asked for and written again for so long.
@@ -92,7 +91,7 @@ impl Aws {
 
     fn record(&self, record: &str) -> Result<Option<Item>> {
         let get = self.clients.reports.get_item().table_name(&self.place.transfers_table);
-        let get = get.key("transferId", text(self.transfer.as_str())).key("record", text(record)).consistent_read(true);
+        let get = get.key("transferId", text(self.place.partition.as_str())).key("record", text(record)).consistent_read(true);
         Ok(self.ask(&format!("read record {record}"), get.send())?.item)
     }
 
@@ -100,7 +99,7 @@ impl Aws {
     fn update_record(&self, record: &str, attributes: Attributes) -> UpdateItemFluentBuilder {
         let assignments: Vec<String> = (0..attributes.len()).map(|at| format!("#a{at} = :a{at}")).collect();
         let mut update = self.clients.reports.update_item().table_name(&self.place.transfers_table);
-        update = update.key("transferId", text(self.transfer.as_str())).key("record", text(record));
+        update = update.key("transferId", text(self.place.partition.as_str())).key("record", text(record));
         update = update.update_expression(format!("SET {}", assignments.join(", ")));
         for (at, (name, value)) in attributes.into_iter().enumerate() {
             update = update.expression_attribute_names(format!("#a{at}"), name).expression_attribute_values(format!(":a{at}"), value);
@@ -117,7 +116,7 @@ impl Aws {
     }
 
     fn chunk_key(&self, chunk: u64) -> Item {
-        let range = range_key(&self.transfer, chunk / self.range_size);
+        let range = range_key(self.place.partition.as_str(), chunk / self.range_size);
         HashMap::from([("rangeKey".to_owned(), text(range)), ("itemKey".to_owned(), text(item_key(chunk)))])
     }
 
@@ -236,7 +235,7 @@ impl Control for Aws {
         let what = format!("lease range {range}");
         let update = self.clients.chunks.update_item().table_name(&self.place.chunks_table);
         let update = update
-            .key("rangeKey", text(range_key(&self.transfer, range)))
+            .key("rangeKey", text(range_key(self.place.partition.as_str(), range)))
             .key("itemKey", text("lease"))
             .update_expression(chunk_changes::LEASE)
             .condition_expression(chunk_changes::LEASE_GUARD)
@@ -257,7 +256,7 @@ impl Control for Aws {
         // Chunks' keys are digits; `lease` sorts after them.
         let query = query
             .key_condition_expression("rangeKey = :range AND itemKey < :letters")
-            .expression_attribute_values(":range", text(range_key(&self.transfer, range)))
+            .expression_attribute_values(":range", text(range_key(self.place.partition.as_str(), range)))
             .expression_attribute_values(":letters", text("a"));
         let pages = query.into_paginator().items().send();
         let items = self.ask(&what, async { pages.collect::<std::result::Result<Vec<Item>, _>>().await })?;
@@ -339,8 +338,9 @@ impl Control for Aws {
 
     fn membership(&self) -> Result<Option<Membership>> {
         let Some(item) = self.record("membership")? else { return Ok(None) };
-        let document = item.get("document").and_then(|value| value.as_s().ok());
-        let document = document.ok_or_else(|| malformed("membership", "has no attribute document".to_owned()))?;
+        // Ends may write an attribute `document`, and none of this name.
+        let document = item.get("membership").and_then(|value| value.as_s().ok());
+        let document = document.ok_or_else(|| malformed("membership", "has no attribute membership".to_owned()))?;
         Membership::parse(document.as_bytes()).map(Some).map_err(|why| malformed("membership", why))
     }
 
@@ -360,7 +360,7 @@ impl Control for Aws {
     }
 
     fn fenced(&self) -> Result<bool> {
-        Ok(aws_items::is_set(self.record("transfer")?.unwrap_or_default().get("fenced")))
+        Ok(aws_items::is_set(self.record("fence")?.unwrap_or_default().get("fenced")))
     }
 
     fn note_event(&self, record: &str, event: &Event, epoch: u64) -> Result<()> {

@@ -63,7 +63,7 @@ mod tests {
             ("itemKey", text("000000003")),
             ("state", text("PENDING")),
             ("planId", text("0".repeat(32))),
-            ("manifestKey", text("transfers/t/manifest/part-00000.ndjson")),
+            ("manifestKey", text("manifest/0/part-00000.ndjson")),
             ("notBefore", number("1700000000.5")),
         ]
         .map(|(name, value)| (name.to_owned(), value))

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::text::{HexDigest, PlanId, TransferId};
+use super::text::{HexDigest, PlanId};
 
 /// Stored state. IN_FLIGHT is not stored: it is PENDING under a live lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +26,7 @@ pub struct Chunk {
     pub plan_id: PlanId,
     /// 0: data; 1: directories, after all data.
     pub phase: u8,
+    /// Below the prefix of what the ends share.
     pub manifest_key: String,
     pub manifest_start: u64,
     pub manifest_end: u64,
@@ -53,10 +54,10 @@ pub struct Chunk {
     pub failed_attempt: Option<u32>,
 }
 
-/// Partition key of a range of chunks.
+/// Partition key of a range of chunks: what their transfer shares its records by (by hand its id), and the range.
 #[must_use]
-pub fn range_key(transfer: &TransferId, range: u64) -> String {
-    format!("{transfer}#{range:07}")
+pub fn range_key(partition: &str, range: u64) -> String {
+    format!("{partition}#{range:07}")
 }
 
 /// Sort key of a chunk.
@@ -73,9 +74,9 @@ impl Chunk {
 
     /// The rules that the types do not hold.
     pub fn checked(self) -> Result<Self, String> {
-        let range = self.range_key.rsplit_once('#').is_some_and(|(transfer, range)| TransferId::new(transfer).is_ok() && digits(range, 7));
+        let range = self.range_key.rsplit_once('#').is_some_and(|(partition, range)| !partition.is_empty() && digits(range, 7));
         if !range {
-            return Err(format!("rangeKey is {:?}; it must be the transfer id, '#' and 7 digits", self.range_key));
+            return Err(format!("rangeKey is {:?}; it must be the partition of the transfer, '#' and 7 digits", self.range_key));
         }
         if !digits(&self.item_key, 9) {
             return Err(format!("itemKey is {:?}; it must be 9 digits", self.item_key));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::text::{AbsolutePath, Address, AnnouncementKey, Region, RouteKeyText, SchemaVersion1, TransferId, UserText};
+use super::text::{AbsolutePath, Address, AnnouncementKey, Partition, Region, RouteKeyText, SchemaVersion1, TransferId, UserText};
 
 /// The control plane in the home region.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,8 +10,10 @@ use super::text::{AbsolutePath, Address, AnnouncementKey, Region, RouteKeyText, 
 pub struct ControlPlace {
     pub region: Region,
     pub bucket: String,
-    /// Key prefix of this transfer, ends with a slash.
+    /// Key prefix of what the ends of this transfer share, ends with a slash.
     pub prefix: String,
+    /// Partition of their records, and the beginning of those of their chunks.
+    pub partition: Partition,
     pub transfers_table: String,
     pub chunks_table: String,
     pub bus: String,

@@ -48,6 +48,15 @@ checked_text!(
     "a transfer id: a letter or digit, then at most 79 letters, digits, '_' or '-'"
 );
 checked_text!(
+    /// What names both machines of a transfer and the transfer: the key under which its ends share records, chunks and objects.
+    Partition,
+    |text| {
+        let parts: Vec<&str> = text.split('+').collect();
+        matches!(parts.as_slice(), [source, destination, id] if is_instance_arn(source) && is_instance_arn(destination) && is_transfer_id(id))
+    },
+    "the instance ARNs of source and destination and a transfer id, joined by '+'"
+);
+checked_text!(
     /// `direct`, `pair-{slot}`, or `pair-{source slot}-{destination slot}` where any relay may feed any.
     PathId,
     is_path_id,
@@ -150,6 +159,11 @@ fn is_path_id(text: &str) -> bool {
         None => is_digits(slots),
     };
     text == "direct" || text.strip_prefix("pair-").is_some_and(slots)
+}
+
+fn is_instance_arn(text: &str) -> bool {
+    let fields: Vec<&str> = text.split(':').collect();
+    matches!(fields.as_slice(), ["arn", _, "ec2", _, _, name] if name.strip_prefix("instance/i-").is_some_and(|id| !id.is_empty()))
 }
 
 fn is_transfer_id(text: &str) -> bool {

@@ -4,6 +4,7 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use super::Shared;
+use crate::control::ControlError;
 use crate::documents::event::{Event, FailureReason};
 use crate::documents::text::SchemaVersion1;
 
@@ -56,9 +57,14 @@ fn noted(shared: &Shared, chunk: u64, attempt: u32, reason: FailureReason) -> bo
     while !shared.stop.is_requested() {
         match shared.control.note_failure(chunk, attempt, reason) {
             Ok(noted) => return noted,
-            Err(error) => tracing::warn!(chunk, %error, "note the failure"),
+            Err(error) => {
+                tracing::warn!(chunk, %error, "note the failure");
+                if !matches!(error, ControlError::Unavailable { .. }) {
+                    return false;
+                }
+            }
         }
-        std::thread::sleep(NOTE_AGAIN);
+        shared.stop.sleep(NOTE_AGAIN);
     }
     false
 }

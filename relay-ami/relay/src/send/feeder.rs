@@ -90,7 +90,8 @@ fn feed_range(shared: &Shared, chunks: &[Chunk]) -> Result<bool, SendError> {
 /// The work that adjacent chunks are.
 pub(super) fn read<'a>(shared: &Shared, run: &[&'a Chunk]) -> Result<Vec<(&'a Chunk, Work)>, SendError> {
     let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(Vec::new()) };
-    let bytes = shared.control.read_object(&first.manifest_key, Some(first.manifest_start..last.manifest_end))?;
+    let bytes =
+        shared.control.read_object(&format!("{}{}", shared.prefix, first.manifest_key), Some(first.manifest_start..last.manifest_end))?;
     let at = |offset: u64| usize::try_from(offset - first.manifest_start).unwrap_or(usize::MAX);
     let work = |chunk: &'a Chunk| -> Result<(&'a Chunk, Work), SendError> {
         let lines = bytes.get(at(chunk.manifest_start)..at(chunk.manifest_end));

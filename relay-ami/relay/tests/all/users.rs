@@ -25,13 +25,18 @@ fn home(directory: &Path, owner: u32) -> String {
     home.to_str().unwrap().to_owned()
 }
 
+/// A control plane that nobody reaches.
+const CONTROL: &str = r#"{"region":"eu-west-1","bucket":"b","prefix":"t/",
+    "partition":"arn:aws:ec2:us-west-2:000000000000:instance/i-0a+arn:aws:ec2:eu-west:000000000000:instance/i-0b+t",
+    "transfersTable":"t","chunksTable":"c","bus":"b"}"#;
+
 /// The survey of a destination, or of a source, as the control plane asks for it.
 fn survey(here: &Path, side: &str, path: &str, user: Option<&str>) -> Value {
     let user = user.map_or(String::new(), |user| format!(r#","runAs":"{user}""#));
     let place = if side == "destination" {
         format!(r#""path":"{path}""#)
     } else {
-        let control = r#"{"region":"eu-west-1","bucket":"b","prefix":"t/","transfersTable":"t","chunksTable":"c","bus":"b"}"#;
+        let control = CONTROL;
         format!(r#""paths":["{path}"],"control":{control}"#)
     };
     let command = format!(r#"{{"schemaVersion":1,"role":"scan","transferId":"t","side":"{side}",{place}{user}}}"#);
@@ -133,7 +138,7 @@ fn a_destination_is_made_by_its_owner_and_printed_as_a_word_of_systemd() {
     let owner = if is_root() { SOMEBODY } else { rustix::process::geteuid().as_raw() };
     let home = home(directory.path(), owner);
     let path = format!(r#"{home}/with \"quotes\" and space/deep"#);
-    let control = r#"{"region":"eu-west-1","bucket":"b","prefix":"t/","transfersTable":"t","chunksTable":"c","bus":"b"}"#;
+    let control = CONTROL;
     let command = format!(
         r#"{{"schemaVersion":1,"role":"receive","transferId":"t","control":{control},"epoch":1,"listen":["127.0.0.1:1"],"destination":"{path}","plan":"p"}}"#
     );

@@ -15,7 +15,7 @@ use cpt_relay::documents::chunk::{Chunk, ChunkState};
 use cpt_relay::documents::command::ControlPlace;
 use cpt_relay::documents::event::Progress;
 use cpt_relay::documents::membership::Membership;
-use cpt_relay::documents::text::{HexDigest, SchemaVersion1, TransferId};
+use cpt_relay::documents::text::{HexDigest, SchemaVersion1};
 use cpt_relay::door::Limits;
 use cpt_relay::rate::RateRules;
 use cpt_relay::route::Router;
@@ -31,17 +31,20 @@ const CHUNK: u64 = 64 << 10;
 /// More than the SDK's own attempts of a call (8) and those of a report (3).
 const BEYOND_RETRIES: usize = 10;
 
+const PARTITION: &str = "arn:aws:ec2:us-west-2:000000000000:instance/i-0a+arn:aws:ec2:eu-west-1:000000000000:instance/i-0b+t-1";
+
 fn place() -> ControlPlace {
     let name = str::to_owned;
     serde_json::from_value(json!({
-        "region": "us-west-2", "bucket": name("bucket"), "prefix": "", "transfersTable": "transfers", "chunksTable": "chunks", "bus": "bus",
+        "region": "us-west-2", "bucket": name("bucket"), "prefix": "", "partition": PARTITION, "transfersTable": "transfers",
+        "chunksTable": "chunks", "bus": "bus",
     }))
     .unwrap()
 }
 
 fn client(cloud: &Cloud, stop: &Stop, times: Times) -> Aws {
     let credentials = Credentials::new("key", "secret", None, None, "test");
-    Aws::new(&place(), &TransferId::new("t-1").unwrap(), stop, &Setup::at(cloud.endpoint.clone(), credentials, times)).unwrap()
+    Aws::new(&place(), stop, &Setup::at(cloud.endpoint.clone(), credentials, times)).unwrap()
 }
 
 fn quick(cloud: &Cloud) -> Aws {
@@ -103,7 +106,7 @@ impl Account {
             bandwidth_limit_mbps: None,
         };
         let document = serde_json::to_string(&membership).unwrap();
-        let item = json!({"transferId": "t-1", "record": "membership", "document": document});
+        let item = json!({"transferId": PARTITION, "record": "membership", "membership": document});
         self.cloud.put_item("transfers", ["transferId", "record"], &item);
         let (control, identity) = (self.control(&to_send), Identity::generate().unwrap());
         control.publish_key(Side::Sender, &Self::key(&identity, Some(self.transfer.router_key))).unwrap();

@@ -1,0 +1,79 @@
+"""Policy variables.
+
+AWS: `${key}` in a Resource or a condition's value stands for a condition key of the request that has one value. A
+statement with a variable that the request does not have matches nothing.
+Emulator: takes the text as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from local.patches.upstream import iam_evaluator
+
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_LITERALS = {"*": "*", "?": "?", "$": "$"}
+
+
+class _UnknownError(Exception):
+    """A variable that this request has no single value for."""
+
+
+def install() -> None:
+    """Fill in variables before a statement is matched."""
+    iam_evaluator._first_match = _first_match
+
+
+def _first_match(context: Any, statements: list[Any], effect: str) -> Any:
+    for statement in statements:
+        if statement.effect == effect and matches(context, statement):
+            return statement
+    return None
+
+
+def matches(context: Any, statement: Any) -> bool:
+    """Whether a statement is about this request."""
+    if not iam_evaluator._action_matches(context.action, statement.actions, statement.not_actions):
+        return False
+    try:
+        filled = with_variables(statement, context)
+    except _UnknownError:
+        return False
+    return bool(
+        iam_evaluator._resource_matches(context.resource_arn, filled.resources, filled.not_resources)
+        and iam_evaluator._conditions_met(filled.conditions, context)
+    )
+
+
+def with_variables(statement: Any, context: Any) -> Any:
+    """The statement as this request reads it."""
+    return replace(
+        statement,
+        resources=[_filled(text, context) for text in statement.resources],
+        not_resources=[_filled(text, context) for text in statement.not_resources],
+        conditions={
+            operator: {key: _values(value, context) for key, value in keys.items()}
+            for operator, keys in statement.conditions.items()
+        },
+    )
+
+
+def _values(value: Any, context: Any) -> Any:
+    if isinstance(value, list):
+        return [_values(one, context) for one in value]
+    return _filled(value, context) if isinstance(value, str) else value
+
+
+def _filled(text: str, context: Any) -> str:
+    return _VARIABLE.sub(lambda found: _value(found[1], context), text)
+
+
+def _value(key: str, context: Any) -> str:
+    if key in _LITERALS:
+        return _LITERALS[key]
+    found = iam_evaluator._resolve_condition_key(key, context)
+    if not isinstance(found, str):
+        raise _UnknownError(key)
+    return found
