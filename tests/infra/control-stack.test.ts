@@ -52,7 +52,9 @@ it('the control bucket is private, refuses plain HTTP, tells EventBridge, and fo
     },
     NotificationConfiguration: { EventBridgeConfiguration: { EventBridgeEnabled: true } },
     LifecycleConfiguration: {
-      Rules: [Match.objectLike({ Prefix: 'transfers/', ExpirationInDays: 30, Status: 'Enabled' })],
+      Rules: ['transfers/', 'ends/'].map((prefix) =>
+        Match.objectLike({ Prefix: prefix, ExpirationInDays: 30, Status: 'Enabled' }),
+      ),
     },
   });
   control.hasResourceProperties('AWS::S3::BucketPolicy', {
@@ -155,11 +157,11 @@ describe('functions', () => {
     });
     expect(Object.keys(files)).toEqual(architectures);
     for (const { sha256 } of Object.values(files)) expect(sha256).toMatch(/^[0-9a-f]{64}$/);
-    // What the ends may read are the regions' own assets: the key that stands once is the key in each.
+    // What the ends may read are the assets of the region that is asked: the key that stands once is the key in each.
     const [policy] = Object.values(resources(template, 'AWS::IAM::ManagedPolicy'));
     const readable = statements(policy?.PolicyDocument).flatMap((statement) => statement.resources);
-    for (const bucket of Object.values(buckets))
-      for (const { key } of Object.values(files)) expect(readable).toContain(`arn:<AWS::Partition>:s3:::${bucket}/${key}`);
+    const bucket = 'cdk-hnb659fds-assets-<AWS::AccountId>-<aws:RequestedRegion>';
+    for (const { key } of Object.values(files)) expect(readable).toContain(`arn:<AWS::Partition>:s3:::${bucket}/${key}`);
   }
 });
 

@@ -184,6 +184,56 @@ def test_items_are_written_within_the_attributes_and_partitions_that_are_granted
             write(*arguments)
 
 
+def test_policy_variable_stands_for_the_instance_that_asks(cloud: LocalCloud, acting: Acting, vm: str) -> None:
+    """Whoever is no instance has no such key: a statement with the variable matches nothing."""
+    own = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["${ec2:SourceInstanceARN}+*"]}}
+    statement = {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*", "Condition": own}
+    with pytest.raises(ClientError, match="AccessDenied"):
+        acting([statement], "dynamodb").get_item(TableName="probe-events", Key={"id": {"S": f"{vm}+a"}})
+    named = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["${aws:PrincipalAccount}+*"]}}
+    dynamodb = acting([{**statement, "Condition": named}], "dynamodb")
+    account = cloud.client("sts").get_caller_identity()["Account"]
+    dynamodb.get_item(TableName="probe-events", Key={"id": {"S": f"{account}+a"}})
+    with pytest.raises(ClientError, match="AccessDenied"):
+        dynamodb.get_item(TableName="probe-events", Key={"id": {"S": f"other+{account}+a"}})
+
+
+def test_every_call_has_the_partitions_that_it_names(acting: Acting) -> None:
+    mine = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["mine*"]}, "Null": {"dynamodb:LeadingKeys": "false"}}
+    dynamodb = acting([{"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*", "Condition": mine}], "dynamodb")
+    table = "probe-events"
+
+    def query(key: str) -> None:
+        values = {":v": {"S": key}}
+        dynamodb.query(TableName=table, KeyConditionExpression="id = :v", ExpressionAttributeValues=values)
+
+    def batch(*keys: str) -> None:
+        dynamodb.batch_get_item(RequestItems={table: {"Keys": [{"id": {"S": key}} for key in keys]}})
+
+    def write(*keys: str) -> None:
+        puts = [{"PutRequest": {"Item": {"id": {"S": key}}}} for key in keys]
+        dynamodb.batch_write_item(RequestItems={table: puts})
+
+    query("mine")
+    batch("mine", "mine-too")
+    write("mine")
+    for call, *keys in ((query, "other"), (batch, "mine", "other"), (write, "other", "mine")):
+        with pytest.raises(ClientError, match="AccessDenied"):
+            call(*keys)
+    with pytest.raises(ClientError, match="AccessDenied"):
+        dynamodb.scan(TableName=table)
+
+
+def test_events_are_granted_by_source_and_detail_type(acting: Acting) -> None:
+    told = {"StringEquals": {"events:source": "probe", "events:detail-type": ["Heard"]}}
+    events = acting([{"Effect": "Allow", "Action": "events:PutEvents", "Resource": "*", "Condition": told}], "events")
+    heard = {"Source": "probe", "DetailType": "Heard", "Detail": "{}"}
+    assert events.put_events(Entries=[heard])["FailedEntryCount"] == 0
+    for other in ({**heard, "Source": "other"}, {**heard, "DetailType": "Other"}):
+        with pytest.raises(ClientError, match="AccessDenied"):
+            events.put_events(Entries=[heard, other])
+
+
 def test_each_grant_that_allows_a_call_is_recorded(acting: Acting, vm: str, grants_file: Path) -> None:
     document = "arn:aws:ssm:us-west-2:*:document/probe-document"
     condition = {"StringEquals": {"ssm:resourceTag/Name": "probe"}}

@@ -4,7 +4,7 @@ import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import * as s3 from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
-import { controlBucketName, TRANSFERS_PREFIX } from '../names';
+import { controlBucketName, ENDS_PREFIX, TRANSFERS_PREFIX } from '../names';
 
 export class ControlBucket extends Construct {
   public readonly bucket: s3.Bucket;
@@ -18,14 +18,12 @@ export class ControlBucket extends Construct {
       enforceSSL: true,
       minimumTLSVersion: 1.2,
       removalPolicy: RemovalPolicy.RETAIN,
-      lifecycleRules: [
-        {
-          id: 'expire-transfers',
-          prefix: TRANSFERS_PREFIX,
-          expiration: Duration.days(settings.objectRetentionDays),
-          abortIncompleteMultipartUploadAfter: Duration.days(1),
-        },
-      ],
+      lifecycleRules: [TRANSFERS_PREFIX, ENDS_PREFIX].map((prefix) => ({
+        id: `expire-${prefix.slice(0, -1)}`,
+        prefix,
+        expiration: Duration.days(settings.objectRetentionDays),
+        abortIncompleteMultipartUploadAfter: Duration.days(1),
+      })),
     });
     // `eventBridgeEnabled` of the L2 would add a custom resource with a Lambda of its own; the property does the same.
     const resource = this.bucket.node.defaultChild as s3.CfnBucket;

@@ -1,6 +1,6 @@
 /** What the source and destination machines may do; the operator attaches it to their roles. */
 
-import { Aws } from 'aws-cdk-lib';
+import { Aws, Stack } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { Access, acknowledgeWildcards, statement } from '../access/access';
@@ -9,7 +9,6 @@ import * as data from '../access/control-data';
 import { Settings } from '../config';
 import { arn, ENDS_PREFIX } from '../names';
 import { Daemons } from './function-environment';
-import { daemonObjectArns } from './relay-daemon';
 
 /** ARN of the instance whose role's credentials ask; no other caller's request has it. */
 const CALLER = '${ec2:SourceInstanceARN}';
@@ -65,7 +64,7 @@ export class EndpointAccess extends Construct {
       { ...data.putEvents(settings), conditions: AGENT_EVENTS },
       {
         actions: ['s3:GetObject'],
-        resources: Object.values(daemons).flatMap((region) => daemonObjectArns(Aws.PARTITION, region)),
+        resources: this.daemonArns(daemons),
       },
       ssmAgent(),
     ];
@@ -82,6 +81,14 @@ export class EndpointAccess extends Construct {
       managedPolicies: [this.policy],
     });
     new iam.CfnInstanceProfile(this, 'InstanceProfile', { instanceProfileName: name, roles: [role.roleName] });
+  }
+
+  /** The daemons in the asset bucket of the region that is asked: ten regions by name outgrow a managed policy. */
+  private daemonArns(daemons: Daemons): string[] {
+    const { bootstrapQualifier } = Stack.of(this).synthesizer;
+    const bucket = `cdk-${bootstrapQualifier ?? 'hnb659fds'}-assets-${Aws.ACCOUNT_ID}-\${aws:RequestedRegion}`;
+    const keys = new Set(Object.values(daemons).flatMap((region) => Object.values(region).map(({ key }) => key)));
+    return [...keys].map((key) => `arn:${Aws.PARTITION}:s3:::${bucket}/${key}`);
   }
 }
 
