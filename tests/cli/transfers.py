@@ -127,9 +127,9 @@ class Rows:
     def query(self, **query: Any) -> dict[str, Any]:
         transfer_id = query["ExpressionAttributeValues"][":id"]
         # The control plane's record by the transfer's id, those of the ends by the key that they share.
-        mine = (lambda name: name != "transfer") if "+" in transfer_id else (lambda name: name == "transfer")
+        of_ends = "+" in transfer_id
         known = self.account.records.get(transfer_id.rsplit("+", 1)[-1], {})
-        records = {name: record for name, record in known.items() if mine(name)}
+        records = {name: record for name, record in known.items() if (name != "transfer") == of_ends}
         items = self.account.nodes.get(transfer_id, [])
         if self.name == "transfers":
             items = [{"record": name, **record} for name, record in records.items()]

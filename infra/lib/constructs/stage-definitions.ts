@@ -254,6 +254,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: [
         ...tearDown(settings),
         ...report(settings),
+        on('transfers', 'Query'),
         on('chunks', 'UpdateItem'),
         on('control-tokens', 'GetItem'),
         ...ssm.commandEnds(settings, 'receive', 'send'),
