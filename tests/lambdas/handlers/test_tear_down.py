@@ -170,10 +170,10 @@ def test_ends_of_a_later_execution_are_not_fenced_by_a_teardown_that_comes_late(
     cloud = joined()
     fenced = cloud.transfers.fence
 
-    def taken_up_meanwhile(mine: AcceptedTransfer) -> bool:
-        done = fenced(mine)
-        cloud.transfers.close(mine, "FAILED")
-        cloud.transfers.resume(transfer(arn=ARN + "-2").model_copy(update={"run": 2}))
+    def taken_up_meanwhile(transfer: AcceptedTransfer) -> bool:
+        done = fenced(transfer)
+        cloud.transfers.close(transfer, "FAILED")
+        cloud.transfers.resume(transfer.model_copy(update={"run": 2, "execution_arn": ARN + "-2"}))
         return done
 
     cloud.transfers.fence = taken_up_meanwhile  # type: ignore[method-assign]
