@@ -53,7 +53,7 @@ def test_batches_that_are_throttled_or_written_in_part_are_completed(cloud: Loca
     spoil(cloud, "BatchWriteItem", after=12, count=1, code="UnprocessedItems", available=0)
     store = DynamoChunkStore(patient, SystemClock())
     store.put_all(builders.chunk(number) for number in range(CHUNKS))
-    assert [chunk.chunk for chunk in store.read(builders.plan(chunks=CHUNKS))] == list(range(CHUNKS))
+    assert [chunk.chunk for chunk in store.read(builders.SHARED, builders.plan(chunks=CHUNKS))] == list(range(CHUNKS))
 
 
 def test_a_throttled_decision_is_an_error_that_the_state_machine_retries(cloud: LocalCloud, chunks: Table) -> None:
@@ -61,5 +61,5 @@ def test_a_throttled_decision_is_an_error_that_the_state_machine_retries(cloud: 
     store.put_all([builders.chunk(0)])
     spoil(cloud, "UpdateItem", code="ProvisionedThroughputExceededException")
     with pytest.raises(Throttled, match="DynamoDB table chunks"):
-        store.change("first", 0, chunk_life.retry(1, 0.0, "stream-lost"))
-    assert store.change("first", 0, chunk_life.retry(1, 0.0, "stream-lost"))
+        store.change(builders.SHARED, 0, chunk_life.retry(1, 0.0, "stream-lost"))
+    assert store.change(builders.SHARED, 0, chunk_life.retry(1, 0.0, "stream-lost"))

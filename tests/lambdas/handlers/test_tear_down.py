@@ -176,6 +176,6 @@ def test_ends_of_a_later_execution_are_not_fenced_by_a_teardown_that_comes_late(
         cloud.transfers.resume(transfer(arn=ARN + "-2").model_copy(update={"run": 2}))
         return done
 
-    cloud.transfers.fence = taken_up_meanwhile  # type: ignore[method-assign]
+    cloud.transfers.fence = taken_up_meanwhile  # type: ignore[assignment,method-assign]
     assert tear_down(event(), cloud.world)["terminated"] == 0
     assert cloud.agents.fenced == set()
