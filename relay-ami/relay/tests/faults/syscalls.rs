@@ -15,7 +15,7 @@ const ERRORS: [(&str, &str, &str, &str); 8] = [
     ("renameat", "ENOSPC", "1+11", "No space left"),
     ("fallocate", "ENOSPC", "1+2", "No space left"),
     ("fchmod", "EIO", "3+29", "Input/output error"),
-    ("mkdirat", "ENOSPC", "2+3", "No space left"),
+    ("mkdirat", "ENOSPC", "3+3", "No space left"),
     ("symlinkat", "EIO", "1+2", "Input/output error"),
 ];
 
