@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::config::Credentials;
 use cpt_relay::control::aws::Aws;
 use cpt_relay::control::clients::{Setup, Times};
 use cpt_relay::control::{Control, ControlError, Delivery, KeyRecord, Side, Undelivered, until_answered};
-use cpt_relay::documents::chunk::{Chunk, ChunkState};
+use cpt_relay::documents::chunk::{Chunk, ChunkState, range_key};
 use cpt_relay::documents::command::ControlPlace;
 use cpt_relay::documents::event::Progress;
 use cpt_relay::documents::membership::Membership;
@@ -51,6 +51,11 @@ fn quick(cloud: &Cloud) -> Aws {
     client(cloud, &Stop::new().unwrap(), QUICK)
 }
 
+fn put_chunk(cloud: &Cloud, chunk: &Chunk) {
+    let item = Chunk { range_key: range_key(PARTITION, 0), ..chunk.clone() };
+    cloud.put_item("chunks", ["rangeKey", "itemKey"], &serde_json::to_value(item).unwrap());
+}
+
 /// A transfer that is planned into the cloud.
 struct Account {
     transfer: Transfer,
@@ -64,7 +69,7 @@ impl Account {
             cloud.put_object(key, transfer.object(key).into_bytes());
         }
         for chunk in transfer.chunks() {
-            cloud.put_item("chunks", ["rangeKey", "itemKey"], &serde_json::to_value(chunk).unwrap());
+            put_chunk(&cloud, &chunk);
         }
         Self { transfer, cloud }
     }
@@ -294,10 +299,7 @@ fn a_delivery_that_the_table_does_not_take_counts_only_if_it_was_written_before(
     let account = Account::plan(some_files);
     let (aws, directory) = (account.control(&Stop::new().unwrap()), Arc::clone(&account.transfer.control));
     let chunks = account.transfer.chunks();
-    let put: [&dyn Fn(&Chunk); 2] =
-        [&|chunk| account.cloud.put_item("chunks", ["rangeKey", "itemKey"], &serde_json::to_value(chunk).unwrap()), &|chunk| {
-            directory.put_chunk(chunk).unwrap()
-        }];
+    let put: [&dyn Fn(&Chunk); 2] = [&|chunk| put_chunk(&account.cloud, chunk), &|chunk| directory.put_chunk(chunk).unwrap()];
     let controls: [&dyn Control; 2] = [&*aws, &*directory];
     for (control, put) in controls.into_iter().zip(put) {
         let ours: Vec<Delivery> = chunks.iter().take(5).map(|chunk| delivery(chunk, 'a')).collect();
