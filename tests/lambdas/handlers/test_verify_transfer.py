@@ -108,7 +108,7 @@ def with_one_left_out(on_problem: str, *, told: int = 2) -> tuple[Cloud, VerifyI
     cloud.transfers.finish(transfer(), {"delivered": {"epoch": 1, "sentBytes": 0, "skipped": told}})
     listed = [SKIPPED, {"entry": 7, "kind": "directory", "reason": "destination-conflict"}]
     lines = "".join(json.dumps(line) + "\n" for line in listed)
-    key = f"transfers/first/digests/{event.plan.plan_id}/skipped/part-00000.ndjson"
+    key = f"{ENDS}digests/{event.plan.plan_id}/skipped/part-00000.ndjson"
     cloud.objects.put(key, lines.encode())
     return cloud, VerifyInput(transfer=transfer(onProblem=on_problem), plan=event.plan)
 
