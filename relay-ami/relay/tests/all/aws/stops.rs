@@ -19,7 +19,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 fn silent() -> Cloud {
     let cloud = Cloud::start();
     for operation in ["GetItem", "UpdateItem", "Query", "BatchGetItem", "GetObject", "PutObject", "PutEvents"] {
-        cloud.spoil(operation, "", usize::MAX, Fault::Silence);
+        cloud.spoil(operation, "", 1_000_000, Fault::Silence);
     }
     cloud
 }
@@ -77,13 +77,13 @@ fn ends_and_scans_obey_sigterm_while_their_calls_hang() {
     std::fs::create_dir(&source).unwrap();
     std::fs::write(source.join("file"), "1").unwrap();
     for (name, signal) in [("receive", None), ("send", None), ("scan-source", Some(15)), ("scan-digests", Some(15))] {
+        let calls = cloud.left();
         let mut child = start(folder.path(), &cloud, name, |command| {
             if command.get("paths").is_some() {
                 command["paths"] = json!([source]);
             }
         });
-        // Long enough to be inside a call; a signal that comes earlier finds less to hold it.
-        std::thread::sleep(Duration::from_millis(1500));
+        wait_for("a call", || (cloud.left() != calls).then_some(()));
         assert_eq!(child.try_wait().unwrap(), None, "{name}");
         let told = Instant::now();
         rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM).unwrap();
