@@ -45,7 +45,7 @@ PLACES = (
     "table us-west-2 cpt-chunks",
     "table us-west-2 cpt-nodes",
     TOKENS,
-    "object transfers/searched/plan.json",
+    "object ends/",
     "object transfers/searched/report.json",
 )
 
