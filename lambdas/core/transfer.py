@@ -298,7 +298,7 @@ class TransferPath(Document):
     generation: Count
     hops: list[Hop] = Field(max_length=2)
     receiver: SocketAddress
-    lanes: Annotated[int, Field(ge=1)]
+    lanes: Annotated[int, Field(ge=1, le=32)]
 
 
 class Probe(Document):

@@ -16,8 +16,10 @@ def test_digests_are_kept_in_any_order_and_absent_ones_told() -> None:
 
 
 def test_listing_lines_without_a_digest_are_no_files() -> None:
-    listing = [json.dumps({"path": name, "size": size}).encode() for name, size in (("d", 0), ("d/a", 5), ("d/l", 0))]
-    assert list(lines(listing, noted(Digest(1, "ab" * 32)))) == [
+    entries = (("d", 0, "directory"), ("d/a", 5, "file"), ("d/b", 7, "file"), ("d/l", 0, "symlink"))
+    listing = [json.dumps({"path": name, "size": size, "kind": kind}).encode() for name, size, kind in entries]
+    found = noted(Digest(0, "cd" * 32), Digest(1, "ab" * 32), Digest(3, "ef" * 32))
+    assert list(lines(listing, found)) == [
         b'{"path":"d/a","bytes":5,"digest":"' + b"ab" * 32 + b'"}\n'
     ]
 

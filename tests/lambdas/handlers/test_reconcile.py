@@ -301,11 +301,11 @@ def test_what_a_state_left_that_ended_after_the_sweep_is_taken_down_and_the_repo
     cloud.executions.statuses[ARN] = "ABORTED"
     run(cloud)
     written = cloud.objects.objects["transfers/first/report.json"]
-    cloud.objects.put(f"{ENDS}listing/part-00000.ndjson", b"late")
+    cloud.objects.put(f"{ENDS}announced/late.json", b"late")
     cloud.transfers.reopen("first")
     assert run(cloud) == {"first": {"swept": "ABORTED"}}
     assert cloud.objects.objects["transfers/first/report.json"] == written
-    assert not cloud.objects.keys(f"{ENDS}listing/")
+    assert not cloud.objects.keys(f"{ENDS}announced/")
     assert cloud.transfers.active() == []
 
 
