@@ -56,6 +56,7 @@ _BY_NAME = {
     "ReceiverError": "Start again. If it happens twice, report it with the logs of both machines.",
     "PlanInvalid": "Deploy again, so that functions and daemons are of one version, and start again.",
     "NoKey": "The machine gave the daemon no randomness, or no way to keep a key: look at its log in the cause.",
+    "RunAs": "Name a user of that machine in runAs, or leave it out; the cause says what the system answered.",
     "ControlUnavailable": "Check that both machines reach the AWS endpoints and carry the policy cpt-endpoint.",
     "PlanGoesOn": "Split the transfer: planning it takes longer than the state machine waits.",
     "TransferFenced": "It was taken down while it ran; start again.",

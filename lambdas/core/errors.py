@@ -134,11 +134,11 @@ class VerificationFailed(FailTransfer):
     """A chunk is not delivered or a file's digests differ."""
 
 
-class FilesSkipped(AskPerson):
+class FilesSkipped(FailTransfer):
     """Entries with a problem of their own were left out; the message names the first. Everything else is delivered."""
 
 
-class DestinationFull(AskPerson):
+class DestinationFull(FailTransfer):
     """The destination took nothing for a minute: no room, no quota, read-only, or failing; what it said."""
 
 

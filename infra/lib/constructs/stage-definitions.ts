@@ -177,7 +177,8 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         on('chunks', 'Query'),
         data.sharedObjects(settings, 'GetObject'),
         data.listSharedObjects(settings),
-        data.transferObjects(settings, 'PutObject'),
+        data.transferObjects(settings, 'GetObject', 'PutObject'),
+        data.listTransferObjects(settings),
       ],
     },
     tear_down: {
@@ -195,8 +196,6 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         readAndNote,
         data.index(settings, 'transfers', 'active'),
         ...report(settings),
-        data.transferObjects(settings, 'GetObject'),
-        data.listTransferObjects(settings),
       ],
     },
     decide_approval: {
@@ -345,7 +344,9 @@ function report(settings: Settings): Access[] {
     data.table(settings, 'chunks', 'Query'),
     data.table(settings, 'nodes', 'Query'),
     data.table(settings, 'profiles', 'GetItem', 'UpdateItem'),
-    data.transferObjects(settings, 'PutObject'),
+    // A report of what was left out reads its list.
+    data.transferObjects(settings, 'GetObject', 'PutObject'),
+    data.listTransferObjects(settings),
     data.putEvents(settings),
   ];
 }
