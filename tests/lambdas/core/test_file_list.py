@@ -19,9 +19,7 @@ def test_listing_lines_without_a_digest_are_no_files() -> None:
     entries = (("d", 0, "directory"), ("d/a", 5, "file"), ("d/b", 7, "file"), ("d/l", 0, "symlink"))
     listing = [json.dumps({"path": name, "size": size, "kind": kind}).encode() for name, size, kind in entries]
     found = noted(Digest(0, "cd" * 32), Digest(1, "ab" * 32), Digest(3, "ef" * 32))
-    assert list(lines(listing, found)) == [
-        b'{"path":"d/a","bytes":5,"digest":"' + b"ab" * 32 + b'"}\n'
-    ]
+    assert list(lines(listing, found)) == [b'{"path":"d/a","bytes":5,"digest":"' + b"ab" * 32 + b'"}\n']
 
 
 def test_parts_hold_whole_lines() -> None:
