@@ -154,7 +154,7 @@ impl Home {
         let mut running = Running::process(&self.path, "receiver", &[&["receive", "--control-dir", "control"][..], &listen].concat());
         let address = crate::wait_for("receiver", || match running.ended() {
             Some(ended) => Some(Err(ended)),
-            None if ready.exists() => {
+            None if std::fs::read(&ready).is_ok_and(|text| text.ends_with(b"\n")) => {
                 self.directory().key(Side::Receiver).unwrap().and_then(|key| key.address).map(|address| Ok(address.parse().unwrap()))
             }
             None => None,
