@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags, accessat, fstatvfs, openat};
+use rustix::io::Errno;
 
 use super::problem;
 use crate::VERSION;
@@ -21,7 +22,7 @@ use crate::whereabouts::{Way, ways};
 pub fn destination(path: &Path) -> Survey {
     let (free_bytes, free_inodes, found) = match reach(path.as_os_str().as_bytes()) {
         Ok(found) => space(&found),
-        Err(error) => (0, 0, Err((path.to_owned(), error.to_string()))),
+        Err(error) => (0, 0, Err((path.to_owned(), no_way(&error)))),
     };
     match found {
         Ok((occupied, write_mbps)) => survey(free_bytes, free_inodes, occupied, ways(path), write_mbps, None),
@@ -72,11 +73,19 @@ fn space(found: &Reached) -> (u64, u64, Looked) {
     // A file system without a limit says 0 of 0.
     let free_inodes = if space.f_files == 0 { i64::MAX as u64 } else { space.f_favail };
     if let Err(error) = access {
-        let user = rustix::process::geteuid().as_raw();
-        return (free_bytes, free_inodes, here(format!("cannot be written by user {user}: {}", io::Error::from(error))));
+        return (free_bytes, free_inodes, here(not_writable(&error.into())));
     }
     let occupied = found.missing.is_empty() && is_occupied(&found.directory);
     (free_bytes, free_inodes, Ok((occupied, disk::write_rate(&found.directory, free_bytes))))
+}
+
+/// Why a directory cannot be gone to; only the kernel's own refusal lacks for whom.
+fn no_way(error: &io::Error) -> String {
+    if error.raw_os_error() == Some(Errno::ACCESS.raw_os_error()) { not_writable(error) } else { error.to_string() }
+}
+
+fn not_writable(error: &io::Error) -> String {
+    format!("cannot be written by user {}: {error}", rustix::process::geteuid().as_raw())
 }
 
 fn is_occupied(directory: &OwnedFd) -> bool {

@@ -66,6 +66,11 @@ pub enum Spoil {
     Replace,
 }
 
+/// The name of what an interference adds.
+pub fn added(serial: u64) -> String {
+    format!("added {serial}")
+}
+
 impl Op {
     pub fn draw(random: &mut Random) -> Self {
         let (which, other) = (random.below(1 << 16), random.below(1 << 16));
@@ -102,7 +107,7 @@ impl Op {
         let found = |kind: Kind, which: Which| nth(&tree, kind, which).map(|(path, old)| (at(path), old));
         let file = |which: Which| found(Kind::File, which);
         let directory = |which: Which| found(Kind::Directory, which).map(|(path, _)| path);
-        let new = root.join(format!("added {serial}"));
+        let new = root.join(added(serial));
         match self {
             Self::Remove(which) => match if which % 4 == 0 { found(Kind::Link, which) } else { file(which) } {
                 Some((path, _)) => fs::remove_file(path),
@@ -113,7 +118,7 @@ impl Op {
             Self::Wipe => wipe(root, |_| true),
             Self::PartialDirectory => wipe(root, |name| name.starts_with(PARTIAL)),
             Self::Partial(which, spoil) => partial(root, which).map_or(Ok(()), |path| spoil.apply(&path, &new, serial)),
-            Self::Add(which) => fs::write(directory(which).unwrap_or_else(|| root.to_path_buf()).join(format!("added {serial}")), b"new"),
+            Self::Add(which) => fs::write(directory(which).unwrap_or_else(|| root.to_path_buf()).join(added(serial)), b"new"),
             Self::DirectoryToFile(which) => directory(which).map_or(Ok(()), |path| {
                 fs::remove_dir_all(&path)?;
                 fs::write(&path, b"in the way")

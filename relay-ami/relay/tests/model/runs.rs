@@ -145,7 +145,7 @@ impl World {
         let mut moment = run.moment.as_ref();
         let (mut sender, mut receiver) = (None, None);
         // The end that is to be started again once it has ended.
-        let mut again = None;
+        let (mut again, mut is_sender_new) = (None, false);
         loop {
             if let Some(due) = moment {
                 let is_reached = match &ends.gate {
@@ -164,11 +164,13 @@ impl World {
             sender = sender.or_else(|| ends.sender.ended());
             receiver = receiver.or_else(|| ends.receiver.ended());
             if again == Some(End::Sender) && sender.as_ref().is_some_and(|ended| *ended != Ended::Success) && receiver.is_none() {
-                (again, sender) = (None, None);
+                (again, sender, is_sender_new) = (None, None, true);
                 ends.sender = self.sender(run, plan);
             }
-            if again == Some(End::Receiver) && receiver.is_some() && sender.is_none() {
-                again = None;
+            // A receiver that had heard of the end before the stopped sender did is needed once more by the next one.
+            let is_needed = sender.is_none() && is_sender_new && receiver == Some(Ended::Success);
+            if is_needed || again == Some(End::Receiver) && receiver.is_some() && sender.is_none() {
+                (again, is_sender_new) = (None, false);
                 match self.receiver(run, plan, None) {
                     Ok((running, _)) => (ends.receiver, receiver) = (running, None),
                     Err(ended) => receiver = Some(ended),

@@ -15,7 +15,7 @@ use cpt_relay::documents::text::TransferId;
 use cpt_relay::{plan, scan};
 
 use crate::ends::Home;
-use crate::interfere::{At, Op, remove};
+use crate::interfere::{At, Op, Spoil, added, remove};
 use crate::planned::Planned;
 use crate::random::Random;
 use crate::runs::{Came, Tally};
@@ -41,6 +41,8 @@ pub struct World {
     whole: HashMap<Vec<u8>, HashSet<Digest>>,
     /// Contents that somebody gave to partial files, which may go to any place.
     spoiled: HashSet<Digest>,
+    /// Names that somebody gave to partial files: what is received into those shows there too, as it must.
+    shared: HashSet<Vec<u8>>,
     serial: u64,
     pub generation: u64,
     pub tally: Tally,
@@ -64,6 +66,7 @@ impl World {
             backup: None,
             whole: HashMap::new(),
             spoiled: HashSet::new(),
+            shared: HashSet::new(),
             serial: 0,
             generation: 0,
             tally: Tally::default(),
@@ -139,6 +142,9 @@ impl World {
             self.plans.iter_mut().for_each(Planned::source_changed);
             self.note_contents();
         } else {
+            if matches!(op, Op::Partial(_, Spoil::HardLink)) {
+                self.shared.insert(added(self.serial).into_bytes());
+            }
             self.note_destination(matches!(op, Op::Partial(..)));
         }
     }
@@ -165,14 +171,16 @@ impl World {
     /// What must hold however a run has ended: nothing half-written stands under a name, and what no plan names is as it was.
     pub fn check_always(&self, before: &Tree, after: &Tree) -> Wrong {
         let mut wrong = Wrong::new();
-        for (path, found) in after.iter().filter(|(_, found)| found.kind == Kind::File) {
+        let is_own = |path: &[u8]| !self.shared.contains(path);
+        for (path, found) in after.iter().filter(|(path, found)| found.kind == Kind::File && is_own(path)) {
             let is_known = self.whole.get(path).is_some_and(|contents| contents.contains(&found.digest));
             if !is_known && !self.spoiled.contains(&found.digest) {
                 wrong.push(format!("{:?} has a content that was never whole", OsStr::from_bytes(path)));
             }
         }
         let planned: HashSet<&[u8]> = self.plans.iter().flat_map(|plan| &plan.listed).map(|listed| &*listed.path).collect();
-        for (path, was) in before.iter().filter(|(path, was)| was.kind != Kind::Directory && !planned.contains(&***path)) {
+        let is_other = |path: &[u8]| is_own(path) && !planned.contains(path);
+        for (path, was) in before.iter().filter(|(path, was)| was.kind != Kind::Directory && is_other(path)) {
             let same = |now: &trees::Seen| (now.kind, now.mode, now.mtime_ns, now.digest) == (was.kind, was.mode, was.mtime_ns, was.digest);
             if !after.get(path).is_some_and(same) {
                 wrong.push(format!("{:?} is in no plan and has changed", OsStr::from_bytes(path)));
