@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from threading import Lock
 from typing import Any
+from urllib.parse import unquote
 
 import boto3
 from botocore.awsrequest import AWSResponse
@@ -91,9 +92,9 @@ class Bucket:
         return b""
 
     def _get(self, request: Any) -> bytes:
-        return self.read(request.url.split(".com/", 1)[1])
+        return self.read(unquote(request.url.split(".com/", 1)[1]))
 
     def _list(self, request: Any) -> bytes:
-        prefix = request.url.split("prefix=")[1].split("&")[0].replace("%2F", "/")
+        prefix = unquote(request.url.split("prefix=")[1].split("&")[0])
         found = "".join(f"<Contents><Key>{key}</Key></Contents>" for key in self.keys if key.startswith(prefix))
         return f"<ListBucketResult><IsTruncated>false</IsTruncated>{found}</ListBucketResult>".encode()

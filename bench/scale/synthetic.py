@@ -50,9 +50,8 @@ class Source:
         return b"".join(self._line(number) for number in range(first, min(first + PART_LINES, self.entries)))
 
     def digests(self, part: int) -> bytes:
-        """A part of an end's digests: a line for each file, by its entry's number."""
-        files = range(part * PART_LINES, min((part + 1) * PART_LINES, self.files))
-        entries = (file + file // self.files_each + 1 for file in files)
+        """A part of an end's digests: a line for each entry, by its number."""
+        entries = range(part * PART_LINES, min((part + 1) * PART_LINES, self.entries))
         return b"".join(f'{{"entry": {entry}, "digest": "{digest(entry)}"}}\n'.encode() for entry in entries)
 
     def _line(self, number: int) -> bytes:
@@ -69,10 +68,10 @@ class Source:
         return text.encode()
 
 
-def delivered(chunk: int, chunk_bytes: int, rate_mbps: float) -> str:
+def delivered(chunk: int, entries: int, chunk_bytes: int, rate_mbps: float) -> str:
     """A chunk's item as the receiver leaves it, in DynamoDB's JSON; `rate_mbps` MB/s in all.
 
-    Written out, since making it must take less time than reading it.
+    The first chunk counts for all `entries`. Written out, since making it must take less time than reading it.
     """
     seconds = chunk_bytes / 1e6 / rate_mbps
     at = 1.7e9 + chunk * seconds
@@ -81,7 +80,8 @@ def delivered(chunk: int, chunk_bytes: int, rate_mbps: float) -> str:
         f'{{"rangeKey":{{"S":"{range_key(SHARED, chunk // RANGE_SIZE)}"}},"itemKey":{{"S":"{item_key(chunk)}"}},'
         f'"chunk":{{"N":"{chunk}"}},"state":{{"S":"DELIVERED"}},"attempt":{{"N":"{1 + (chunk % 1000 == 0)}"}},'
         f'"phase":{{"N":"0"}},"manifestKey":{{"S":"manifest/part-00000.ndjson"}},"manifestStart":{{"N":"0"}},'
-        f'"manifestEnd":{{"N":"300"}},"bytes":{{"N":"{chunk_bytes}"}},"files":{{"N":"1"}},'
+        f'"manifestEnd":{{"N":"300"}},"bytes":{{"N":"{chunk_bytes}"}},"files":{{"N":"{0 if chunk else entries}"}},'
+        f'"planId":{{"S":"{builders.PLAN_ID}"}},'
         f'"digest":{{"S":"{digest(chunk)}"}},"pathId":{{"S":"{PATHS[chunk % len(PATHS)]}"}},'
         f'"lane":{{"N":"{chunk % LANES}"}},"startedAt":{{"N":"{at:.3f}"}},"deliveredAt":{{"N":"{done:.3f}"}}}}'
     )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from bench.scale.services import Bucket, ChunkTable
-from bench.scale.synthetic import PART_LINES, PREFIX, TRANSFER, Source, delivered
+from bench.scale.synthetic import PREFIX, TRANSFER, Source, delivered
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_chunks import DynamoChunkStore
 from lambdas.adapters.s3 import S3Objects
@@ -64,10 +64,9 @@ def plan(source: Source) -> dict[str, Any]:
 def verify(source: Source) -> dict[str, Any]:
     """Verify Transfer, of as many chunks as the plan has and with the digests of both ends."""
     plan = _plan(source)
-    table = ChunkTable(lambda chunk: delivered(chunk, plan.chunk_size_bytes, RATE_MBPS), plan.chunks)
-    digests = -(-source.files // PART_LINES)
-    folders = {"listing": source.parts, "digests/receiver": digests, "digests/sender": digests}
-    keys = [f"{PREFIX}{folder}/part-{n:05d}.ndjson" for folder, parts in folders.items() for n in range(parts)]
+    table = ChunkTable(lambda chunk: delivered(chunk, source.entries, plan.chunk_size_bytes, RATE_MBPS), plan.chunks)
+    folders = ("listing", *(f"digests/{plan.plan_id}/{side}" for side in ("receiver", "sender")))
+    keys = [f"{PREFIX}{folder}/part-{n:05d}.ndjson" for folder in folders for n in range(source.parts)]
 
     def read(key: str) -> bytes:
         return source.digests(_part(key)) if "/digests/" in key else source.listing(_part(key))
@@ -81,7 +80,7 @@ def verify(source: Source) -> dict[str, Any]:
 def report(source: Source) -> dict[str, Any]:
     """Write Report."""
     plan = _plan(source)
-    table = ChunkTable(lambda chunk: delivered(chunk, plan.chunk_size_bytes, RATE_MBPS), plan.chunks)
+    table = ChunkTable(lambda chunk: delivered(chunk, source.entries, plan.chunk_size_bytes, RATE_MBPS), plan.chunks)
     bucket = Bucket(lambda _: b"")
     world = _world(table, bucket, PassingClock())
     world.transfers.create(builders.transfer(TRANSFER))

@@ -23,7 +23,7 @@ const MESSAGE_CHARACTERS: usize = 500;
 /// Pause before a note that the table refused is written again; the call itself has been repeated for a minute by then.
 const NOTE_AGAIN: Duration = Duration::from_secs(1);
 
-/// Runs until the senders of `failures` are gone.
+/// Runs until the end closes `failures`.
 pub fn run(shared: &Shared, failures: &Receiver<Failure>) {
     while let Ok(failure) = failures.recv() {
         report(shared, failure);

@@ -96,6 +96,22 @@ pub enum SendError {
     Control(#[from] ControlError),
 }
 
+/// Messages to a thread of this end, which ends once this is closed and all were read.
+struct Mailbox<T>(Mutex<Option<Sender<T>>>);
+
+impl<T> Mailbox<T> {
+    /// Once it is closed the end is ending: nobody needs the message.
+    fn send(&self, message: T) {
+        if let Some(sender) = &*lock(&self.0) {
+            let _ = sender.send(message);
+        }
+    }
+
+    fn close(&self) {
+        lock(&self.0).take();
+    }
+}
+
 /// What all threads share.
 struct Shared {
     epoch: u64,
@@ -117,8 +133,8 @@ struct Shared {
     witness: Arc<source::Witness>,
     skipped: Arc<Skipped>,
     counters: Counters,
-    failures: Mutex<Sender<Failure>>,
-    recalls: Mutex<Sender<Vec<u64>>>,
+    failures: Mailbox<Failure>,
+    recalls: Mailbox<Vec<u64>>,
     repairs: Repairs,
     /// What keeps this end from finishing.
     trouble: Mutex<Option<SendError>>,
@@ -166,8 +182,7 @@ impl Shared {
             self.board.settle_before(chunk);
         }
         if !unknown.is_empty() {
-            // The thread that recalls ends last.
-            let _ = lock(&self.recalls).send(unknown);
+            self.recalls.send(unknown);
         }
     }
 
@@ -179,7 +194,7 @@ impl Shared {
         if lock(&self.ledger).settle(work.chunk, self.plan.chunk_size_bytes) {
             self.board.recalled();
         } else {
-            let _ = lock(&self.recalls).send(vec![work.chunk]);
+            self.recalls.send(vec![work.chunk]);
         }
     }
 
@@ -211,8 +226,7 @@ impl Shared {
         self.counters.failed.fetch_add(1, Ordering::Relaxed);
         let failure = Failure { chunk: work.chunk, attempt: work.attempt, path: path.to_string(), reason, message };
         self.board.failed(work);
-        // The reporter ends last; without it the process is ending.
-        let _ = lock(&self.failures).send(failure);
+        self.failures.send(failure);
     }
 
     /// Whether all chunks are delivered, and the digests of the entries that are not left out.
@@ -242,8 +256,8 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         witness: Arc::new(source::Witness::new(Roots::new(&source))),
         skipped: Arc::default(),
         counters: Counters::default(),
-        failures: Mutex::new(failures),
-        recalls: Mutex::new(recalls),
+        failures: Mailbox(Mutex::new(Some(failures))),
+        recalls: Mailbox(Mutex::new(Some(recalls))),
         repairs: Repairs::default(),
         trouble: Mutex::default(),
         asked: UnderWay::default(),
@@ -282,6 +296,8 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
     }
     lanes.end(&shared, stop.left(defaults::STOP_TIMEOUT));
     shared.board.close();
+    shared.failures.close();
+    shared.recalls.close();
     result
 }
 

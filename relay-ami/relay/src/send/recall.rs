@@ -11,7 +11,7 @@ use crate::defaults::{CONTROL_PAUSE, RECALL_CHUNKS};
 use crate::documents::chunk::Chunk;
 use crate::thread::lock;
 
-/// Runs until the senders of `asked` are gone or the process is told to stop.
+/// Runs until the end closes `asked` or is told to stop.
 pub fn run(shared: &Shared, asked: &Receiver<Vec<u64>>) {
     let mut digester = Digester::new(&shared.witness, &shared.skipped);
     while let Ok(chunks) = asked.recv() {

@@ -177,7 +177,8 @@ fn an_end_that_cannot_have_its_memory_fails_at_once_and_says_so() {
         // The program's path may hold spaces.
         let limited = ["-c", "ulimit -v 150000; exec \"$0\" \"$@\"", &program];
         let arguments = limited.iter().chain(end).chain(&["--control-dir", "control"]);
-        let output = Command::new("sh").args(arguments).current_dir(here).output().unwrap();
+        // A thread's first allocation asks for 128 MiB of address space, so that the next thread might not get its stack.
+        let output = Command::new("sh").args(arguments).env("MALLOC_ARENA_MAX", "1").current_dir(here).output().unwrap();
         let text = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{text}");
         assert!(text.contains("NotEnoughMemory") && text.contains("64 lanes") && text.contains("address space"), "{text}");

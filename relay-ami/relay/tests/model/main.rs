@@ -32,6 +32,9 @@ const THREADS: u64 = 8;
 const SHORTENED: usize = 2;
 const SHORTENING: Duration = Duration::from_secs(90);
 
+/// What eight sequences may come to need; 200 were seen.
+const OPEN_FILES: u64 = 1_000;
+
 /// Polls until there is something; a hang fails with what was waited for.
 pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
@@ -115,6 +118,10 @@ fn main() {
     let seed = number("CPT_MODEL_SEED").unwrap_or_else(|| u64::from_be_bytes(cpt_relay::secure::keys::random().unwrap()) >> 16);
     let kept: Option<Vec<usize>> =
         std::env::var("CPT_MODEL_KEEP").ok().map(|text| text.split(',').filter_map(|number| number.parse().ok()).collect());
+    cpt_relay::descriptors::raise();
+    if let Err(error) = cpt_relay::descriptors::check_total("the model test", OPEN_FILES) {
+        panic!("{error}");
+    }
     println!("model: {count} sequences from seed {seed} on (CPT_MODEL_SEED={seed} repeats them)");
     let (start, tally, next, failures) = (Instant::now(), Mutex::default(), AtomicU64::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {

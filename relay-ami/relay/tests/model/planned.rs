@@ -96,7 +96,8 @@ impl Planned {
     /// Whether nobody has touched anything of the source, not even and put it back.
     pub fn is_source_untouched(&self) -> bool {
         self.listed.iter().all(|listed| match listed.kind() {
-            Kind::Directory => true,
+            // Through a link in its place nobody goes, wherever it leads.
+            Kind::Directory => seen(&listed.source).is_some_and(|now| now.kind == Kind::Directory),
             _ => seen(&listed.source) == listed.was,
         })
     }

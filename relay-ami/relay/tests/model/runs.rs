@@ -145,7 +145,7 @@ impl World {
         let mut moment = run.moment.as_ref();
         let (mut sender, mut receiver) = (None, None);
         // The end that is to be started again once it has ended.
-        let (mut again, mut is_sender_new) = (None, false);
+        let (mut again, mut is_sender_new, mut is_receiver_new) = (None, false, false);
         loop {
             if let Some(due) = moment {
                 let is_reached = match &ends.gate {
@@ -170,7 +170,7 @@ impl World {
             // A receiver that had heard of the end before the stopped sender did is needed once more by the next one.
             let is_needed = sender.is_none() && is_sender_new && receiver == Some(Ended::Success);
             if is_needed || again == Some(End::Receiver) && receiver.is_some() && sender.is_none() {
-                (again, is_sender_new) = (None, false);
+                (again, is_sender_new, is_receiver_new) = (None, false, true);
                 match self.receiver(run, plan, None) {
                     Ok((running, _)) => (ends.receiver, receiver) = (running, None),
                     Err(ended) => receiver = Some(ended),
@@ -179,6 +179,8 @@ impl World {
             match (&sender, &receiver) {
                 (Some(_), Some(receiver)) => return (before, Ok((sender.clone(), receiver.clone()))),
                 (Some(ended), None) if *ended != Ended::Success => ends.receiver.stop(),
+                // Started anew after the one before had agreed: nobody is left to tell it, and the teardown stops it.
+                (Some(_), None) if is_receiver_new => ends.receiver.stop(),
                 (None, Some(ended)) if *ended != Ended::Success => ends.sender.stop(),
                 _ => {}
             }
