@@ -151,7 +151,7 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
             }
         }
     }
-    let settled = settle(shared);
+    let settled = shared.tree.journal.sync();
     drop(disk);
     if let Err(error) = settled {
         let refusal = Refusal::of(&error, "journal: ");
@@ -189,18 +189,6 @@ fn checkpoint(shared: &Shared, deliveries: &[Delivery]) -> Option<Vec<Undelivere
         }
         pause = (pause * 2).min(Duration::from_secs(10));
     }
-}
-
-/// What was placed is on the disk with its name when this returns: by the journal, or where that does not keep the order of
-/// things by another sync.
-fn settle(shared: &Shared) -> io::Result<()> {
-    shared.tree.journal.sync()?;
-    if shared.tree.keeps_order {
-        return Ok(());
-    }
-    shared.tree.sync().inspect_err(|_| {
-        shared.sync_failures.fetch_add(1, Ordering::SeqCst);
-    })
 }
 
 /// Number of entries that are complete by it. One that cannot be placed for a reason of its own is left out. What could not be placed

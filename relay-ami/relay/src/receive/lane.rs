@@ -288,7 +288,10 @@ impl<'a> Incoming<'a> {
             let digest = part_digest(&hasher);
             self.digest.update(&digest);
             if let Target::Part(part) = target {
-                self.landed.push(Landed::Part(part, digest));
+                match part.file.prepare_sync(&self.shared.tree) {
+                    Ok(()) => self.landed.push(Landed::Part(part, digest)),
+                    Err(error) => self.refused(header.entry, error),
+                }
             }
         } else {
             let digest = *hasher.finalize().as_bytes();
@@ -335,7 +338,8 @@ impl<'a> Incoming<'a> {
         let _call = self.shared.disk.enter();
         match target {
             Target::Whole(file, name) => {
-                let inode = match finish_file(&file, mode, mtime_ns) {
+                let finished = finish_file(&file, mode, mtime_ns);
+                let inode = match finished.and_then(|inode| self.shared.tree.prepare_sync(&file).map(|()| inode)) {
                     Ok(inode) => Some(inode),
                     Err(error) => {
                         self.shared.tree.discard(&name);

@@ -76,6 +76,11 @@ impl Large {
         self.file.write_all_at(bytes, offset)
     }
 
+    /// See `Tree::prepare_sync`.
+    pub fn prepare_sync(&self, tree: &Tree) -> io::Result<()> {
+        tree.prepare_sync(&self.file)
+    }
+
     /// Notes a part that has been synced. Once all are there the file goes to its place, which comes back.
     /// Fails for a stream that another has taken the part over from: what came after that was not written.
     pub fn synced(&self, part: usize, token: u64, digest: Digest, tree: &Tree) -> io::Result<Option<Placed>> {
@@ -108,6 +113,7 @@ impl Large {
         let merged = merge_parts(&parts, self.header.size, self.part_size);
         let digest = merged.ok_or_else(|| io::Error::other("the parts do not make up the file"))?;
         let inode = finish_file(&self.file, self.header.mode, self.header.mtime_ns)?;
+        tree.prepare_sync(&self.file)?;
         let identity = tree.place(&self.header.entry.to_string(), &self.header.path, Some(inode))?;
         state.done = true;
         Ok(Some(Placed { digest, identity }))

@@ -34,8 +34,7 @@ pub const PARTIAL: &[u8] = b".cpt-partial-";
 const REMEMBERED: usize = 256;
 /// Of `statfs` (linux/magic.h).
 const TMPFS_MAGIC: fs::FsWord = 0x0102_1994;
-/// ext4, XFS, and memory, which loses all or nothing.
-const ORDERED: [fs::FsWord; 3] = [0xef53, 0x5846_5342, TMPFS_MAGIC];
+const FUSE_SUPER_MAGIC: fs::FsWord = 0x6573_5546;
 
 pub struct Tree {
     root: OwnedFd,
@@ -45,8 +44,9 @@ pub struct Tree {
     /// Whether room is reserved before a large file is written: not in memory, where that would fill in every page first,
     /// 0.2 s per GB in which no lane can go on.
     reserves: bool,
-    /// Whether a record of the journal is on the disk only after what was renamed before it: one log for the file system.
-    pub keeps_order: bool,
+    /// Whether each file and directory must be synced by itself: the kernel does not pass `syncfs` on to a program that serves a
+    /// file system.
+    syncs_each: bool,
     serial: AtomicU64,
     parents: Mutex<HashMap<Vec<u8>, Arc<OwnedFd>>>,
 }
@@ -61,9 +61,9 @@ impl Tree {
         let partial = open_partial(&root, &partial_name)?;
         let journal = Journal::new(rustix::io::fcntl_dupfd_cloexec(&partial, 0)?);
         let kind = fs::fstatfs(&root)?.f_type;
-        let (reserves, keeps_order) = (kind != TMPFS_MAGIC, ORDERED.contains(&kind));
+        let (reserves, syncs_each) = (kind != TMPFS_MAGIC, kind == FUSE_SUPER_MAGIC);
         let tree =
-            Self { root, partial, partial_name, journal, reserves, keeps_order, serial: AtomicU64::new(0), parents: Mutex::default() };
+            Self { root, partial, partial_name, journal, reserves, syncs_each, serial: AtomicU64::new(0), parents: Mutex::default() };
         // Only large files are worth keeping: a small one comes again as a whole, under another name.
         for name in tree.partial_names()? {
             if name.contains(&b'-') {
@@ -161,14 +161,22 @@ impl Tree {
         Ok(found.map(|stat| Identity::of(&stat)).filter(|identity| identity.inode == inode))
     }
 
-    /// A directory below the destination, to look at what it holds.
+    /// A directory below the destination, to look at what it holds. The names in it are on the disk from then on, which `sync` sees to
+    /// where it can.
     pub fn look_into(&self, path: &[u8]) -> io::Result<OwnedFd> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        if path.is_empty() {
-            return Ok(rustix::io::dup(&self.root)?);
+        let access = if self.syncs_each { OFlags::RDONLY } else { OFlags::PATH };
+        let flags = access | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = if path.is_empty() {
+            rustix::io::dup(&self.root)?
+        } else {
+            Self::check(path)?;
+            fs::openat2(&self.root, OsStr::from_bytes(path), flags, Mode::empty(), BENEATH)?
+        };
+        match if self.syncs_each { fs::fsync(&directory) } else { Ok(()) } {
+            // Not every program can sync a directory.
+            Ok(()) | Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(directory),
+            Err(error) => Err(error.into()),
         }
-        Self::check(path)?;
-        Ok(fs::openat2(&self.root, OsStr::from_bytes(path), flags, Mode::empty(), BENEATH)?)
     }
 
     /// Fails where a file could not be placed as things are: where a directory has its name, or a file that of a directory above it.
@@ -253,6 +261,11 @@ impl Tree {
     /// file as soon as a chunk holds several.
     pub fn sync(&self) -> io::Result<()> {
         Ok(fs::syncfs(&self.root)?)
+    }
+
+    /// A file's bytes, size, mode and time are on the disk after the next `sync`.
+    pub fn prepare_sync(&self, file: &File) -> io::Result<()> {
+        if self.syncs_each { file.sync_all() } else { Ok(()) }
     }
 
     fn partial_names(&self) -> io::Result<Vec<Vec<u8>>> {

@@ -25,6 +25,7 @@ pub fn run(run: &Run<'_>) {
             std::thread::scope(|scope| some.iter().for_each(|error| drop(scope.spawn(move || one(run, error)))));
         }
         checkpoint_after_sync();
+        each_file_is_synced();
         std::thread::scope(|scope| {
             // The first fchmod of the main thread is that of the directory of partial files.
             for (call, when) in [("fchmod", "2"), ("syncfs", "2")] {
@@ -175,8 +176,8 @@ fn one(run: &Run<'_>, (call, error, when, words): &(&str, &str, &str, &str)) {
     run.tally.add(&kind, Count { planned: injected.max(1), injected, detected, repaired: injected, reported: 0 });
 }
 
-/// A link, or a directory with its mode, is on the disk before its chunk is DELIVERED: by the journal, whose sync the file system's
-/// log keeps in order, or where there is no such log by a sync of everything.
+/// A link, or a directory with its mode, has gone to its place before the journal that tells of it is synced, and that is synced
+/// before its chunk is DELIVERED.
 fn checkpoint_after_sync() {
     let hand = Hand::plan();
     let receiver = hand.receive(&["strace", "-f", "-s", "256", "-o", "calls", "-e", "trace=syncfs,fdatasync,rename,renameat,renameat2"]);
@@ -186,7 +187,7 @@ fn checkpoint_after_sync() {
     for call in hand.text("calls").lines() {
         if call.contains("renameat(") && call.contains("\"link\"") {
             unsynced = true;
-        } else if (call.contains("syncfs(") || call.contains("fdatasync(")) && call.ends_with("= 0") {
+        } else if call.contains("fdatasync(") && call.ends_with("= 0") {
             unsynced = false;
         } else if call.contains(".new\"") && call.contains("/chunks/") {
             checkpoints += 1;
@@ -194,6 +195,35 @@ fn checkpoint_after_sync() {
         }
     }
     assert!(checkpoints > 0, "{}", hand.text("calls"));
+}
+
+/// Where a program serves the file system, which learns nothing of `syncfs`, each file is synced before it goes to its place, and each
+/// directory at the end.
+fn each_file_is_synced() {
+    let hand = Hand::plan();
+    // The kernel's answer, with `FUSE_SUPER_MAGIC` in place of the type.
+    let served = "inject=fstatfs:poke_exit=@arg2=4655736500000000";
+    let receiver = hand.receive(&["strace", "-f", "-y", "-s", "256", "-o", "calls", "-e", "trace=fstatfs,fsync,renameat", "-e", served]);
+    let (status, errors) = hand.send("2", "6");
+    assert!(status.success(), "{errors}");
+    assert!(ended(receiver).success());
+    let calls = hand.text("calls");
+    let destination = hand.path("destination").canonicalize().unwrap();
+    let mut synced = Vec::new();
+    for call in calls.lines() {
+        // Of two calls at a time both are cut into a line that begins and one that ends.
+        if let Some((_, place)) = call.split_once("fsync(") {
+            synced.push(place.split(['<', '>']).nth(1).unwrap().to_owned());
+        } else if let Some((_, moved)) = call.split_once(".cpt-partial-local>, \"") {
+            let partial = destination.join(".cpt-partial-local").join(moved.split('"').next().unwrap()).display().to_string();
+            assert!(call.contains("\"link\"") || synced.contains(&partial), "{call} before a sync of {partial}");
+        }
+    }
+    for name in names(&hand.path("destination")).iter().filter(|name| hand.path("destination").join(name).is_dir()) {
+        // Its own name is in the one above.
+        let above = destination.join(name).parent().unwrap().display().to_string();
+        assert!(synced.contains(&above), "{above} was not synced: {calls}");
+    }
 }
 
 /// A call of the file system hangs, in a lane or in a sync: the report says so and does not grow, and SIGTERM is obeyed all the same.
