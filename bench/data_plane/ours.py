@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,8 @@ class Transfer:
         relays = stack.enter_context(self.relays(control, route))
         sender = stack.enter_context(self.sender(control, route))
         for name in relays:
-            until((control / f"{name}.ready").exists, f"{name}'s ready file", [sender, *relays.values()])
+            ready = control / f"{name}.ready"
+            until(partial(is_ready, ready), f"{name}'s ready file", [sender, *relays.values()])
         hidden.rename(record)
         return relays, sender, time.monotonic()
 
@@ -122,7 +124,7 @@ class Transfer:
         ready = control / "receive.ready"
         argv = ["receive", "--listen", f"{route.receiver.address}:{PORT}", "--ready", str(ready)]
         with self._run("receive", [*argv, str(arrived)], control, route.receiver) as receiver:
-            until(ready.exists, "the receiver's ready file", [receiver])
+            until(partial(is_ready, ready), "the receiver's ready file", [receiver])
             if route.front:
                 record = control / "records" / "key-receiver.json"
                 record.write_text(json.dumps({**json.loads(record.read_text()), "address": route.front}))
@@ -156,3 +158,8 @@ class Transfer:
 
     def _log(self, name: str) -> Path:
         return self.bench.work / f"{name}.log"
+
+
+def is_ready(file: Path) -> bool:
+    """Whether a daemon's ready file says so: it is there, and empty, before."""
+    return file.exists() and file.read_bytes().endswith(b"\n")

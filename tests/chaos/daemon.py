@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.data_plane.network import Node
+from bench.data_plane.ours import is_ready
 
 PROGRAM = Path(__file__).parents[2] / "relay-ami" / "dist" / "x86_64" / "cpt-relay"
 PATIENCE = 240.0
@@ -40,8 +41,8 @@ class Daemon:
                 stderr=log,
                 env={**os.environ, "CPT_RATE_LIMITS": str(self._rates)},
             )
-        until(f"ready file of the {self.role}", lambda: ready.exists() or self.code is not None)
-        assert ready.exists(), self.story()
+        until(f"ready file of the {self.role}", lambda: is_ready(ready) or self.code is not None)
+        assert is_ready(ready), self.story()
         return dict(json.loads(ready.read_text()))
 
     @property
@@ -68,7 +69,7 @@ class Daemon:
 
     def story(self) -> str:
         """How it ended, and the last lines that it wrote."""
-        lines = self.log.read_text(errors="replace").splitlines()[-LOG_LINES:]
+        lines = self.log.read_text(errors="replace").splitlines()[-LOG_LINES:] if self.log.exists() else []
         return "\n".join([f"{self.role}, process {self.starts}, exit code {self.code}", *lines])
 
 

@@ -59,6 +59,7 @@ class Watch:
         self.secrets: dict[bytes, Secret] = {}
         self._queues = {region: self._catch_events(region) for region in REGIONS}
         self._asked: set[str] = set()
+        self._read: set[tuple[str, str]] = set()
 
     def keep(self, place: str, content: bytes) -> None:
         """Add to a place what is not there yet."""
@@ -146,11 +147,14 @@ class Watch:
         s3 = self.account.aws.client("s3")
         for page in s3.get_paginator("list_objects_v2").paginate(Bucket=self.account.bucket):
             for entry in page.get("Contents", []):
+                if (version := (entry["Key"], entry["ETag"])) in self._read:
+                    continue
                 try:
                     body = s3.get_object(Bucket=self.account.bucket, Key=entry["Key"])["Body"].read()
                 except s3.exceptions.NoSuchKey:
                     continue
                 self.keep(f"object {entry['Key']}", body)
+                self._read.add(version)
 
     def _ssm(self, region: str) -> None:
         ssm = self.account.cloud.client("ssm", region)

@@ -3,7 +3,7 @@ import json
 from jsonschema import Draft202012Validator
 
 from bench.scale.synthetic import PART_LINES, Source, delivered
-from bench.scale.work import plan
+from bench.scale.work import plan, verify
 from lambdas.adapters.codec import decode_item
 from lambdas.core.chunk import Chunk
 from tests.contracts.test_contracts import SCHEMAS
@@ -28,7 +28,11 @@ def test_a_source_is_planned_whole_through_the_clients_that_answer_in_this_proce
     assert found["chunks"] == 1 + 3 * (1 << 30) // (8 << 20)
 
 
+def test_a_source_is_verified_by_the_digests_of_its_plan() -> None:
+    assert verify(Source("some", directories=700, files_each=100, file_bytes=1 << 20))["chunks"] > 0
+
+
 def test_a_synthetic_item_is_a_delivered_chunk() -> None:
-    found = Chunk.from_document(decode_item(json.loads(delivered(1000, 64 << 20, 1000.0))))
+    found = Chunk.from_document(decode_item(json.loads(delivered(1000, 7, 64 << 20, 1000.0))))
     assert (found.chunk, found.state, found.attempt) == (1000, "DELIVERED", 2)
     assert found.range_key == f"{builders.shared('scale')}#0000007"

@@ -43,6 +43,8 @@ pub struct Known {
 pub struct Parts {
     /// Of the file, bytes.
     pub size: u64,
+    /// When their partial file was made, nanoseconds since 1970; 0 where the file system does not tell.
+    pub born_ns: i64,
     pub digests: BTreeMap<u64, Digest>,
 }
 
@@ -63,7 +65,7 @@ impl Known {
             }
             part => {
                 let parts = self.parts.entry(record.entry).or_default();
-                parts.size = record.number;
+                (parts.size, parts.born_ns) = (record.number, record.changed_ns);
                 parts.digests.insert(part, record.digest);
             }
         }
@@ -76,6 +78,7 @@ struct Record {
     /// Of a part its file's size in bytes; of an entry in its place its inode, 0 where that is not known.
     number: u64,
     part: u64,
+    /// Of a part when its partial file was made.
     changed_ns: i64,
     digest: Digest,
 }
@@ -166,8 +169,8 @@ impl Journal {
     }
 
     /// A part of a large file that is synced. In the file when this returns, so before its file can go to its place.
-    pub fn part(&self, entry: u64, size: u64, part: u64, digest: Digest) -> io::Result<()> {
-        let mut state = self.gather(Record { entry, number: size, part, changed_ns: 0, digest })?;
+    pub fn part(&self, entry: u64, size: u64, born_ns: i64, part: u64, digest: Digest) -> io::Result<()> {
+        let mut state = self.gather(Record { entry, number: size, part, changed_ns: born_ns, digest })?;
         state.write().inspect_err(|_| {
             // It will be sent again, and written over meanwhile.
             let others = state.gathered.len() - RECORD_BYTES;
@@ -251,6 +254,8 @@ mod tests {
 
     use super::*;
 
+    const BORN: i64 = 1_700_000_000_000_000_001;
+
     fn plan(digit: char) -> PlanId {
         PlanId::new(digit.to_string().repeat(32)).unwrap()
     }
@@ -269,8 +274,8 @@ mod tests {
         let journal = journal(folder);
         assert!(journal.recall(&plan('9')).unwrap().is_empty());
         journal.whole(3, &placed(3)).unwrap();
-        journal.part(7, 5000, 0, [7; 32]).unwrap();
-        journal.part(7, 5000, 2, [8; 32]).unwrap();
+        journal.part(7, 5000, BORN, 0, [7; 32]).unwrap();
+        journal.part(7, 5000, BORN, 2, [8; 32]).unwrap();
         journal.sync().unwrap();
     }
 
@@ -302,7 +307,7 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             let first = journal(folder.path());
             assert_eq!(first.recall(&plan('9')).unwrap().parts[&7].digests.len(), 1);
-            first.part(7, 5000, 1, [6; 32]).unwrap();
+            first.part(7, 5000, BORN, 1, [6; 32]).unwrap();
             assert_eq!(journal(folder.path()).recall(&plan('9')).unwrap().parts[&7].digests.len(), 2);
         }
     }
@@ -317,9 +322,9 @@ mod tests {
         // Like a disk that is full: `/dev/full` takes nothing, and cannot be cut off either.
         let file = lock(&first.state).file.replace(File::options().write(true).open("/dev/full").unwrap());
         assert!(first.sync().is_err());
-        assert!(first.part(7, 5000, 0, [7; 32]).is_err());
+        assert!(first.part(7, 5000, BORN, 0, [7; 32]).is_err());
         lock(&first.state).file = file;
-        first.part(7, 5000, 2, [8; 32]).unwrap();
+        first.part(7, 5000, BORN, 2, [8; 32]).unwrap();
         first.sync().unwrap();
         let known = journal(folder.path()).recall(&plan('9')).unwrap();
         assert_eq!(known.whole.keys().collect::<Vec<_>>(), [&3]);
@@ -334,7 +339,7 @@ mod tests {
         again.recall(&plan('9')).unwrap();
         again.forgotten(3).unwrap();
         again.forgotten(7).unwrap();
-        again.part(7, 5000, 1, [6; 32]).unwrap();
+        again.part(7, 5000, BORN, 1, [6; 32]).unwrap();
         let known = journal(folder.path()).recall(&plan('9')).unwrap();
         assert!(known.whole.is_empty());
         assert_eq!(known.parts[&7].digests.keys().collect::<Vec<_>>(), [&1]);

@@ -97,7 +97,7 @@ fn converse(shared: &Arc<Shared>, socket: &TcpStream, sealer: Sealer, opener: Op
             }
             Some(Frame::Skip { entry, .. }) => shared.files.skip(&shared.tree, entry)?,
             Some(Frame::Drain) => {
-                answered.into_iter().for_each(|outcome| shared.finished(outcome));
+                answered.into_iter().for_each(|outcome| shared.finished(Ok(outcome)));
                 return Ok(());
             }
             // Acknowledgements that are due still go out: they hold the stream open.

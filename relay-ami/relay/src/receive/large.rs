@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::journal::{Known, Parts};
-use super::placed::Placed;
+use super::placed::{Placed, birth_of};
 use super::problem::not_by_name;
 use super::tree::{Tree, finish_file};
 use crate::digest::{Digest, merge_parts};
@@ -20,6 +20,8 @@ pub struct Large {
     header: SegmentHeader,
     part_size: u64,
     file: File,
+    /// When it was made, nanoseconds since 1970; 0 where the file system does not tell.
+    born_ns: i64,
     state: RwLock<State>,
 }
 
@@ -28,8 +30,9 @@ struct State {
     writers: HashMap<usize, u64>,
     /// Digests of the parts that are on the disk.
     synced: Vec<Option<Digest>>,
-    /// Those that an earlier receiver left.
+    /// Those that an earlier receiver left, and whether it left any.
     kept: HashSet<usize>,
+    goes_on: bool,
     missing: usize,
     done: bool,
     /// Its header was another than that of the parts that came later, before any part counted.
@@ -101,7 +104,7 @@ impl Large {
             Some(_) => return Err(io::Error::other("the part differs from the one that is on the disk")),
             None if state.writers.get(&part) != Some(&token) => return Err(io::Error::other("another stream took the part over")),
             None => {
-                tree.journal.part(self.entry(), self.header.size, part as u64, digest)?;
+                tree.journal.part(self.entry(), self.header.size, self.born_ns, part as u64, digest)?;
                 state.synced[part] = Some(digest);
                 state.missing -= 1;
             }
@@ -115,6 +118,8 @@ impl Large {
         let inode = finish_file(&self.file, self.header.mode, self.header.mtime_ns)?;
         tree.prepare_sync(&self.file)?;
         let identity = tree.place(&self.header.entry.to_string(), &self.header.path, Some(inode))?;
+        // Whether the file is still the one that an earlier receiver wrote to could not be seen: it is read again at the end.
+        let identity = identity.filter(|_| self.born_ns != 0 || !state.goes_on);
         state.done = true;
         Ok(Some(Placed { digest, identity }))
     }
@@ -214,7 +219,8 @@ impl Files {
         let parts = usize::try_from(header.size.div_ceil(part_size)).map_err(io::Error::other)?;
         let (mut synced, mut kept) = (vec![None; parts], HashSet::new());
         let left = lock(&self.kept).remove(&header.entry);
-        let usable = left.as_ref().is_some_and(|left| left.size == header.size) && tree.is_left(header.entry, header.size);
+        let is_left = |left: &Parts| left.size == header.size && tree.is_left(header.entry, header.size, left.born_ns);
+        let usable = left.as_ref().is_some_and(is_left);
         match left {
             Some(left) if usable => {
                 for (part, digest) in left.digests {
@@ -234,12 +240,10 @@ impl Files {
             None => {}
         }
         let missing = parts - kept.len();
-        let file = Arc::new(Large {
-            header: header.clone(),
-            part_size,
-            file: tree.open_large(header.entry, header.size).map_err(not_by_name)?,
-            state: RwLock::new(State { writers: HashMap::new(), synced, kept, missing, done: false, forsaken: false, skipped: false }),
-        });
+        let file = tree.open_large(header.entry, header.size).map_err(not_by_name)?;
+        let (born_ns, goes_on, writers) = (birth_of(&file), !kept.is_empty(), HashMap::new());
+        let state = State { writers, synced, kept, goes_on, missing, done: false, forsaken: false, skipped: false };
+        let file = Arc::new(Large { header: header.clone(), part_size, file, born_ns, state: RwLock::new(state) });
         large.insert(header.entry, Arc::clone(&file));
         Ok(Some(file))
     }

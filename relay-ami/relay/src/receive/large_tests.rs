@@ -103,6 +103,12 @@ fn parts_of_a_partial_file_that_was_made_anew_do_not_count() {
     assert_eq!(after(|file| std::fs::hard_link(file, file.with_extension("backup")).unwrap()), None, "another name of it");
     assert_eq!(after(|file| std::fs::remove_file(file).unwrap()), None, "taken away");
     assert_eq!(after(|file| std::fs::write(file, "short").unwrap()), None, "of another size");
+    let replace = |file: &std::path::Path| {
+        let size = std::fs::metadata(file).unwrap().len();
+        std::fs::remove_file(file).unwrap();
+        std::fs::write(file, vec![9; usize::try_from(size).unwrap()]).unwrap();
+    };
+    assert_eq!(after(replace), None, "by another one of its size");
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub(crate) mod tree;
 
 use std::io;
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -108,7 +108,7 @@ struct Shared {
     /// Calls of the file system, and of the control plane.
     disk: UnderWay,
     asked: UnderWay,
-    outcome: Mutex<Option<Outcome>>,
+    outcome: Mutex<Option<Result<Outcome, ReceiveError>>>,
     stop: Stop,
 }
 
@@ -186,7 +186,7 @@ impl Shared {
         }
     }
 
-    fn finished(&self, outcome: Outcome) {
+    fn finished(&self, outcome: Result<Outcome, ReceiveError>) {
         lock(&self.outcome).get_or_insert(outcome);
         self.stop.request();
     }
@@ -239,7 +239,7 @@ pub fn run(
     };
     let watcher = {
         let shared = Arc::clone(&shared);
-        crate::thread::spawn("watch", move || watch(&shared))?
+        crate::thread::spawn("watch", move || watch(&shared, &destination))?
     };
     let door = Door::new(limits);
     while !stop.is_requested() {
@@ -253,13 +253,13 @@ pub fn run(
     }
     let _ = watcher.join();
     shared.tree.tidy();
-    let outcome = lock(&shared.outcome).clone();
-    Ok(outcome.unwrap_or(Outcome::Stopped))
+    let outcome = lock(&shared.outcome).take();
+    outcome.unwrap_or(Ok(Outcome::Stopped))
 }
 
-/// Reports progress and looks at the fence. This end waits for the sender unless chunks wait for its disk, and for the table
+/// Reports progress, looks at the fence, and whether the destination is there. This end waits for the sender unless chunks wait for its disk, and for the table
 /// while that does not answer; it waits for nobody while the file system keeps one of its threads.
-fn watch(shared: &Shared) {
+fn watch(shared: &Shared, destination: &Path) {
     let mut reporter = Reporter::new(Side::Receiver, shared.epoch);
     loop {
         let stopped = shared.stop.sleep(defaults::PROGRESS_INTERVAL);
@@ -270,8 +270,11 @@ fn watch(shared: &Shared) {
         if stopped {
             return;
         }
+        if let Err(source) = shared.tree.check_there() {
+            shared.finished(Err(ReceiveError::Destination { path: destination.to_owned(), source }));
+        }
         match shared.control.fenced() {
-            Ok(true) => shared.finished(Outcome::Fenced),
+            Ok(true) => shared.finished(Ok(Outcome::Fenced)),
             Ok(false) => {}
             Err(error) => tracing::warn!(%error, "fence"),
         }

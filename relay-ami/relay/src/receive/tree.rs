@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use rustix::fs::{self, AtFlags, FallocateFlags, FileType, FlockOperation, Mode, 
 use rustix::io::Errno;
 
 use super::journal::Journal;
-use super::placed::Identity;
+use super::placed::{Identity, birth};
 use crate::defaults::EXIT_TIMEOUT;
 use crate::documents::text::TransferId;
 use crate::roots::reach;
@@ -48,6 +48,8 @@ pub struct Tree {
     /// file system.
     syncs_each: bool,
     serial: AtomicU64,
+    /// Whether this process has removed its directory of partial files itself.
+    is_tidied: AtomicBool,
     parents: Mutex<HashMap<Vec<u8>, Arc<OwnedFd>>>,
 }
 
@@ -62,8 +64,8 @@ impl Tree {
         let journal = Journal::new(rustix::io::fcntl_dupfd_cloexec(&partial, 0)?);
         let kind = fs::fstatfs(&root)?.f_type;
         let (reserves, syncs_each) = (kind != TMPFS_MAGIC, kind == FUSE_SUPER_MAGIC);
-        let tree =
-            Self { root, partial, partial_name, journal, reserves, syncs_each, serial: AtomicU64::new(0), parents: Mutex::default() };
+        let (serial, is_tidied, parents) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
+        let tree = Self { root, partial, partial_name, journal, reserves, syncs_each, serial, is_tidied, parents };
         // Only large files are worth keeping: a small one comes again as a whole, under another name.
         for name in tree.partial_names()? {
             if name.contains(&b'-') {
@@ -274,10 +276,12 @@ impl Tree {
         Ok(names?.into_iter().filter(|name| !matches!(&**name, b"." | b"..")).collect())
     }
 
-    /// Whether a large entry's partial file is as an earlier process left it, so that it will be written on.
-    pub fn is_left(&self, entry: u64, size: u64) -> bool {
-        let found = fs::statat(&self.partial, entry.to_string(), AtFlags::SYMLINK_NOFOLLOW);
-        found.is_ok_and(|stat| is_own(&stat) && u64::try_from(stat.st_size) == Ok(size))
+    /// Whether a large entry's partial file is as an earlier process left it, so that it will be written on. Another one of its name
+    /// and size was made later.
+    pub fn is_left(&self, entry: u64, size: u64, born_ns: i64) -> bool {
+        let name = entry.to_string();
+        let found = fs::statat(&self.partial, &name, AtFlags::SYMLINK_NOFOLLOW);
+        found.is_ok_and(|stat| is_own(&stat) && u64::try_from(stat.st_size) == Ok(size)) && born_ns == birth(&self.partial, &name)
     }
 
     /// Whether a large entry has a partial file.
@@ -290,8 +294,23 @@ impl Tree {
         let _ = fs::unlinkat(&self.root, &*self.partial_name, AtFlags::REMOVEDIR);
     }
 
+    /// Fails where somebody has taken the directory of partial files away, or the destination with it: nothing could arrive any more.
+    pub fn check_there(&self) -> io::Result<()> {
+        let own = fs::fstat(&self.partial)?;
+        let is_own = |found: &fs::Stat| (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino);
+        match fs::statat(&self.root, &*self.partial_name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) if is_own(&found) => Ok(()),
+            Ok(_) | Err(Errno::NOENT) if !self.is_tidied.load(Ordering::SeqCst) => {
+                Err(io::Error::other(format!("{} was removed from it while the transfer ran", self.partial_name)))
+            }
+            // Another error says nothing of the directory.
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
     /// Removes what is left of the partial files and their directory.
     pub fn remove_partial(&self) -> io::Result<()> {
+        self.is_tidied.store(true, Ordering::SeqCst);
         for name in self.partial_names()? {
             fs::unlinkat(&self.partial, OsStr::from_bytes(&name), AtFlags::empty())?;
         }

@@ -233,3 +233,22 @@ fn a_plan_of_two_sources_for_one_path_is_refused() {
     }
     assert!(!here.join("control/plan.json").exists());
 }
+
+#[test]
+fn a_receiver_whose_destination_was_taken_away_says_so_instead_of_waiting() {
+    for taken in ["destination/.cpt-partial-local", "destination"] {
+        let directory = tempfile::tempdir().unwrap();
+        let here = directory.path();
+        std::fs::write(here.join("file"), "content").unwrap();
+        assert!(run(here, &["plan", "--control-dir", "control", "file"]).status.success());
+        let arguments = ["receive", "--control-dir", "control", "--listen", "127.0.0.1:0", "--ready", "ready", "destination"];
+        let receiver = program(here, &arguments).stderr(Stdio::piped()).spawn().unwrap();
+        last_line(&run(here, &["await-ready", "ready"]));
+        wait_for("the directory of partial files", || here.join("destination/.cpt-partial-local").exists().then_some(()));
+        std::fs::remove_dir_all(here.join(taken)).unwrap();
+        let output = receiver.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.contains("DestinationError") && text.contains(".cpt-partial-local was removed"), "{taken}: {text}");
+    }
+}

@@ -114,10 +114,14 @@ impl Hand {
 
     /// A sender that waits `patience` seconds for a destination that takes nothing.
     fn sender(&self, attempts: &str, patience: &str) -> Command {
-        wait_for("receiver", || self.path("ready").exists().then_some(()));
+        wait_for("receiver", || self.is_ready().then_some(()));
         let mut command = self.program("send");
         command.args(["--direct", "--attempts", attempts, "--patience", patience]);
         command
+    }
+
+    fn is_ready(&self) -> bool {
+        std::fs::read(self.path("ready")).is_ok_and(|text| text.ends_with(b"\n"))
     }
 
     fn send(&self, attempts: &str, patience: &str) -> (ExitStatus, String) {
@@ -231,7 +235,7 @@ fn hung_file_system(call: &str, when: &str) {
     let hand = Hand::plan();
     let (trace, inject) = (format!("trace={call}"), format!("inject={call}:delay_enter=600000000:when={when}+"));
     let strace = Killed(hand.receive(&["strace", "-f", "-o", "calls", "-e", &trace, "-e", &inject]));
-    wait_for("receiver", || hand.path("ready").exists().then_some(()));
+    wait_for("receiver", || hand.is_ready().then_some(()));
     let receiver = tracee(strace.0.id());
     let _sender = Killed(hand.program("send").args(["--direct", "--attempts", "2"]).stderr(Stdio::null()).spawn().unwrap());
     let report =

@@ -2,7 +2,7 @@
 //! answer every entry of the plan is at the destination with its kind, size, mode, time and content.
 //!
 //! `CPT_MODEL_SEQUENCES` (200) of them, the first with the seed `CPT_MODEL_SEED`, each next one with the next seed: a sequence is
-//! repeated by its own seed and `CPT_MODEL_SEQUENCES=1`. `CPT_MODEL_KEEP` (numbers of steps) repeats a shortened one.
+//! repeated by its own seed and `CPT_MODEL_SEQUENCES=1`. `CPT_MODEL_KEEP` (numbers of steps) repeats a shortened one; `CPT_MODEL_LOG` shows what the ends say.
 
 mod ends;
 mod interfere;
@@ -118,6 +118,9 @@ fn main() {
     let seed = number("CPT_MODEL_SEED").unwrap_or_else(|| u64::from_be_bytes(cpt_relay::secure::keys::random().unwrap()) >> 16);
     let kept: Option<Vec<usize>> =
         std::env::var("CPT_MODEL_KEEP").ok().map(|text| text.split(',').filter_map(|number| number.parse().ok()).collect());
+    if std::env::var_os("CPT_MODEL_LOG").is_some() {
+        tracing_subscriber::fmt().with_writer(std::io::stderr).init();
+    }
     cpt_relay::descriptors::raise();
     if let Err(error) = cpt_relay::descriptors::check_total("the model test", OPEN_FILES) {
         panic!("{error}");
