@@ -52,17 +52,19 @@ fn a_shared_relay_that_is_gone_is_reported_for_each_of_its_paths_while_the_other
         pair("pair-0-1", [first.address, far.address]),
         pair("pair-1-1", [second.address, far.address]),
     ]);
-    let sender = transfer.send(Some(20));
-    let reported = || -> Vec<(String, String)> {
+    // So slow that it does not end before.
+    let sender = transfer.send(Some(1));
+    let reported = |transfer: &Transfer| -> Vec<(String, String)> {
         let text = |event: &serde_json::Value, key: &str| event[key].as_str().unwrap().to_owned();
         transfer.events().iter().map(|event| (text(event, "pathId"), text(event, "nodeId"))).collect()
     };
-    wait_for("both reports", || (reported().len() == 2).then_some(()));
+    wait_for("both reports", || (reported(&transfer).len() == 2).then_some(()));
+    transfer.limit(None);
     let outcome = sender.join();
     assert!(matches!(outcome, send::Outcome::Delivered(_)), "{outcome:?}");
     receiver.join();
     transfer.assert_same_trees();
-    let mut reported = reported();
+    let mut reported = reported(&transfer);
     reported.sort();
     assert_eq!(reported, ["pair-0-0", "pair-1-0"].map(|name| (name.to_owned(), format!("node-{}", gone.port()))));
     for relay in [first, second, far] {
