@@ -149,4 +149,6 @@ def _delete_objects(world: World, transfer: AcceptedTransfer) -> int:
 
 
 def _others(world: World, transfer: AcceptedTransfer) -> list[AcceptedTransfer]:
-    return [r.transfer for r in world.transfers.active() if r.transfer.transfer_id != transfer.transfer_id]
+    """Those that still move. Of two that end together, each would else leave the rule that they share to the other."""
+    active = (record for record in world.transfers.active() if not record.fenced)
+    return [record.transfer for record in active if record.transfer.transfer_id != transfer.transfer_id]

@@ -33,6 +33,8 @@ def source(tmp_path: Path) -> Path:
     (source / "inner" / "file").write_text("content")
     (source / "link").symlink_to("inner/file")
     (source / "large").write_bytes(os.urandom(3_000_000))
+    for path in (source, source / "inner", source / "inner" / "file", source / "large"):
+        path.chmod(0o755 if path.is_dir() else 0o644)  # whatever the umask
     return source
 
 

@@ -148,6 +148,16 @@ def test_rule_that_another_transfer_shares_stays_until_that_ends() -> None:
     assert cloud.groups[IRELAND].admitted == []
 
 
+def test_rule_that_two_transfers_share_goes_when_both_end_together() -> None:
+    cloud = joined()
+    second = transfer("second", "arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:second")
+    cloud.transfers.create(second)
+    cloud.groups[IRELAND].admit("vpc-destination/cpt-endpoint", "54.0.0.1", 4601, "first")
+    cloud.transfers.fence(second)
+    tear_down(event(), cloud.world)
+    assert cloud.groups[IRELAND].admitted == []
+
+
 def test_rule_that_a_transfer_beginning_meanwhile_relies_on_is_there_again() -> None:
     cloud = joined()
     cloud.groups[IRELAND].admit("vpc-destination/cpt-endpoint", "54.0.0.1", 4601, "first")
