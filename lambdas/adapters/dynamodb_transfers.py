@@ -20,8 +20,8 @@ from lambdas.core.watch import Watch
 ACTIVE_INDEX = "active"
 _RECORD = "transfer"
 _LOCK_ATTEMPTS = 8
-# Attributes that mean the same in every format, beside the transfer itself.
-_ANY_FORMAT = frozenset({"status", "fenced", "outcome", "stages", "active", "attempt"})
+# Attributes that mean the same in every format, beside the transfer itself: what a teardown and its report go by.
+_ANY_FORMAT = frozenset({"status", "fenced", "outcome", "stages", "active", "attempt", "teardown"})
 # A transfer that failed before it had a plan has moved nothing: its corrected request may take the name again.
 _FREE = (
     "attribute_not_exists(transferId) OR "

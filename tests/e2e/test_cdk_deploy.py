@@ -2,12 +2,15 @@
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from lambdas.core.record_format import FORMAT_VERSION
 from local.cloud import ASSEMBLY, LocalCloud
 from local.config import LocalConfig
 from tests.e2e.account import HOME, OTHER, Account
@@ -80,6 +83,56 @@ def test_it_moves_data(cloud: LocalCloud, assembly: Path, tmp_path: Path) -> Non
     source = make_files(tmp_path / "set", large_bytes=1000)
     run = account.run(account.request(source, tmp_path / "out", relays={"pairs": 1}), "by-cdk")
     assert run.status == "SUCCEEDED"
+    assert tree(tmp_path / "out" / "set") == tree(source)
+
+
+def of_format(assembly: Path, made: Path, version: int) -> Path:
+    """The assembly as another version of CPT would make it, whose functions keep records of that format."""
+    shutil.copytree(assembly, made)
+    (module,) = made.glob("asset.*/lambdas/core/record_format.py")
+    text = module.read_text()
+    line = f"FORMAT_VERSION = {FORMAT_VERSION}\n"
+    assert line in text
+    module.write_text(text.replace(line, f"FORMAT_VERSION = {version}\n"))
+    # Files are published by the digests of what they hold: that of the functions, and those of templates that name it.
+    (assets,) = made.glob("cpt-control.assets.json")
+    files = json.loads(assets.read_text())["files"]
+    folder = module.parents[2].name
+    known = [key for key, file in files.items() if file["source"]["path"] in (folder, "cpt-control.template.json")]
+    other = {digest: sha256(digest.encode()).hexdigest() for digest in known}
+    for file in made.glob("*.json"):
+        text = file.read_text()
+        for digest in known:
+            text = text.replace(digest, other[digest])
+        file.write_text(text)
+    (made / folder).rename(made / f"asset.{other[folder.removeprefix('asset.')]}")
+    return made
+
+
+def test_a_deployment_over_a_running_transfer_of_another_format_ends_it_by_name(
+    cloud: LocalCloud, assembly: Path, cdk: Cdk, tmp_path: Path
+) -> None:
+    before = of_format(assembly, tmp_path / "before", FORMAT_VERSION - 1)
+    cdk("deploy", "--all", "--require-approval", "never", "--app", str(before))
+    account = Account(cloud, tmp_path)
+    # 4 Mbit/s: 40 MB take 80 s, in which the other version is deployed.
+    source = make_files(tmp_path / "set", large_bytes=40_000_000)
+    request = account.request(source, tmp_path / "out", relays={"pairs": 0}, bandwidthLimitMbps=4)
+    arn = account.start(request, "deployed-over")
+    cloud.wait_for(lambda: account.progress("deployed-over").get("bytes"), 60)
+    assert (account.record("deployed-over", "transfer") or {})["formatVersion"] == FORMAT_VERSION - 1
+    cdk("deploy", "--all", "--require-approval", "never", "--app", str(assembly))
+    account.invoke("cpt-reconcile")
+    run = account.wait(arn)
+    assert (run.status, run.error) == ("FAILED", "RecordOfOtherVersion"), run.cause
+    assert "deployed over" in str(run.cause)
+    cloud.wait_for(lambda: not account.left("deployed-over"), 90)
+    again = account.run({**request, "name": "deployed-over", "resume": True}, "deployed-over-again")
+    assert (again.status, again.error) == ("FAILED", "InvalidRequest")
+    assert "$.resume" in str(again.cause)
+    assert "deployed over" in str(again.cause)
+    anew = account.run({**request, "bandwidthLimitMbps": 200}, "deployed-anew")
+    assert (anew.status, anew.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(source)
 
 

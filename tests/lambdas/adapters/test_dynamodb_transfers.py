@@ -282,6 +282,7 @@ def test_port_of_the_receiver_is_the_transfers_from_then_on(transfers: TransferS
 
 def test_of_a_record_of_another_format_only_what_a_teardown_needs_is_read() -> None:
     old = {**_new_item(builders.transfer()), "formatVersion": 1, "plan": {"of": "another form"}, "ends": 7, "watch": []}
-    record = to_record(old)
+    record = to_record(old | {"teardown": {"stopped": 2}})
+    assert record.teardown == {"stopped": 2}  # without it the transfer would be taken down for ever
     assert (record.transfer.format_version, record.status, record.fenced) == (1, "ACTIVE", False)
     assert (record.plan, record.estimate, record.spawned) == (None, None, None)
