@@ -14,6 +14,8 @@ INSTANCE_ID = r"^i-[0-9a-f]{8,17}$"
 REGION = r"^[a-z]{2}(-[a-z]+)+-[0-9]$"
 INSTANCE_TYPE = r"^[a-z0-9-]+\.[a-z0-9-]+$"
 ABSOLUTE_PATH = r"^/[^\x00]*$"
+# Its name, or its number.
+USER = r"^([A-Za-z_][A-Za-z0-9_.-]{0,31}|0|[1-9][0-9]{0,9})$"
 
 
 def whole(value: object) -> object:

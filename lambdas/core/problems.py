@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lambdas.core.documents import ABSOLUTE_PATH, INSTANCE_ID, INSTANCE_TYPE, REGION, TRANSFER_ID
+from lambdas.core.documents import ABSOLUTE_PATH, INSTANCE_ID, INSTANCE_TYPE, REGION, TRANSFER_ID, USER
 
 _RIGHT = {
     "missing": "is missing; it is required",
@@ -18,6 +18,7 @@ PATTERNS = {
     REGION: "write the name of a region, e.g. us-west-2",
     INSTANCE_TYPE: "write an instance type, e.g. c6in.large",
     ABSOLUTE_PATH: "write an absolute path, e.g. /data/set",
+    USER: "write the name or the number of a user of that machine, e.g. backup or 1000",
 }
 _MESSAGES = {"model_type": "write a JSON object", "model_attributes_type": "write a JSON object"}
 _UNION_BRANCHES = ("literal['auto']", "constrained-int", "bool", "int", "function-before[whole(), int]", "Sides")

@@ -7,7 +7,17 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationError
 
 from lambdas.core.bandwidth import Mbps
-from lambdas.core.documents import ABSOLUTE_PATH, Document, InstanceId, InstanceType, Integer, Region, TransferId, whole
+from lambdas.core.documents import (
+    ABSOLUTE_PATH,
+    USER,
+    Document,
+    InstanceId,
+    InstanceType,
+    Integer,
+    Region,
+    TransferId,
+    whole,
+)
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.problems import describe
 
@@ -18,10 +28,7 @@ MAX_APPROVAL_SECONDS = 604_800
 MAX_PRE_TEST_SECONDS = 60
 _RIGHT = {"$.relays.pairs": f'write "auto", 0 to {MAX_REQUEST_PAIRS}, or {{"source": 2, "destination": 3}}'}
 ChunkSize = Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
-
-
-# A name or a number of a user on a machine.
-RunAs = Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_.-]{0,31}|0|[1-9][0-9]{0,9})$")]
+User = Annotated[str, Field(pattern=USER)]
 
 
 class SourceRequest(Document):
@@ -30,7 +37,7 @@ class SourceRequest(Document):
     instance_id: InstanceId
     region: Region
     paths: list[Path] = Field(min_length=1, max_length=100)
-    run_as: RunAs | None = None
+    run_as: User | None = None
 
 
 class DestinationRequest(Document):
@@ -39,7 +46,7 @@ class DestinationRequest(Document):
     instance_id: InstanceId
     region: Region
     path: Path
-    run_as: RunAs | None = None
+    run_as: User | None = None
 
 
 SideCount = Annotated[Integer, Field(ge=1, le=MAX_REQUEST_PAIRS)]

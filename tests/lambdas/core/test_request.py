@@ -253,6 +253,10 @@ def test_paths_with_a_trailing_slash_do_not_collide() -> None:
         ({"name": "a b"}, "write up to 80 letters, digits, '-' or '_', a letter or digit first"),
         ({"relays": {"existing": ["lent"]}}, "write the id of an instance, e.g. i-0123456789abcdef0"),
         ({"relays": {"instanceTypes": ["large"]}}, "write an instance type, e.g. c6in.large"),
+        (
+            {"source": {**request()["source"], "runAs": "no such"}},
+            "write the name or the number of a user of that machine, e.g. backup or 1000",
+        ),
         ({"bandwidthLimitMbps": 10**20}, "input should be less than or equal to 1000000"),
     ],
 )
