@@ -1,7 +1,7 @@
 //! The last handshake: all that was listed is at the destination, and both ends have read or written the same bytes.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::look::{Found, Look};
 use super::{Outcome, Shared};
@@ -60,11 +60,13 @@ fn disagreement(shared: &Shared, claim: &Claim) -> Result<Option<String>, Stream
     if unfinished > 0 {
         return Ok(Some(format!("{unfinished} large files lack parts")));
     }
+    let begun = Instant::now();
     let found = match patiently(shared, || look(shared, claim)) {
         Ok(found) => found,
         Err(error) => return Ok(Some(format!("the destination could not be compared with the listing: {error}"))),
     };
     let lacking = found.lacking.len() as u64;
+    tracing::info!(seconds = begun.elapsed().as_secs_f64(), lacking, lost = found.lost, "looked at the destination");
     for (entry, placed) in found.renewed {
         shared.files.complete(entry, placed);
     }
