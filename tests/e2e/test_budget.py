@@ -42,8 +42,8 @@ def test_a_budget_that_lasts_changes_nothing(account: Account, tmp_path: Path) -
 def test_relays_are_released_and_the_rest_arrives_on_the_direct_path(account: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     arn = moving(account, source, tmp_path, "budget-direct", "direct")
-    # At 20 MB/s there is data left to decide about, however busy this machine is.
-    account.invoke("cpt-limit-transfer", {"transferId": "budget-direct", "bandwidthLimitMbps": 160})
+    # At 5 MB/s there is data left to decide about for two minutes, however busy this machine is.
+    account.invoke("cpt-limit-transfer", {"transferId": "budget-direct", "bandwidthLimitMbps": 40})
     account.invoke("cpt-reconcile")
     before = spent(account, "budget-direct")
     assert (account.record("budget-direct", "transfer") or {}).get("budget") is None
@@ -59,6 +59,7 @@ def test_relays_are_released_and_the_rest_arrives_on_the_direct_path(account: Ac
     assert account.describe(arn)["status"] == "RUNNING"
     membership = json.loads((account.record("budget-direct", "membership") or {})["membership"])
     assert [path["pathId"] for path in membership["paths"]] == ["direct"]
+    account.invoke("cpt-limit-transfer", {"transferId": "budget-direct", "bandwidthLimitMbps": None})
     run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(source)
