@@ -37,15 +37,21 @@ pub struct Timed<'a> {
 
 impl Read for Timed<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.socket.set_read_timeout(Some(self.deadline.left()?))?;
-        self.socket.read(buffer).map_err(in_words)
+        let mut socket = self.socket;
+        self.until_the_deadline(|left| {
+            socket.set_read_timeout(Some(left))?;
+            socket.read(buffer)
+        })
     }
 }
 
 impl Write for Timed<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.socket.set_write_timeout(Some(self.deadline.left()?))?;
-        self.socket.write(bytes).map_err(in_words)
+        let mut socket = self.socket;
+        self.until_the_deadline(|left| {
+            socket.set_write_timeout(Some(left))?;
+            socket.write(bytes)
+        })
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -53,9 +59,16 @@ impl Write for Timed<'_> {
     }
 }
 
-/// A socket's timeout reads "resource temporarily unavailable".
-fn in_words(error: io::Error) -> io::Error {
-    if error.kind() == io::ErrorKind::WouldBlock { overdue() } else { error }
+impl Timed<'_> {
+    /// Kernels count a socket's timeout in ticks of up to 10 ms, so it may end a little before the deadline.
+    fn until_the_deadline(&self, mut call: impl FnMut(Duration) -> io::Result<usize>) -> io::Result<usize> {
+        loop {
+            match call(self.deadline.left()?) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => (),
+                answer => return answer,
+            }
+        }
+    }
 }
 
 fn overdue() -> io::Error {
