@@ -11,7 +11,18 @@ from pathlib import Path
 
 from bench.data_plane import isolation
 from bench.data_plane.bench import Bench, say
-from bench.data_plane.cases import caps, idle, large_direct, large_pair, long_fat, memory, relay_cpu, small_files, tail
+from bench.data_plane.cases import (
+    beside,
+    caps,
+    idle,
+    large_direct,
+    large_pair,
+    long_fat,
+    memory,
+    relay_cpu,
+    small_files,
+    tail,
+)
 from bench.data_plane.network import NetworkError
 from bench.data_plane.peers import programs
 from bench.data_plane.process import BenchError
@@ -38,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
     """Check, go into a world of our own, run, publish."""
     options = parse(arguments)
     if not isolation.inside():
-        found = problems(options.daemon)
+        found = problems(options.daemon, *([options.beside] if options.beside else []))
         for problem in found:
             say(f"bench-data-plane: {problem}")
         return 2 if found else isolation.enter(arguments)
@@ -48,7 +59,11 @@ def main(arguments: Sequence[str]) -> int:
     if (load := os.getloadavg()[0]) > QUIET_LOAD:
         say(f"the machine is busy (load {load:.1f}): whoever computes beside us distorts the ratios")
     bench = Bench(daemon, work, runs, options.quick, options.lanes, options.chunk_mib)
-    results = [result for name in options.cases for result in run(name, bench)]
+    if options.beside:
+        other = options.beside.resolve()
+        results = run("beside", lambda bench: beside.run(bench, other), bench)
+    else:
+        results = [result for name in options.cases for result in run(name, CASES[name], bench)]
     command = " ".join(["python -m bench.data_plane", *arguments]) if arguments else "make bench-data-plane"
     if options.json:
         print(json.dumps([asdict(result) for result in results], indent=2))
@@ -62,6 +77,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--cases", type=names_among(CASES), default=list(CASES), help=f"of {','.join(CASES)}; all by default"
     )
+    parser.add_argument("--beside", type=Path, help="another build: measure the two in turn, and nothing else")
     parser.add_argument("--runs", type=int, default=3, help="of each side; medians count")
     parser.add_argument(
         "--quick", action="store_true", help="small sizes, one run: tries the harness, measures nothing"
@@ -72,19 +88,19 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def problems(daemon: Path) -> list[str]:
+def problems(*daemons: Path) -> list[str]:
     """Why it cannot run here."""
     found = [] if os.geteuid() == 0 else ["network namespaces need root; run it with sudo"]
     missing = {package for tool, package in TOOLS.items() if shutil.which(tool) is None}
     found += [f"not installed: apt-get install {package}" for package in sorted(missing)]
-    return found if daemon.exists() else [*found, f"{daemon} is missing: make daemon"]
+    return found + [f"{daemon} is missing: make daemon" for daemon in daemons if not daemon.exists()]
 
 
-def run(name: str, bench: Bench) -> list[Result]:
+def run(name: str, case: Callable[[Bench], list[Result]], bench: Bench) -> list[Result]:
     """A case; one that cannot be measured is a bar that is missed, and the others go on."""
     say(f"{name}:")
     try:
-        return CASES[name](bench)
+        return case(bench)
     except (BenchError, NetworkError, OSError, ValueError) as error:
         say(f"  {name} failed: {error}")
         return [Result(name, 0, "measured", 1, "higher", f"failed: {error}")]

@@ -23,12 +23,11 @@ def test_missing_daemon_is_named_with_its_remedy(tmp_path: Path) -> None:
     assert any("make daemon" in problem for problem in entry.problems(tmp_path / "cpt-relay"))
 
 
-def test_case_that_fails_is_a_missed_bar_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_case_that_fails_is_a_missed_bar_with_its_reason(tmp_path: Path) -> None:
     def fails(_: Bench) -> list[Result]:
         raise BenchError("the receiver ended with 1")
 
-    monkeypatch.setitem(entry.CASES, "large-direct", fails)
-    [row] = entry.run("large-direct", Bench(tmp_path, tmp_path))
+    [row] = entry.run("large-direct", fails, Bench(tmp_path, tmp_path))
     assert not row.holds
     assert "the receiver ended with 1" in row.note
 
