@@ -75,6 +75,8 @@ pub const DISK_LEAST_FREE: u64 = 1 << 30;
 pub const LOOK_THREADS: usize = 8;
 /// Lines of the listing that one of them takes at a time: a millisecond or two of work.
 pub const LOOK_LINES: usize = 2_000;
+/// Of those, the lines that count as one call to the disk: on a network's file system 50 ms, far below what counts as hanging.
+pub const LOOK_LINES_PER_CALL: usize = 50;
 /// Entries that are named where they are not as they should be.
 pub const LOOK_NAMED: usize = 10;
 /// Times that the listing is tried to be read, each for as long as a call may take.

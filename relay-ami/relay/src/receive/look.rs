@@ -19,14 +19,14 @@ use serde::{Deserialize, Serialize};
 use super::placed::{Identity, Placed, modified_ns};
 use super::tree::{KEPT_MODE, Tree, split};
 use crate::control::{Control, ControlError};
-use crate::defaults::{LOOK_LINES, LOOK_NAMED, LOOK_THREADS, STACK_BYTES};
+use crate::defaults::{LOOK_LINES, LOOK_LINES_PER_CALL, LOOK_NAMED, LOOK_THREADS, STACK_BYTES};
 use crate::digest::Digest;
 use crate::documents::entry::{Kind, ListedLine};
 use crate::documents::percent;
 use crate::documents::plan::PlanListing;
 use crate::documents::survey::{listing_key, part_key};
 use crate::thread::lock;
-use crate::under_way::UnderWay;
+use crate::under_way::{Call, UnderWay};
 
 /// A line of a comparison: what it found equal, by its number in the listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,26 +166,30 @@ impl Look<'_> {
             let batch = lock(queue).recv();
             let Ok(batch) = batch else { return };
             let mut here = Found::default();
-            for (line, evidence) in batch.lines {
-                let line = &batch.text[line];
-                let verdict = self.judge(line, evidence, &mut parent, sent).unwrap_or_else(Verdict::Lacking);
-                here.note(line, evidence, verdict);
+            for lines in batch.lines.chunks(LOOK_LINES_PER_CALL) {
+                let mut call = Some(self.disk.enter());
+                for (line, evidence) in lines {
+                    let line = &batch.text[line.clone()];
+                    let verdict = self.judge(line, *evidence, &mut parent, sent, &mut call).unwrap_or_else(Verdict::Lacking);
+                    here.note(line, *evidence, verdict);
+                }
             }
             lock(found).join(here);
         }
     }
 
-    fn judge(
-        &self,
+    fn judge<'a>(
+        &'a self,
         line: &[u8],
         evidence: Evidence,
         parent: &mut Parent,
         sent: &OnceLock<Result<BTreeMap<u64, Digest>, ControlError>>,
+        call: &mut Option<Call<'a>>,
     ) -> Result<Verdict, String> {
         let listed = ListedLine::parse(line)?;
         let path = percent::decode(&listed.path)?;
         let (directory, base) = split(&path).map_err(|error| error.to_string())?;
-        let call = self.disk.enter();
+        call.get_or_insert_with(|| self.disk.enter());
         let directory = parent.open(self.tree, directory).map_err(|error| error.to_string())?;
         let base = std::ffi::OsStr::from_bytes(base);
         let stat = fs::statat(directory, base, AtFlags::SYMLINK_NOFOLLOW).map_err(|error| io::Error::from(error).to_string())?;
@@ -200,8 +204,6 @@ impl Look<'_> {
             }
             Kind::File => {}
         }
-        // Reading a file again takes as long as it takes.
-        drop(call);
         let identity = Identity::of(&stat);
         match evidence {
             Evidence::Neither if listed.kind == Kind::Directory => Ok(Verdict::AsPlaced),
@@ -213,6 +215,8 @@ impl Look<'_> {
                 if known.is_some_and(|placed| listed.kind != Kind::File || placed.identity == Some(identity)) {
                     return Ok(Verdict::AsPlaced);
                 }
+                // Reading a file again takes as long as it takes.
+                *call = None;
                 let sent = || sent.get_or_init(self.sent).as_ref().map_err(ToString::to_string);
                 let digest = match known {
                     Some(placed) => placed.digest,

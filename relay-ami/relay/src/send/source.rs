@@ -1,7 +1,7 @@
 //! Reading the source: exactly the files of the listing, or a reason why not.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::sync::Mutex;
@@ -105,13 +105,16 @@ impl<'a> Source<'a> {
         let file = File::from(file);
         let now = file.metadata().map_err(|error| unreadable(segment, &error))?;
         let source = Self { segment, file, ctime_ns: witness.first(segment, nanoseconds(now.ctime(), now.ctime_nsec())) };
-        source.check()?;
+        source.compare(&now)?;
         Ok(source)
     }
 
-    /// Whether the file is what the listing says; asked before the first and after the last byte.
+    /// Whether the file still is what the listing says; asked after the last byte, as `open` asks before the first.
     pub fn check(&self) -> Result<(), SourceFailure> {
-        let now = self.file.metadata().map_err(|error| unreadable(self.segment, &error))?;
+        self.compare(&self.file.metadata().map_err(|error| unreadable(self.segment, &error))?)
+    }
+
+    fn compare(&self, now: &Metadata) -> Result<(), SourceFailure> {
         let listed = self.segment;
         if !now.is_file() {
             return Err(changed(listed, "is no file any more"));
