@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 from lambdas.core import budget, cost, pairing
 from lambdas.core.estimate import Estimate
 from lambdas.core.fleet import ROLES, Node
-from lambdas.core.fleet_report import in_other_zone
 from lambdas.core.prices import PriceBook
 from lambdas.core.transfer import AcceptedTransfer
 
@@ -25,7 +24,7 @@ def surcharge(transfer: AcceptedTransfer, size_bytes: float) -> float:
 
 def per_gb(transfer: AcceptedTransfer, nodes: Iterable[Node]) -> float:
     """The most that a GB costs between zones with these relays, dollars: as if all went through those elsewhere."""
-    sides = {node.role for node in nodes if in_other_zone(transfer, node)}
+    sides = {node.role for node in nodes if pairing.in_other_zone(transfer, node)}
     return sum(dollars(1e9, transfer.end(role).region) for role in sides)
 
 
@@ -46,7 +45,7 @@ def spent(transfer: AcceptedTransfer, nodes: Iterable[Node], bytes_by_path: Mapp
 
     Where one of a slot's relays was in another zone and its successor not, all that went through the slot counts.
     """
-    away = {(node.role, node.slot) for node in nodes if in_other_zone(transfer, node)}
+    away = {(node.role, node.slot) for node in nodes if pairing.in_other_zone(transfer, node)}
     return sum(
         dollars(size, transfer.end(role).region)
         for path, size in bytes_by_path.items()

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
+from lambdas.core import pairing
 from lambdas.core.documents import Count, Document
 from lambdas.core.fleet import Node
 from lambdas.core.transfer import AcceptedTransfer
@@ -57,15 +58,10 @@ def build(transfer: AcceptedTransfer, spawned: Spawned | None, nodes: Iterable[N
         on_demand=sum(node.market == "on-demand" for node in ours),
         spot=sum(node.market == "spot" for node in ours),
         existing=len(relays) - len(ours),
-        other_zones=sum(in_other_zone(transfer, node) for node in relays),
+        other_zones=sum(pairing.in_other_zone(transfer, node) for node in relays),
         notes=spawned.notes,
         starts=[start_of(node) for node in relays],
     )
-
-
-def in_other_zone(transfer: AcceptedTransfer, node: Node) -> bool:
-    """Whether what goes between the relay and its end is charged as traffic between zones."""
-    return node.availability_zone != transfer.end(node.role).availability_zone
 
 
 def start_of(node: Node) -> Start:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from lambdas.core.fleet import LIVE_STATES, ROLES, Node, NodeState, Role
-from lambdas.core.transfer import RELAY_PORT, Hop, ResolvedPaths, TransferPath
+from lambdas.core.transfer import RELAY_PORT, AcceptedTransfer, Hop, ResolvedPaths, TransferPath
 
 # Both ends ask for the memory of so many lanes when they start. A relay reaches no more of the other side than keeps
 # the mesh within it, and two at least: 128 paths between 64 relays and 63.
@@ -188,3 +188,8 @@ def _places(nodes: Iterable[Node]) -> set[tuple[Role, int]]:
 def opposite(node: Node) -> tuple[Role, int]:
     """Side and slot of a relay's partner."""
     return ("destination" if node.role == "source" else "source"), node.slot
+
+
+def in_other_zone(transfer: AcceptedTransfer, node: Node) -> bool:
+    """Whether what goes between the relay and its end is charged as traffic between zones."""
+    return node.availability_zone != transfer.end(node.role).availability_zone

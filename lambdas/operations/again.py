@@ -1,7 +1,7 @@
 """A transfer's name, taken by its first execution, or by a later one that goes on with what has ended."""
 
 from lambdas.adapters.world import World
-from lambdas.core import again
+from lambdas.core import resume_check
 from lambdas.core.errors import InvalidRequest, NoSuchTransfer, TransferEnding, TransferRunning, WriteConflict
 from lambdas.core.record_format import FORMAT_VERSION, in_words
 from lambdas.core.transfer import AcceptedTransfer
@@ -47,8 +47,8 @@ def _resumed(world: World, transfer: AcceptedTransfer) -> AcceptedTransfer:
 
 
 def _next_run(world: World, before: AcceptedTransfer, now: AcceptedTransfer) -> AcceptedTransfer:
-    problems = again.differences(before, now)
-    if before.run >= again.MAX_RUNS:
+    problems = resume_check.differences(before, now)
+    if before.run >= resume_check.MAX_RUNS:
         problems.append(f"$.name: '{now.transfer_id}' was run {before.run} times; give it another name")
     if problems:
         raise InvalidRequest(problems)

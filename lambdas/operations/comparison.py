@@ -3,10 +3,10 @@
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core import again, commands
-from lambdas.core.again import Rest
+from lambdas.core import commands
 from lambdas.core.commands import Command
 from lambdas.core.plan import MIB
+from lambdas.core.plan_remainder import Remainder, remainder
 from lambdas.core.transfer import AcceptedTransfer, ComparisonSurvey, EndMachine, Same, Survey, TransferPlan
 from lambdas.operations.commands import Order, answer, run_all
 
@@ -47,12 +47,12 @@ def _earlier(transfer: AcceptedTransfer, survey: Survey, world: World) -> Transf
     return plan if needed <= kept and wanted in (None, plan.chunk_size_bytes // MIB) else None
 
 
-def _rest(transfer: AcceptedTransfer, plan: TransferPlan, found: ComparisonSurvey, world: World) -> Rest | None:
+def _rest(transfer: AcceptedTransfer, plan: TransferPlan, found: ComparisonSurvey, world: World) -> Remainder | None:
     """What is left of the plan, where the destination has every file that the plan has brought to its end.
 
     One that was removed or changed meanwhile would never be sent again.
     """
-    rest = again.rest(world.chunks.read(transfer.shared, plan), plan.plan_id)
+    rest = remainder(world.chunks.read(transfer.shared, plan), plan.plan_id)
     missing = (found.files + found.symlinks, found.bytes)
     return rest if rest is not None and (rest.entries, rest.bytes) == missing else None
 

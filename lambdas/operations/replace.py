@@ -11,7 +11,7 @@ from lambdas.adapters.world import World
 from lambdas.core import fleet, pairing
 from lambdas.core.errors import FailTransfer, ReplaceNode
 from lambdas.core.fleet import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
-from lambdas.core.policy import why_not_replaced
+from lambdas.core.replacement import why_not_replaced
 from lambdas.operations import metering, relays
 from lambdas.operations.launch import launch_side
 from lambdas.operations.rest import rest_without

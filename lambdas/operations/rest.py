@@ -8,10 +8,10 @@ from lambdas.core import pairing
 from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.fleet import LIVE_STATES, Node
 from lambdas.core.limits import SPAWN_SECONDS
-from lambdas.core.policy import Rest
+from lambdas.core.replacement import Remaining
 
 
-def rest_without(world: World, record: TransferRecord, node: Node, own: float, expected: float | None) -> Rest:
+def rest_without(world: World, record: TransferRecord, node: Node, own: float, expected: float | None) -> Remaining:
     """The rest of the transfer while `node` carries `own` MB/s, 0 where it is out.
 
     `expected`: MB/s of its successor; without it what the relay was tested for, or carried at best, or a usual pair.
@@ -22,7 +22,7 @@ def rest_without(world: World, record: TransferRecord, node: Node, own: float, e
     figures = record.estimate.figures if record.estimate else None
     usual = figures.pair.value if figures else 0.0
     nodes = world.nodes.of(node.transfer_id)
-    return Rest(
+    return Remaining(
         size=max(size, 0) / 1e6,
         others=sum(lane.rate for lane in lanes if not pairing.leads_through(lane.path_id, node)),
         own=own,

@@ -3,7 +3,7 @@
 from lambdas.adapters.world import World
 from lambdas.core import chunk_life
 from lambdas.core.measures import MeasureName
-from lambdas.core.policy import GiveUp, TryAgain, after_failure
+from lambdas.core.retry_policy import GiveUp, TryAgain, after_failure
 
 
 def decide(world: World, shared: str, chunk: int, attempt: int, reason: str) -> str:

@@ -12,7 +12,7 @@ from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_chunks import DynamoChunkStore
 from lambdas.adapters.world import World
 from lambdas.core.chunk_life import Change
-from lambdas.core.policy import MAX_ATTEMPTS
+from lambdas.core.retry_policy import MAX_ATTEMPTS
 from lambdas.operations.retry import decide
 from tests.lambdas import builders
 from tests.lambdas.cloud import Cloud

@@ -1,46 +1,18 @@
-"""What follows a failed attempt, and whether a lost relay is worth replacing."""
+"""Whether a relay that is lost or slow is worth replacing."""
 
 from dataclasses import dataclass
 
 from lambdas.core.models import Serving, zero_wait
 
-MAX_ATTEMPTS = 5
-# 1 + 2 + 4 + 8 s of back-off before the fifth and last attempt: 15 s in all.
-BACK_OFF_SECONDS = 1.0
-# The source's own faults do not go away by sending again; one more try covers a file caught while it was written.
-MAX_SOURCE_ATTEMPTS = 2
-SOURCE_REASONS = frozenset({"source-changed", "source-unreadable"})
-# A place in the fleet that has eaten three relays would eat a fourth.
+# A slot that has lost three relays would lose a fourth.
 MAX_GENERATION = 3
-# A replacement that shortens the rest by less is lost in the spread between two runs (as in core/choice).
+# A replacement that shortens the rest by less is lost in the spread between two runs (as in estimate/pair_choice).
 LEAST_GAIN = 0.05
 LEAST_BILLED_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class TryAgain:
-    """PENDING again after `delay` seconds."""
-
-    delay: float
-
-
-@dataclass(frozen=True)
-class GiveUp:
-    """FAILED with `reason`."""
-
-    reason: str
-
-
-def after_failure(attempt: int, reason: str) -> TryAgain | GiveUp:
-    """Decide for `attempt` (from 1) that failed with `reason`."""
-    most = MAX_SOURCE_ATTEMPTS if reason in SOURCE_REASONS else MAX_ATTEMPTS
-    if attempt >= most:
-        return GiveUp(f"{reason} after {attempt} attempts")
-    return TryAgain(BACK_OFF_SECONDS * 2 ** (attempt - 1))
-
-
-@dataclass(frozen=True)
-class Rest:
+class Remaining:
     """What is left to move when a relay fails: MB, and MB/s of the others together, of the relay, of its successor.
 
     `successor` serves after `spawn_seconds`; until then the relay carries `own` (0 where it is lost). `source` and
@@ -76,7 +48,7 @@ class Rest:
         return after + min(self.spawn_seconds, self.replaced()) * (self.own > 0) - kept * self.without()
 
 
-def why_not_replaced(rest: Rest, generation: int, made: int, relays: int, *, cheapest: bool) -> str | None:
+def why_not_replaced(rest: Remaining, generation: int, made: int, relays: int, *, cheapest: bool) -> str | None:
     """In words why a relay of `generation` gets no successor after `made` replacements; None where it pays.
 
     One transfer makes as many as it has `relays`: each is replaced once on average. It pays where the rest gets shorter

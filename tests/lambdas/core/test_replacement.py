@@ -5,32 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lambdas.core.policy import MAX_ATTEMPTS, GiveUp, Rest, TryAgain, after_failure, why_not_replaced
-
-REASONS = [
-    "checksum-mismatch",
-    "stream-lost",
-    "source-changed",
-    "source-unreadable",
-    "destination-error",
-    "lease-expired",
-]
+from lambdas.core.replacement import Remaining, why_not_replaced
 
 
-@given(st.sampled_from(REASONS))
-def test_every_chunk_ends(reason: str) -> None:
-    decisions = [after_failure(attempt, reason) for attempt in range(1, MAX_ATTEMPTS + 1)]
-    assert isinstance(decisions[-1], GiveUp)
-    assert sum(decision.delay for decision in decisions if isinstance(decision, TryAgain)) <= 15
-
-
-def rest(**changes: Any) -> Rest:
+def rest(**changes: Any) -> Remaining:
     """1 GB to go; 20 MB/s direct and a pair of 20 MB/s of which one relay was lost; the successor comes after 5 s."""
-    usual = Rest(size=1000, others=20, own=0, successor=20, spawn_seconds=5, source=160, destination=160, relays=1)
+    usual = Remaining(size=1000, others=20, own=0, successor=20, spawn_seconds=5, source=160, destination=160, relays=1)
     return replace(usual, **changes)
 
 
-def why(of: Rest, generation: int = 0, made: int = 0, relays: int = 2, *, cheapest: bool = False) -> str | None:
+def why(of: Remaining, generation: int = 0, made: int = 0, relays: int = 2, *, cheapest: bool = False) -> str | None:
     return why_not_replaced(of, generation, made, relays, cheapest=cheapest)
 
 
@@ -84,5 +68,5 @@ amounts = st.floats(0, 1e4)
 def test_successor_never_makes_the_rest_longer_than_a_lost_relay_does(
     size: float, others: float, successor: float, spawn: float, ends: float, relays: int
 ) -> None:
-    of = Rest(size, others, 0.0, successor, spawn, ends + 1, ends + 1, relays)
+    of = Remaining(size, others, 0.0, successor, spawn, ends + 1, ends + 1, relays)
     assert of.replaced() <= of.without() * (1 + 1e-9)
