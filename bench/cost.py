@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.results import Result, publish
-from lambdas.core import control_plane
-from lambdas.core.control_plane import Calls, dollars
-from lambdas.core.plan import LARGEST_AUTO_MIB, MAX_BUNDLE_ENTRIES, MIB
+from lambdas.core.chunks.plan import LARGEST_AUTO_MIB, MAX_BUNDLE_ENTRIES, MIB
+from lambdas.core.tariff import control_plane
+from lambdas.core.tariff.control_plane import Calls, dollars
 from local.cloud import LocalCloud
 from local.config import LocalConfig
 from tests.e2e.account import Account

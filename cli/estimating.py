@@ -15,8 +15,8 @@ from cli.options import AsJson, Local
 from cli.quantities import OptionError, size_bytes
 from cli.render import comparison_table, estimate_table, make_console
 from cli.request_file import read_request
-from lambdas.core.comparison import compare, recommend
 from lambdas.core.errors import AskPerson
+from lambdas.core.estimate.model_table import compare, recommend
 
 EXAMPLES = (
     "cpt estimate request.json --size 8GB · "

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Literal, cast, get_args
 
 from cli.quantities import OptionError, above_zero, deadline_seconds, not_negative, pair_range
-from lambdas.core.comparison import WITHOUT_RELAYS, GivenFigures
+from lambdas.core.estimate.model_table import WITHOUT_RELAYS, GivenFigures
 from lambdas.core.models import ModelName
 from lambdas.core.request import Objective
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from lambdas.core.advice import advice
 from lambdas.core.bandwidth import MBIT_PER_MB, limit_in_words
-from lambdas.core.skipped import SkippedEntry
+from lambdas.core.chunks.skipped import SkippedEntry
 from lambdas.core.words import duration
 
 BAR_WIDTH = 24

@@ -15,8 +15,8 @@ from cli.exit_codes import ExitCode, exit_code
 from cli.options import AsJson, Local
 from cli.render import make_console, report_view
 from lambdas.core.advice import advice
-from lambdas.core.page.render import render
-from lambdas.core.report import Report, of_refused
+from lambdas.core.report.page.render import render
+from lambdas.core.report.report import Report, of_refused
 from lambdas.core.transfer import Failure
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The execution's name, or the transfer's.")]

@@ -41,8 +41,8 @@ def test_each_task_state_has_its_own_lambda_and_handler(state: str) -> None:
     names = {
         function["FunctionName"]: function["Handler"] for function in resources("cpt-control", "AWS::Lambda::Function")
     }
-    assert names[f"cpt-{handler.replace('_', '-')}"] == f"lambdas.handlers.{handler}.handler"
-    assert (ROOT / "lambdas" / "handlers" / f"{handler}.py").exists()
+    assert names[f"cpt-{handler.replace('_', '-')}"] == f"lambdas.handlers.states.{handler}.handler"
+    assert (ROOT / "lambdas" / "handlers" / "states" / f"{handler}.py").exists()
     placeholder = "${" + "".join(word.capitalize() for word in handler.split("_")) + "FunctionArn}"
     assert TASKS[state]["Arguments"]["FunctionName"] == placeholder
 
@@ -74,7 +74,7 @@ def test_what_is_done_once_in_an_execution_is_waited_for_as_long_as_a_killed_fun
 
 
 def test_powertools_is_used_by_every_handler_and_lies_in_the_asset() -> None:
-    handlers = [path for path in (ROOT / "lambdas" / "handlers").glob("*.py") if path.name != "__init__.py"]
+    handlers = [path for path in (ROOT / "lambdas" / "handlers").rglob("*.py") if path.name != "__init__.py"]
     functions = resources("cpt-control", "AWS::Lambda::Function")
     assert len(handlers) == len(functions)
     for function in functions:

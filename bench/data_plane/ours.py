@@ -13,7 +13,7 @@ from bench.data_plane import files
 from bench.data_plane.bench import MIB, Bench
 from bench.data_plane.network import Node, connections
 from bench.data_plane.process import BenchError, Ended, Program, running, until
-from lambdas.core.plan import chunk_size, lanes_per_path
+from lambdas.core.chunks.plan import chunk_size, lanes_per_path
 
 PORT = 4600
 TIMEOUT = 600.0

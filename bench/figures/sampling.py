@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from lambdas.core.history import REFERENCE_SECONDS, WINDOW, integrate
+from lambdas.core.estimate.history import REFERENCE_SECONDS, WINDOW, integrate
 
 SEED = 2014
 SAMPLES = 120

@@ -6,9 +6,9 @@ from functools import partial
 
 from bench.figures import published
 from bench.figures.published import EGRESS_GB, H1_2XLARGE_HOUR, H1_2XLARGE_PAIR, T2_SMALL_HOUR, T2_SMALL_PAIR
-from lambdas.core import cost
-from lambdas.core.cost import Billing
 from lambdas.core.models import MODELS, ModelName, Parameters
+from lambdas.core.tariff import cost
+from lambdas.core.tariff.cost import Billing
 
 PAIRS = (2, 4, 8)
 SIZES_GB = [0.5 * step for step in range(1, 49)]

@@ -17,7 +17,7 @@ from bench.fleet.arithmetic import Caps, replay
 from bench.fleet.moments import Moment, changes_of, moments
 from bench.fleet.site import MB, CaseError, Machines, Options, Site, site
 from bench.results import Result, say
-from lambdas.core.chunk import RANGE_SIZE, item_key, range_key
+from lambdas.core.chunks.chunk import RANGE_SIZE, item_key, range_key
 
 PAIRS = 2
 MOMENTS, QUICK_MOMENTS = 50, 5

@@ -12,7 +12,7 @@ import boto3
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 
-from lambdas.core.chunk import RANGE_SIZE
+from lambdas.core.chunks.chunk import RANGE_SIZE
 
 Answer = Callable[[Any], bytes]
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from lambdas.core.chunk import RANGE_SIZE, item_key, range_key
+from lambdas.core.chunks.chunk import RANGE_SIZE, item_key, range_key
 from tests.lambdas import builders
 
 # As `cpt-relay scan` cuts its listing (defaults.rs, PART_LINES).

@@ -13,11 +13,11 @@ from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_chunks import DynamoChunkStore
 from lambdas.adapters.s3 import S3Objects
 from lambdas.adapters.world import World
-from lambdas.core.pace import WRITES_PER_SECOND
+from lambdas.core.chunks.pace import WRITES_PER_SECOND
 from lambdas.core.transfer import TransferPlan
-from lambdas.handlers.plan_chunks import PlanInput, plan_chunks
-from lambdas.handlers.verify_transfer import VerifyInput, verify_transfer
-from lambdas.operations import reporting
+from lambdas.handlers.states.plan_chunks import PlanInput, plan_chunks
+from lambdas.handlers.states.verify_transfer import VerifyInput, verify_transfer
+from lambdas.operations.report import reporting
 from tests.lambdas import builders
 from tests.lambdas.cloud import Cloud
 

@@ -1,4 +1,4 @@
-/** Our own CloudWatch metrics; `lambdas/core/measures.py` is the other end, and says what each counts. */
+/** Our own CloudWatch metrics; `lambdas/core/metrics.py` is the other end, and says what each counts. */
 
 import { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';

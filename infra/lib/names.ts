@@ -45,6 +45,19 @@ export type Reaction = (typeof REACTIONS)[number];
 export type Call = (typeof CALLS)[number];
 export type Handler = Stage | Reaction | Call;
 
+/** Folders of `lambdas/handlers`, by the way in which their handlers are invoked. */
+export const HANDLER_FOLDERS: Readonly<Record<string, readonly Handler[]>> = {
+  states: STAGES,
+  reactions: REACTIONS,
+  calls: CALLS,
+};
+
+/** The Python function that a handler's Lambda invokes. */
+export function handlerFunction(handler: Handler): string {
+  const folder = Object.entries(HANDLER_FOLDERS).find(([, handlers]) => handlers.includes(handler))?.[0];
+  return `lambdas.handlers.${folder ?? ''}.${handler}.handler`;
+}
+
 /** Roles of `cpt-relay` that an SSM document starts, and `stop`. */
 export const DOCUMENTS = ['scan', 'receive', 'send', 'relay', 'probe', 'stop'] as const;
 export type Document = (typeof DOCUMENTS)[number];
@@ -89,7 +102,7 @@ export const TRANSFERS_PREFIX = 'transfers/';
 /** Prefix of the control bucket under which what the ends of a transfer share lies; its key names both machines. */
 export const ENDS_PREFIX = 'ends/';
 
-/** Prefix of the control bucket under which request documents start transfers; `lambdas/core/starts.py` has it too. */
+/** Prefix of the control bucket under which request documents start transfers; `lambdas/core/intake/starts.py` has it too. */
 export const REQUESTS_PREFIX = 'requests/';
 
 /** Key of the control bucket with AWS's prices; `lambdas/adapters/price_cache.py` reads and writes it. */

@@ -5,8 +5,8 @@ from typing import Any
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.records import ProbeResult
-from lambdas.core.events import RelayLost, TransferDelivered, TransferFailed, outcome_of
-from lambdas.core.progress import Progress, Side
+from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed, outcome_of
+from lambdas.core.chunks.progress import Progress, Side
 from lambdas.core.transfer import Membership
 
 _RECORDS = ("membership", "key#", "progress#", "probe#", "outcome#", "lost#", "fence")

@@ -6,10 +6,10 @@ from itertools import islice
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.ports import Clock
-from lambdas.core.chunk import RANGE_SIZE, Chunk, item_key, range_key
-from lambdas.core.chunk_life import Change
+from lambdas.core.chunks.chunk import RANGE_SIZE, Chunk, item_key, range_key
+from lambdas.core.chunks.chunk_life import Change
+from lambdas.core.chunks.pace import Pace, spread
 from lambdas.core.errors import Throttled
-from lambdas.core.pace import Pace, spread
 from lambdas.core.transfer import TransferPlan
 
 BATCH = 25

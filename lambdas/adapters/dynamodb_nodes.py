@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from lambdas.adapters.dynamodb import Table
-from lambdas.core.fleet import Node, NodeState
+from lambdas.core.fleet.relay_node import Node, NodeState
 
 INSTANCE_INDEX = "by-instance"
 

@@ -7,8 +7,8 @@ from pydantic import Field
 from lambdas.adapters.dynamodb import Table
 from lambdas.core.documents import Count, Document
 from lambdas.core.errors import WriteConflict
-from lambdas.core.history import History
-from lambdas.core.profile import Metric, Profile
+from lambdas.core.estimate.history import History
+from lambdas.core.estimate.profile import Metric, Profile
 
 _ATTEMPTS = 8
 

@@ -5,17 +5,17 @@ from typing import Any
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.records import Status, TransferRecord
-from lambdas.core import lock
 from lambdas.core.bandwidth import BandwidthLimit
+from lambdas.core.ends.liveness import Ends
 from lambdas.core.errors import WriteConflict
-from lambdas.core.estimate import Estimate
-from lambdas.core.fleet_report import Spawned
-from lambdas.core.liveness import Ends
-from lambdas.core.lock import Busy, Holding, Way
-from lambdas.core.meter import BudgetDecision, Spent
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.fleet.relay_watch import Watch
+from lambdas.core.intake import destination_lock
+from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.record_format import FORMAT_VERSION, format_of
+from lambdas.core.report.fleet_report import Spawned
+from lambdas.core.spending.meter import BudgetDecision, Spent
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, Same, TransferPlan
-from lambdas.core.watch import Watch
 
 ACTIVE_INDEX = "active"
 _RECORD = "transfer"
@@ -202,7 +202,7 @@ class DynamoPathLocks:
         """See PathLocks."""
         for _ in range(_LOCK_ATTEMPTS):
             version, held = self._read(instance_id)
-            found = lock.take(held, path, transfer_id, ways)
+            found = destination_lock.take(held, path, transfer_id, ways)
             if isinstance(found, Busy) or held.get(transfer_id) == found:
                 return found
             if self._write(instance_id, version, {**held, transfer_id: found}):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from lambdas.adapters.throttling import is_denied
-from lambdas.core.instance_types import TypeFacts
+from lambdas.core.tariff.instance_types import TypeFacts
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

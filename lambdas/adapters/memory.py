@@ -6,22 +6,23 @@ from dataclasses import replace
 from typing import Any
 
 from lambdas.adapters.records import ControlToken, ProbeResult, Status, TransferRecord
-from lambdas.core import chunk_life, lock
 from lambdas.core.bandwidth import BandwidthLimit
-from lambdas.core.chunk import Chunk
-from lambdas.core.chunk_life import Change
+from lambdas.core.chunks import chunk_life
+from lambdas.core.chunks.chunk import Chunk
+from lambdas.core.chunks.chunk_life import Change
+from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed
+from lambdas.core.chunks.progress import Progress, Side
 from lambdas.core.documents import Document
-from lambdas.core.estimate import Estimate
-from lambdas.core.events import RelayLost, TransferDelivered, TransferFailed
-from lambdas.core.fleet import Node, NodeState
-from lambdas.core.fleet_report import Spawned
-from lambdas.core.liveness import Ends
-from lambdas.core.lock import Busy, Holding, Way
-from lambdas.core.meter import BudgetDecision, Spent
-from lambdas.core.profile import Metric, Profile
-from lambdas.core.progress import Progress, Side
+from lambdas.core.ends.liveness import Ends
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.profile import Metric, Profile
+from lambdas.core.fleet.relay_node import Node, NodeState
+from lambdas.core.fleet.relay_watch import Watch
+from lambdas.core.intake import destination_lock
+from lambdas.core.intake.destination_lock import Busy, Holding, Way
+from lambdas.core.report.fleet_report import Spawned
+from lambdas.core.spending.meter import BudgetDecision, Spent
 from lambdas.core.transfer import AcceptedTransfer, Membership, ResolvedPaths, Same, TransferPlan
-from lambdas.core.watch import Watch
 
 _NOTED: dict[str, type[Document]] = {
     "paths": ResolvedPaths,
@@ -147,7 +148,7 @@ class MemoryPathLocks:
     def acquire(self, instance_id: str, path: str, transfer_id: str, ways: tuple[Way, ...] = ()) -> Holding | Busy:
         """See PathLocks."""
         held = self._held.setdefault(instance_id, {})
-        found = lock.take(held, path, transfer_id, ways)
+        found = destination_lock.take(held, path, transfer_id, ways)
         if isinstance(found, Holding):
             held[transfer_id] = found
         return found

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from lambdas.adapters.market import PriceAnswers
-from lambdas.core.instance_types import TypeFacts
-from lambdas.core.prices import Market, Price, PriceItem
+from lambdas.core.tariff.instance_types import TypeFacts
+from lambdas.core.tariff.prices import Market, Price, PriceItem
 
 
 @dataclass

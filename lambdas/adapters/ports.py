@@ -13,19 +13,19 @@ from lambdas.adapters.records import (
     Status,
     TransferRecord,
 )
-from lambdas.core.chunk import Chunk
-from lambdas.core.chunk_life import Change
-from lambdas.core.commands import Command
-from lambdas.core.events import RelayLost, TransferDelivered, TransferFailed
-from lambdas.core.fleet import Node, NodeState
-from lambdas.core.launch_plan import Subnet
-from lambdas.core.liveness import Ends
-from lambdas.core.lock import Busy, Holding, Way
-from lambdas.core.measures import MeasureName
-from lambdas.core.meter import Spent
-from lambdas.core.profile import Metric, Profile
-from lambdas.core.progress import Progress, Side
-from lambdas.core.rules import Rule
+from lambdas.core.chunks.chunk import Chunk
+from lambdas.core.chunks.chunk_life import Change
+from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed
+from lambdas.core.chunks.progress import Progress, Side
+from lambdas.core.ends.commands import Command
+from lambdas.core.ends.liveness import Ends
+from lambdas.core.estimate.profile import Metric, Profile
+from lambdas.core.fleet.firewall import Rule
+from lambdas.core.fleet.launch_plan import Subnet
+from lambdas.core.fleet.relay_node import Node, NodeState
+from lambdas.core.intake.destination_lock import Busy, Holding, Way
+from lambdas.core.metrics import MeasureName
+from lambdas.core.spending.meter import Spent
 from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPlan
 
 

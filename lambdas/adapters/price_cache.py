@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from lambdas.adapters.throttling import is_absent
 from lambdas.core.documents import Document
-from lambdas.core.prices import Price, PriceItem, What
+from lambdas.core.tariff.prices import Price, PriceItem, What
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lambdas.adapters.market import PriceAnswers
-from lambdas.core.price_list import PriceListError, Query, only_price, query
-from lambdas.core.prices import PriceItem
+from lambdas.core.tariff.price_list import PriceListError, Query, only_price, query
+from lambdas.core.tariff.prices import PriceItem
 
 if TYPE_CHECKING:
     from mypy_boto3_pricing import PricingClient

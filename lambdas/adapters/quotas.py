@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from lambdas.core.prices import Market
-from lambdas.core.quotas import QUOTA_CODES
+from lambdas.core.tariff.prices import Market
+from lambdas.core.tariff.quotas import QUOTA_CODES
 
 if TYPE_CHECKING:
     from mypy_boto3_service_quotas import ServiceQuotasClient

@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from lambdas.core.bandwidth import BandwidthLimit
-from lambdas.core.estimate import Estimate
-from lambdas.core.fleet_report import Spawned
-from lambdas.core.liveness import Ends
-from lambdas.core.meter import BudgetDecision, Spent
+from lambdas.core.ends.liveness import Ends
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.fleet.relay_watch import Watch
+from lambdas.core.report.fleet_report import Spawned
+from lambdas.core.spending.meter import BudgetDecision, Spent
 from lambdas.core.transfer import AcceptedTransfer, EndMachine, ResolvedPaths, Same, TransferPlan
-from lambdas.core.watch import Watch
 
 Status = Literal["ACTIVE", "DONE", "SUCCEEDED", "SUCCEEDED_WITH_SKIPS", "FAILED"]
 # Of a transfer that is reported.

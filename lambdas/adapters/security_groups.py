@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError
 
 from lambdas.adapters.ec2 import DEPLOYMENT_TAG, TRANSFER_TAG
 from lambdas.core.errors import MissingPermission, TooManyRules
-from lambdas.core.rules import Rule
+from lambdas.core.fleet.firewall import Rule
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 
 from lambdas.adapters.throttling import is_denied
-from lambdas.core.prices import Price
+from lambdas.core.tariff.prices import Price
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

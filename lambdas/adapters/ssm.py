@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError
 
 from lambdas.adapters.records import CommandResult, DocumentName, NotManagedError
 from lambdas.adapters.throttling import is_throttle
-from lambdas.core.commands import Command, encode
+from lambdas.core.ends.commands import Command, encode
 from lambdas.core.errors import MissingPermission, Throttled
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 from lambdas.adapters.ec2 import DEPLOYMENT_TAG
 from lambdas.adapters.throttling import is_denied
 from lambdas.core.errors import MissingPermission
-from lambdas.core.launch_plan import Subnet
+from lambdas.core.fleet.launch_plan import Subnet
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

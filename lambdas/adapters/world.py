@@ -16,7 +16,7 @@ from lambdas.adapters.dynamodb_transfers import DynamoPathLocks, DynamoTransferS
 from lambdas.adapters.ec2 import Ec2Compute
 from lambdas.adapters.events import EventBus
 from lambdas.adapters.instance_types import Ec2InstanceTypes
-from lambdas.adapters.measures import EmfMeasures
+from lambdas.adapters.metrics import EmfMeasures
 from lambdas.adapters.price_cache import S3PriceCache
 from lambdas.adapters.pricing import AwsPriceList
 from lambdas.adapters.quotas import ServiceQuotas
@@ -27,7 +27,7 @@ from lambdas.adapters.spot import Ec2SpotMarket
 from lambdas.adapters.ssm import SsmCommands
 from lambdas.adapters.stepfunctions import StepFunctions
 from lambdas.adapters.subnets import Ec2Subnets
-from lambdas.core.commands import Control, shared_prefix, transfer_prefix
+from lambdas.core.ends.commands import Control, shared_prefix, transfer_prefix
 from lambdas.core.request import TransferRequest
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.runtime import clients

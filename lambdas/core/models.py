@@ -10,7 +10,7 @@ from math import fsum, inf
 from types import MappingProxyType
 from typing import Literal, Self
 
-from lambdas.core.quantities import at_least_one, not_negative, positive, positive_or_unlimited
+from lambdas.core.checks import at_least_one, not_negative, positive, positive_or_unlimited
 
 ModelName = Literal["sequential", "basic", "pipelined", "piped", "pre-tested", "hdfs", "cut-through", "zero-wait"]
 

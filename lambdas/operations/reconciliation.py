@@ -4,12 +4,16 @@ from typing import Any
 
 from lambdas.adapters.records import ENDED, TransferRecord
 from lambdas.adapters.world import World
-from lambdas.core.fleet import ENDED_INSTANCE_STATES, JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
-from lambdas.core.progress import Progress
+from lambdas.core.chunks.progress import Progress
+from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES, JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.record_format import FORMAT_VERSION, in_words
 from lambdas.core.transfer import Failure
-from lambdas.operations import ends, outcome, relays, reporting, retry, teardown
-from lambdas.operations.replace import RESUME_SECONDS
+from lambdas.operations import teardown
+from lambdas.operations.chunks import retry
+from lambdas.operations.ends import end_daemons
+from lambdas.operations.fleet import relays
+from lambdas.operations.fleet.replacement import RESUME_SECONDS
+from lambdas.operations.report import outcome, reporting
 from lambdas.operations.token import release
 
 # Step Functions may not know an execution for a while after it has begun.
@@ -36,7 +40,7 @@ def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
         return {"refused": release(world, token, why)}
     if record.outcome is not None:
         return {"released": release(world, token, record.outcome)}
-    for side in ends.sides(transfer):
+    for side in end_daemons.sides(transfer):
         found = outcome.take(world, record, side)
         if "released" in found:
             return found
@@ -46,7 +50,7 @@ def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
         "lost": _tell_lost_relays(world, record),
         "outlived": _terminate_ended(world, record),
         "unused": _discard_old_unused(world, record),
-        **ends.look_at(world, record, token),
+        **end_daemons.look_at(world, record, token),
     }
 
 

@@ -4,11 +4,11 @@ from contextlib import suppress
 
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
-from lambdas.core import rules
 from lambdas.core.errors import MissingPermission, TeardownIncomplete, Throttled
-from lambdas.core.fleet import LIVE_STATES
+from lambdas.core.fleet import firewall
+from lambdas.core.fleet.relay_node import LIVE_STATES
 from lambdas.core.transfer import AcceptedTransfer
-from lambdas.operations.commands import Order, run_all
+from lambdas.operations.ends.commands import Order, run_all
 from lambdas.operations.fence import fence
 
 STOP_SECONDS = 60.0
@@ -126,13 +126,13 @@ def _revoke(world: World, transfer: AcceptedTransfer) -> int:
     count = 0
     for region in sorted({transfer.source.region, transfer.destination.region}):
         groups = world.groups(region)
-        doomed = rules.to_revoke(groups.rules(), _others(world, transfer))
+        doomed = firewall.to_revoke(groups.rules(), _others(world, transfer))
         _look_again(world, transfer)
         groups.revoke(doomed)
         count += len(doomed)
         # A transfer that began meanwhile may have found its rule in place.
         for other in _others(world, transfer) if doomed else []:
-            for rule in rules.shared(doomed, other):
+            for rule in firewall.shared(doomed, other):
                 groups.admit(rule.group_id, rule.address, rule.port, other.transfer_id)
     return count
 

@@ -13,7 +13,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import BaseModel, Field, ValidationError
 
-from lambdas.adapters.measures import EmfMeasures
+from lambdas.adapters.metrics import EmfMeasures
 from lambdas.adapters.throttling import is_throttle
 from lambdas.adapters.world import World, world
 from lambdas.core.documents import Document, Handover

@@ -13,8 +13,8 @@ from cli.render import report_view
 from cli.reporting import finish
 from lambdas.core import errors
 from lambdas.core.advice import advice
-from lambdas.core.page.render import render
-from lambdas.core.report import of_refused
+from lambdas.core.report.page.render import render
+from lambdas.core.report.report import of_refused
 from lambdas.core.transfer import Failure
 
 TROUBLESHOOTING = Path("docs/troubleshooting.md").read_text()

@@ -13,7 +13,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from lambdas.core.chunk import item_key, range_key
+from lambdas.core.chunks.chunk import item_key, range_key
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
 

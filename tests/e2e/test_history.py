@@ -9,7 +9,7 @@ import pytest
 
 from lambdas.adapters.codec import decode_item
 from lambdas.adapters.dynamodb_profiles import ProfileItem
-from lambdas.core.profile import Known, Metric, hosts
+from lambdas.core.estimate.profile import Known, Metric, hosts
 from tests.e2e.account import HOME, OTHER, Account
 
 pytestmark = pytest.mark.alone

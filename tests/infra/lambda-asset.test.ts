@@ -46,7 +46,7 @@ describe('the asset of the Lambdas', () => {
     expect(
       files
         .filter((file) => file.startsWith('lambdas') && !file.endsWith('.py') && !file.endsWith('requirements.txt'))
-        .map((file) => path.relative(path.join('lambdas', 'core', 'page', 'templates'), file))
+        .map((file) => path.relative(path.join('lambdas', 'core', 'report', 'page', 'templates'), file))
         .sort(),
     ).toEqual(['pictures.html', 'report.css', 'report.html']);
   });

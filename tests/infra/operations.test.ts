@@ -19,7 +19,7 @@ interface Metric {
 
 /** Names of our own measures, as the Lambdas know them. */
 function ours(): string[] {
-  const source = readFileSync(path.join(ROOT, 'lambdas', 'core', 'measures.py'), 'utf8');
+  const source = readFileSync(path.join(ROOT, 'lambdas', 'core', 'metrics.py'), 'utf8');
   return [...source.matchAll(/^ {4}"(\w+)": "/gm)].map(([, name]) => name ?? '');
 }
 

@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-HANDLERS = sorted(path.stem for path in (ROOT / "lambdas" / "handlers").glob("[a-z]*.py"))
+MODULES = {
+    path.stem: ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in (ROOT / "lambdas" / "handlers").rglob("[a-z]*.py")
+}
+HANDLERS = sorted(MODULES)
 
 # What the adapter behind each port of lambdas.adapters.world calls: `table:Action`, `table/index:Action`, or
 # `service:Action`.
@@ -112,8 +116,8 @@ class CallGraph:
         self.defined: dict[Key, Definition] = {}
         self.imports: dict[str, dict[str, Key]] = {}
         for folder in ("handlers", "operations"):
-            for path in (ROOT / "lambdas" / folder).glob("*.py"):
-                self._read(f"lambdas.{folder}.{path.stem}", ast.parse(path.read_text()))
+            for path in (ROOT / "lambdas" / folder).rglob("*.py"):
+                self._read(".".join(path.relative_to(ROOT).with_suffix("").parts), ast.parse(path.read_text()))
 
     def _read(self, module: str, tree: ast.Module) -> None:
         found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
@@ -126,7 +130,7 @@ class CallGraph:
 
     def reached(self, handler: str) -> set[Key]:
         """All definitions that a handler's module reaches."""
-        module = f"lambdas.handlers.{handler}"
+        module = MODULES[handler]
         todo = [key for key in self.defined if key[0] == module]
         seen: set[Key] = set()
         while todo:
@@ -150,7 +154,7 @@ class CallGraph:
     def needs(self, handler: str) -> set[str]:
         """Actions that a handler's code calls."""
         needs: set[str] = set()
-        names = self.imports[f"lambdas.handlers.{handler}"]
+        names = self.imports[MODULES[handler]]
         if "task_state" in names:  # notes the times of its state
             needs |= set(PORTS["transfers.note_stage"])
         if "once" in names:

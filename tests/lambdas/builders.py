@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from lambdas.core.chunk import RANGE_SIZE, Chunk, item_key, range_key
-from lambdas.core.estimate import Estimate
-from lambdas.core.figures import Figure, Figures, Origin
-from lambdas.core.fleet import Node, NodeState, Role, node_id
-from lambdas.core.listing import Announcement, OpenSurvey
-from lambdas.core.profile import Profile
-from lambdas.core.progress import LaneProgress, Progress
+from lambdas.core.chunks.chunk import RANGE_SIZE, Chunk, item_key, range_key
+from lambdas.core.chunks.listing import Announcement, OpenSurvey
+from lambdas.core.chunks.progress import LaneProgress, Progress
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.figures import Figure, Figures, Origin
+from lambdas.core.estimate.profile import Profile
+from lambdas.core.estimate.rows import Row
+from lambdas.core.estimate.type_choice import Candidate
+from lambdas.core.fleet.relay_node import Node, NodeState, Role, node_id
 from lambdas.core.request import TransferRequest
-from lambdas.core.rows import Row
-from lambdas.core.selection import Candidate
 from lambdas.core.transfer import (
     AcceptedTransfer,
     DestinationSurvey,

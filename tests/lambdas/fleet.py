@@ -3,7 +3,7 @@
 from typing import Any
 
 from lambdas.core.transfer import Membership, TransferPath
-from lambdas.handlers.spawn_relays import SpawnInput, spawn_relays
+from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from tests.lambdas.builders import SHARED, estimate, paths, plan, transfer
 from tests.lambdas.cloud import Cloud
 

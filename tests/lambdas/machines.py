@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from lambdas.adapters.records import CommandResult, DocumentName, Instance, LaunchError, LaunchRequest, NotManagedError
-from lambdas.core.commands import Command, encode
+from lambdas.core.ends.commands import Command, encode
 from tests.lambdas.builders import WEST
 from tests.lambdas.clock import FakeClock
 

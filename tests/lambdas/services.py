@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lambdas.core.launch_plan import Subnet
-from lambdas.core.measures import MeasureName
-from lambdas.core.rules import Rule
+from lambdas.core.fleet.firewall import Rule
+from lambdas.core.fleet.launch_plan import Subnet
+from lambdas.core.metrics import MeasureName
 
 MACHINE = "arn:aws:states:us-west-2:000000000000:stateMachine:cpt-transfer"
 

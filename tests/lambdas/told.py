@@ -1,7 +1,7 @@
 """What an end writes into the records of its transfer before it puts an event."""
 
-from lambdas.core.chunk_life import Change
-from lambdas.core.events import ChunkFailed, RelayLost, TransferDelivered, TransferFailed
+from lambdas.core.chunks.chunk_life import Change
+from lambdas.core.chunks.events import ChunkFailed, RelayLost, TransferDelivered, TransferFailed
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import shared
 from tests.lambdas.cloud import Cloud

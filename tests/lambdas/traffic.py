@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from math import inf
 from random import Random
 
-from lambdas.core.arrivals import Arrivals
-from lambdas.core.chunk import Chunk
+from lambdas.core.chunks.chunk import Chunk
+from lambdas.core.learning.arrivals import Arrivals
 from tests.lambdas.builders import chunk
 
 MB = 10**6

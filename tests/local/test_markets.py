@@ -13,7 +13,7 @@ from lambdas.adapters.price_cache import S3PriceCache
 from lambdas.adapters.pricing import AwsPriceList
 from lambdas.adapters.quotas import ServiceQuotas
 from lambdas.adapters.spot import Ec2SpotMarket
-from lambdas.core.prices import Price, PriceItem, needed
+from lambdas.core.tariff.prices import Price, PriceItem, needed
 from local.cloud import LocalCloud
 from tests.local.assembly import HOME, OTHER
 

@@ -9,7 +9,7 @@ import pytest
 from lambdas.adapters.clock import SystemClock
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_chunks import BATCH, DynamoChunkStore
-from lambdas.core import chunk_life
+from lambdas.core.chunks import chunk_life
 from lambdas.core.errors import Throttled
 from lambdas.runtime import clients
 from local.cloud import LocalCloud

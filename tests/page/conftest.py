@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from lambdas.core.page.render import Files, render
-from lambdas.core.report import Report
+from lambdas.core.report.page.render import Files, render
+from lambdas.core.report.report import Report
 
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = ROOT / "tests" / "page" / "screenshots"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from lambdas.core.page.render import render
-from lambdas.core.report import Report
+from lambdas.core.report.page.render import render
+from lambdas.core.report.report import Report
 from tests.page import scenarios
 from tests.page.conftest import NAMES, ROOT
 

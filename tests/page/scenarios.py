@@ -4,20 +4,20 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lambdas.core import report
 from lambdas.core.bandwidth import LimitChange
-from lambdas.core.chunk import Chunk
-from lambdas.core.estimate import Estimate
-from lambdas.core.file_list import FileEntry
-from lambdas.core.fleet import Node, NodeState, Role
-from lambdas.core.fleet_report import Spawned
-from lambdas.core.meter import Dollars, Sent, Spent
-from lambdas.core.page.render import Files
-from lambdas.core.profiling import Measured, MeasuredPair
-from lambdas.core.report import Report
-from lambdas.core.rows import build_rows
-from lambdas.core.stages import stage_times
-from lambdas.core.tally import Tally
+from lambdas.core.chunks.chunk import Chunk
+from lambdas.core.chunks.file_list import FileEntry
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.profiling import Measured, MeasuredPair
+from lambdas.core.estimate.rows import build_rows
+from lambdas.core.fleet.relay_node import Node, NodeState, Role
+from lambdas.core.report import report
+from lambdas.core.report.fleet_report import Spawned
+from lambdas.core.report.page.render import Files
+from lambdas.core.report.report import Report
+from lambdas.core.report.stages import stage_times
+from lambdas.core.report.tally import Tally
+from lambdas.core.spending.meter import Dollars, Sent, Spent
 from lambdas.core.transfer import Failure
 from tests.lambdas import builders
 from tests.lambdas.traffic import Traffic

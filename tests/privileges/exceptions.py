@@ -33,14 +33,16 @@ def unused(roles: str, actions: str, why: str, held_by: str = "", on: str = "*")
 
 def _given_back(roles: str, on: str) -> Iterator[Unused]:
     why = "a machine that was lent and has not joined is given back: its daemon is stopped"
-    test = "lambdas/operations/test_existing.py::test_machine_that_has_not_joined_is_given_back_and_not_terminated"
+    test = (
+        "lambdas/operations/fleet/test_existing.py::test_machine_that_has_not_joined_is_given_back_and_not_terminated"
+    )
     return unused(roles, "ssm:SendCommand", why, test, on)
 
 
 def _reported_by_hand(actions: str, on: str) -> Iterator[Unused]:
     why = "people take down what an execution that is gone has left, and write its report, as Sweep Execution does"
     file, test = "test_teardown_request.py", "test_transfer_whose_execution_is_over_or_gone_is_taken_down_and_reported"
-    return unused("cpt-teardown-request", actions, why, f"lambdas/handlers/{file}::{test}", on)
+    return unused("cpt-teardown-request", actions, why, f"lambdas/handlers/calls/{file}::{test}", on)
 
 
 _AGENT = "the SSM agent’s own; the local cloud’s agent is part of the emulator"
@@ -58,7 +60,7 @@ EXCEPTIONS = (
         "cpt-reconcile cpt-sweep-execution cpt-teardown-request cpt-verify-transfer",
         "s3:GetObject",
         "the list of what a transfer left out is read for its report, which no recorded run had",
-        "lambdas/handlers/test_write_report.py::test_transfer_that_may_leave_nothing_out_fails_with_what_it_left_out",
+        "lambdas/handlers/states/test_write_report.py::test_transfer_that_may_leave_nothing_out_fails_with_what_it_left_out",
         on="*cpt-control-*",
     ),
     *unused("cpt-transfer", "logs:*", "Step Functions itself sets up the delivery of its log"),
@@ -67,31 +69,31 @@ EXCEPTIONS = (
         _TEAR_DOWN,
         "ec2:AuthorizeSecurityGroupIngress ec2:CreateTags",
         "a transfer that begins during another one’s teardown gets back the rule that both share",
-        "lambdas/handlers/test_tear_down.py::test_rule_that_a_transfer_beginning_meanwhile_relies_on_is_there_again",
+        "lambdas/handlers/states/test_tear_down.py::test_rule_that_a_transfer_beginning_meanwhile_relies_on_is_there_again",
     ),
     *unused(
         "cpt-await-approval",
         "dynamodb:DeleteItem",
         "a transfer that is being torn down asks nobody",
-        "lambdas/handlers/test_await_approval.py::test_transfer_that_is_being_torn_down_asks_nobody_and_keeps_no_token",
+        "lambdas/handlers/states/test_await_approval.py::test_transfer_that_is_being_torn_down_asks_nobody_and_keeps_no_token",
     ),
     *unused(
         "cpt-start-transfer",
         "states:SendTaskSuccess states:SendTaskFailure",
         "the outcome may come before the task token is kept",
-        "lambdas/handlers/test_start_transfer.py::test_token_that_comes_after_the_outcome_is_released_at_once",
+        "lambdas/handlers/states/test_start_transfer.py::test_token_that_comes_after_the_outcome_is_released_at_once",
     ),
     *unused(
         "cpt-finish-transfer",
         "states:SendTaskFailure",
         "an end that gives up fails the task",
-        "lambdas/handlers/test_finish_transfer.py::test_failure_fails_the_task_with_the_ends_own_error",
+        "lambdas/handlers/reactions/test_finish_transfer.py::test_failure_fails_the_task_with_the_ends_own_error",
     ),
     *unused(
         "cpt-pre-test-relays",
         "states:SendTaskFailure",
         "relays that only measure may measure nothing",
-        "lambdas/handlers/test_pre_test_relays.py::test_measuring_without_a_result_fails_and_leaves_no_relay",
+        "lambdas/handlers/states/test_pre_test_relays.py::test_measuring_without_a_result_fails_and_leaves_no_relay",
     ),
     *unused(
         "cpt-open-plan",
@@ -106,32 +108,32 @@ EXCEPTIONS = (
         "cpt-replace-relay",
         "ec2:RunInstances",
         "relays of the spot market have successors there, launched as Spawn Relays launches",
-        "lambdas/handlers/test_spawn_relays.py::test_spot_falls_back_to_on_demand_and_each_node_says_what_it_is",
+        "lambdas/handlers/states/test_spawn_relays.py::test_spot_falls_back_to_on_demand_and_each_node_says_what_it_is",
         on="*:spot-instances-request/*",
     ),
     *unused(
         "cpt-estimate-request cpt-start-from-object cpt-start-from-schedule",
         "ec2:DescribeSecurityGroups",
         "a request may name machines that are lent; it is judged as Validate Request judges it",
-        "lambdas/operations/test_existing.py::test_machine_that_cannot_serve_is_refused_with_the_remedy",
+        "lambdas/operations/fleet/test_existing.py::test_machine_that_cannot_serve_is_refused_with_the_remedy",
     ),
     *unused(
         "cpt-finish-survey",
         "ec2:DescribeSpotPriceHistory",
         "a request may ask for the spot market; it is estimated as Estimate Transfer estimates it",
-        "lambdas/operations/test_market.py::test_spot_prices_of_each_sides_own_zone_are_in_the_book_and_not_kept",
+        "lambdas/operations/estimate/test_quotes.py::test_spot_prices_of_each_sides_own_zone_are_in_the_book_and_not_kept",
     ),
     *unused(
         "cpt-start-from-schedule",
         "events:PutEvents",
         "a schedule’s request that cannot work is told by an event",
-        "lambdas/handlers/test_start_from_schedule.py::test_request_that_cannot_work_is_told_by_event",
+        "lambdas/handlers/reactions/test_start_from_schedule.py::test_request_that_cannot_work_is_told_by_event",
     ),
     *unused(
         "cpt-validate-request",
         "dynamodb:DeleteItem",
         "a run that goes on with a transfer forgets the relays of the last one",
-        "lambdas/handlers/test_validate_request.py::"
+        "lambdas/handlers/states/test_validate_request.py::"
         "test_resumed_it_is_the_next_run_of_the_same_transfer_and_finds_nothing_of_the_last_one",
         on="*/cpt-nodes",
     ),

@@ -8,7 +8,7 @@ import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { Access, allow } from '../access/access';
 import { Settings } from '../config';
-import { functionName, Handler } from '../names';
+import { functionName, Handler, handlerFunction } from '../names';
 
 export interface PythonFunctionProps {
   readonly settings: Settings;
@@ -47,7 +47,7 @@ export class PythonFunction extends Construct {
       runtime: lambda.Runtime.PYTHON_3_11,
       architecture: lambda.Architecture.X86_64,
       code: props.code,
-      handler: `lambdas.handlers.${props.handler}.handler`,
+      handler: handlerFunction(props.handler),
       role,
       logGroup,
       timeout: props.timeout ?? Duration.seconds(60),

@@ -19,8 +19,8 @@ from bench.figures.published import (
     ratio,
     t2_small,
 )
-from lambdas.core.cost import Billing
 from lambdas.core.models import MODELS, ModelName, piped_gain_threshold
+from lambdas.core.tariff.cost import Billing
 
 SIZES = range(250, 200_001, 250)
 RATIOS = [1.5 * step for step in range(1, 20)]

@@ -5,7 +5,7 @@ from jsonschema import Draft202012Validator
 from bench.scale.synthetic import PART_LINES, Source, delivered
 from bench.scale.work import plan, verify
 from lambdas.adapters.codec import decode_item
-from lambdas.core.chunk import Chunk
+from lambdas.core.chunks.chunk import Chunk
 from tests.contracts.test_contracts import SCHEMAS
 from tests.lambdas import builders
 

@@ -13,14 +13,14 @@ from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_chunks import BATCH, STILL_THERE, DynamoChunkStore, update_of
 from lambdas.adapters.memory import MemoryChunkStore
 from lambdas.adapters.ports import ChunkStore
-from lambdas.core import chunk_life
-from lambdas.core.chunk import RANGE_SIZE, RANGES_PER_RUN
-from lambdas.core.chunk_life import RULES
+from lambdas.core.chunks import chunk_life
+from lambdas.core.chunks.chunk import RANGE_SIZE, RANGES_PER_RUN
+from lambdas.core.chunks.chunk_life import RULES
+from lambdas.core.chunks.pace import BURST_WRITES, WRITES_PER_SECOND
 from lambdas.core.errors import Throttled
-from lambdas.core.pace import BURST_WRITES, WRITES_PER_SECOND
 from tests.lambdas import builders
 from tests.lambdas.clock import FakeClock
-from tests.lambdas.core.test_chunk_life import GOLDEN, change
+from tests.lambdas.core.chunks.test_chunk_life import GOLDEN, change
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from lambdas.adapters.memory import (
 )
 from lambdas.adapters.ports import PathLocks, TransferStore
 from lambdas.core.bandwidth import BandwidthLimit
-from lambdas.core.liveness import Ends
-from lambdas.core.lock import Busy, Holding, Way
-from lambdas.core.meter import BudgetDecision, Dollars, Sent, Spent
+from lambdas.core.ends.liveness import Ends
+from lambdas.core.fleet.relay_watch import Look, PathLook, Watch
+from lambdas.core.intake.destination_lock import Busy, Holding, Way
+from lambdas.core.spending.meter import BudgetDecision, Dollars, Sent, Spent
 from lambdas.core.transfer import AcceptedTransfer, ExistingRelay
-from lambdas.core.watch import Look, PathLook, Watch
 from tests.lambdas import builders
 
 

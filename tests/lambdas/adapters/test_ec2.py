@@ -12,7 +12,7 @@ from lambdas.adapters.ec2 import Ec2Compute
 from lambdas.adapters.records import LaunchError, LaunchRequest
 from lambdas.adapters.security_groups import Ec2SecurityGroups
 from lambdas.core.errors import TooManyRules
-from lambdas.core.launch_decision import LaunchDecision, decide_launch
+from lambdas.core.fleet.launch_decision import LaunchDecision, decide_launch
 
 
 @pytest.fixture

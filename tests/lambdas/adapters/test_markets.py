@@ -14,7 +14,7 @@ from lambdas.adapters.memory_market import MemoryPriceCache
 from lambdas.adapters.pricing import AwsPriceList
 from lambdas.adapters.quotas import ServiceQuotas
 from lambdas.adapters.spot import Ec2SpotMarket
-from lambdas.core.prices import Price, PriceItem
+from lambdas.core.tariff.prices import Price, PriceItem
 from tests.lambdas.adapters.test_services import stub
 
 ADDRESS = PriceItem("public-address-hour", "us-west-2")

@@ -12,8 +12,8 @@ from lambdas.adapters.dynamodb_profiles import DynamoProfileStore
 from lambdas.adapters.memory import MemoryProfileStore
 from lambdas.adapters.ports import ProfileStore
 from lambdas.core.errors import WriteConflict
-from lambdas.core.history import integrate
-from lambdas.core.profile import Known, Metric
+from lambdas.core.estimate.history import integrate
+from lambdas.core.estimate.profile import Known, Metric
 
 TYPE, PAIR = "t3.small", "us-west-2>eu-west-1"
 KEYS = ("subject", "regionPair")

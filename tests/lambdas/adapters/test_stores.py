@@ -16,7 +16,7 @@ from lambdas.adapters.memory import (
 )
 from lambdas.adapters.ports import AgentRecords, NodeStore, TokenStore
 from lambdas.adapters.records import ControlToken
-from lambdas.core.events import TransferFailed
+from lambdas.core.chunks.events import TransferFailed
 from lambdas.core.transfer import Membership, TransferPath
 from tests.lambdas import builders
 

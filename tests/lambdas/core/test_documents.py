@@ -8,21 +8,21 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
-from lambdas.core.approval import Approval, ApprovalDecision
-from lambdas.core.chunk import Chunk
-from lambdas.core.comparison import Comparison
+from lambdas.core.chunks.chunk import Chunk
+from lambdas.core.chunks.events import ChunkFailed, RelayLost, RelaySlow, TransferDelivered, TransferFailed
+from lambdas.core.chunks.listing import Announcement
+from lambdas.core.chunks.progress import Progress
 from lambdas.core.documents import Document
-from lambdas.core.estimate import Estimate
-from lambdas.core.events import ChunkFailed, RelayLost, RelaySlow, TransferDelivered, TransferFailed
-from lambdas.core.fleet import Node
-from lambdas.core.listing import Announcement
-from lambdas.core.progress import Progress
-from lambdas.core.report import Report
-from lambdas.core.starts import RequestRefused, RequestStarted
+from lambdas.core.estimate.approval import Approval, ApprovalDecision
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.model_table import Comparison
+from lambdas.core.fleet.relay_node import Node
+from lambdas.core.intake.starts import RequestRefused, RequestStarted
+from lambdas.core.report.report import Report
 from lambdas.core.transfer import ComparisonSurvey, DestinationSurvey, Failure, Membership, SourceSurvey, TransferPlan
 from tests.lambdas import builders
+from tests.paths import CONTRACTS
 
-CONTRACTS = Path(__file__).parents[3] / "contracts"
 MODELS: dict[str, list[type[Document]]] = {
     "approval": [Approval],
     "approval-decision": [ApprovalDecision],

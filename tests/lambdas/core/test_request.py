@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.request import Limits, parse_request
 from tests.lambdas.builders import IRELAND, SOURCE_ID, WEST, request
+from tests.paths import CONTRACTS
 
-CONTRACTS = Path(__file__).parents[3] / "contracts"
 SCHEMA = Draft202012Validator(json.loads((CONTRACTS / "transfer-request.schema.json").read_text()))
 LIMITS = Limits(regions=(WEST, IRELAND), max_pairs=8, instance_types=("t3.small", "t3.medium"))
 

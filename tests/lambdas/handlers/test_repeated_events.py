@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from lambdas.handlers.await_relays import AwaitInput, await_relays
-from lambdas.handlers.finish_transfer import finish_transfer
-from lambdas.handlers.reconcile import reconcile
-from lambdas.handlers.replace_relay import SPOT_WARNING, STATE_CHANGE, replace_relay
-from lambdas.handlers.retry_chunk import retry_chunk
-from lambdas.handlers.sweep_execution import sweep_execution
-from lambdas.handlers.watch_relays import watch_relays
+from lambdas.handlers.reactions.finish_transfer import finish_transfer
+from lambdas.handlers.reactions.reconcile import reconcile
+from lambdas.handlers.reactions.replace_relay import SPOT_WARNING, STATE_CHANGE, replace_relay
+from lambdas.handlers.reactions.retry_chunk import retry_chunk
+from lambdas.handlers.reactions.sweep_execution import sweep_execution
+from lambdas.handlers.reactions.watch_relays import watch_relays
+from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import ARN, SHARED, chunk, paths, plan, progress, transfer
 from tests.lambdas.cloud import Cloud

@@ -6,16 +6,17 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import CommandResult, ControlToken, TransferRecord
-from lambdas.core.commands import Command
+from lambdas.core.ends.commands import Command
 from lambdas.core.errors import EndNotStarted, TransferFenced
-from lambdas.core.lock import Busy
+from lambdas.core.intake.destination_lock import Busy
 from lambdas.core.transfer import Failure
-from lambdas.handlers.await_approval import AwaitInput, await_approval
-from lambdas.handlers.spawn_relays import SpawnInput, spawn_relays
-from lambdas.handlers.start_transfer import StartInput, start_transfer
-from lambdas.handlers.sweep_execution import sweep_execution
-from lambdas.handlers.write_report import ReportInput, write_report
-from lambdas.operations import reconciliation, reporting, teardown, token
+from lambdas.handlers.reactions.sweep_execution import sweep_execution
+from lambdas.handlers.states.await_approval import AwaitInput, await_approval
+from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
+from lambdas.handlers.states.start_transfer import StartInput, start_transfer
+from lambdas.handlers.states.write_report import ReportInput, write_report
+from lambdas.operations import reconciliation, teardown, token
+from lambdas.operations.report import reporting
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import ARN, DESTINATION_ID, ENDS, IRELAND, SHARED, WEST, estimate, paths, plan, transfer
 from tests.lambdas.cloud import Cloud

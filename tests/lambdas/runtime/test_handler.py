@@ -9,10 +9,10 @@ from botocore.exceptions import ClientError
 from pydantic import ValidationError
 
 from lambdas.adapters.world import World
-from lambdas.core.approval import ApprovalDecision
 from lambdas.core.documents import Handover
 from lambdas.core.errors import InvalidRequest, RecordOfOtherVersion, SurveyProblem, Throttled
-from lambdas.core.measures import UNITS
+from lambdas.core.estimate.approval import ApprovalDecision
+from lambdas.core.metrics import UNITS
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.runtime import handler as module
 from lambdas.runtime.handler import BusEvent, event_rule, task_state, user_call

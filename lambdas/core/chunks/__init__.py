@@ -1,0 +1,1 @@
+"""Chunks: what they are, how they are cut, retried and compared."""

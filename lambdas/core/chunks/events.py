@@ -1,0 +1,111 @@
+"""Events from the ends (contract `event`).
+
+An end may put any event of any transfer on the bus: an event only wakes its reader, who acts on what the end wrote into
+a record of its own transfer.
+"""
+
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import Field, ValidationError
+
+from lambdas.core.chunks.chunk import FailureReason
+from lambdas.core.documents import Count, Document, TransferId
+
+Epoch = Annotated[int, Field(ge=1)]
+Told = TypeVar("Told", bound=Document)
+
+
+class ChunkFailed(Document):
+    """One attempt at one chunk failed."""
+
+    schema_version: Literal[1]
+    type: Literal["Chunk Failed"]
+    transfer_id: TransferId
+    chunk: Count
+    attempt: Epoch
+    path_id: str
+    reason: FailureReason
+    message: str
+
+
+class RelayLost(Document):
+    """The lanes of a path broke at a relay; from the control plane: it is dead or silent."""
+
+    schema_version: Literal[1]
+    type: Literal["Relay Lost"]
+    transfer_id: TransferId
+    path_id: str | None = None
+    node_id: str
+    message: str
+
+    @classmethod
+    def told(cls, text: object, transfer_id: str) -> Self | None:
+        """What the JSON text of a record says; None where it says nothing of this transfer."""
+        found = _read(cls, text)
+        return found if found is not None and found.transfer_id == transfer_id else None
+
+
+class RelaySlow(Document):
+    """A relay carries far less than it should, MB/s."""
+
+    schema_version: Literal[1]
+    type: Literal["Relay Slow"]
+    transfer_id: TransferId
+    node_id: str
+    rate: float = Field(alias="rateMBps", ge=0)
+    expected: float = Field(alias="expectedMBps", ge=0)
+    message: str
+
+
+class TransferDelivered(Document):
+    """Every chunk is delivered, every file renamed but those that were left out: `skipped` many entries."""
+
+    schema_version: Literal[1]
+    type: Literal["Transfer Delivered"]
+    transfer_id: TransferId
+    epoch: Epoch
+    bytes: Count
+    files: Count
+    chunks: Count
+    sent_bytes: Count
+    repaired_chunks: Annotated[int, Field(ge=1)] | None = None
+    skipped: Annotated[int, Field(ge=1)] | None = None
+
+    def outcome(self) -> dict[str, Any]:
+        """What the task token's output will be."""
+        names = ("bytes", "files", "chunks", "sentBytes", "epoch", "repairedChunks", "skipped")
+        document = self.to_document()
+        return {"delivered": {name: document[name] for name in names if name in document}}
+
+
+class TransferFailed(Document):
+    """An end gave up."""
+
+    schema_version: Literal[1]
+    type: Literal["Transfer Failed"]
+    transfer_id: TransferId
+    side: Literal["sender", "receiver"]
+    epoch: Epoch
+    error: str
+    cause: str
+
+    def outcome(self) -> dict[str, Any]:
+        """Error and cause of the task."""
+        return {"error": self.error, "cause": f"{self.side}: {self.cause}"}
+
+
+def outcome_of(text: object, transfer_id: str, side: str) -> TransferDelivered | TransferFailed | None:
+    """The outcome that one side's record holds as JSON text; None where it is none of this transfer and side."""
+    delivered = _read(TransferDelivered, text) if side == "sender" else None
+    failed = None if delivered else _read(TransferFailed, text)
+    if failed is not None and failed.side != side:
+        return None
+    found = delivered or failed
+    return found if found is not None and found.transfer_id == transfer_id else None
+
+
+def _read(kind: type[Told], text: object) -> Told | None:
+    try:
+        return kind.model_validate_json(str(text), by_alias=True, by_name=False)
+    except ValidationError:
+        return None

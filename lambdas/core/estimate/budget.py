@@ -1,0 +1,42 @@
+"""What must stay free of a budget, so that a transfer that goes as estimated is not cut short; dollars, MB/s, s."""
+
+from lambdas.core.estimate.figures import Figures
+from lambdas.core.estimate.rows import Row
+from lambdas.core.tariff import control_plane, cost
+
+# From one look at the meter until the next one's decision is felt: the schedule's minute, and 15 s for a look that is
+# late and for the ends, which see the fence within 2 s.
+LOOK_SECONDS = 75.0
+# Lanes drain for 20 s at most, then their relays are terminated.
+RELEASE_SECONDS = 30.0
+# So long a relay that runs now may still run before the meter has ended it.
+HELD_SECONDS = LOOK_SECONDS + RELEASE_SECONDS
+# The receiver syncs five times a second, the ends report every two: what was sent longer ago has arrived, or is lost.
+FLIGHT_SECONDS = 2.0
+
+
+def most_rate(pairs: int, figures: Figures) -> float:
+    """What the direct path and `pairs` pairs carry together."""
+    return min(figures.direct.value + pairs * figures.pair.value, figures.ends)
+
+
+def held_back(pairs: int, figures: Figures, *, pre_test: bool) -> float:
+    """Until the meter has ended what runs now: its relays, requests of the control plane, and what is sent twice."""
+    relays = pairs * (4 if pre_test else 2)
+    start, later = (control_plane.calls(0, pairs, seconds, 0.0) for seconds in (0.0, LOOK_SECONDS))
+    return (
+        cost.relays(relays, HELD_SECONDS, figures.relay_hour.value)
+        + control_plane.dollars(later)
+        - control_plane.dollars(start)
+        + cost.egress(most_rate(pairs, figures) * FLIGHT_SECONDS * 1e6, figures.egress.value)
+    )
+
+
+def needed(row: Row, figures: Figures, *, pre_test: bool) -> float:
+    """The smallest budget that bears the row; `pre_test`: twice the relays are launched."""
+    return row.cost_usd + held_back(row.pairs, figures, pre_test=pre_test)
+
+
+def within(rows: list[Row], most_usd: float | None, figures: Figures, *, pre_test: bool) -> list[Row]:
+    """The rows that a budget bears; all of them where there is none."""
+    return [row for row in rows if most_usd is None or needed(row, figures, pre_test=pre_test) <= most_usd]

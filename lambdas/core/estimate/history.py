@@ -1,0 +1,78 @@
+"""Weighted sample integration: one metric's mean and spread, refined by every sample (GEO-DMS, Eq. 1-4).
+
+A sample far from a steady mean is probably a glitch and counts little; where the metric varies it counts more; after
+a long silence it counts more. Values in the metric's own unit (MB/s, seconds), times in seconds of one clock.
+"""
+
+from dataclasses import dataclass
+from math import exp, inf, isfinite, sqrt
+
+from lambdas.core.checks import at_least_one, not_negative, positive
+
+WINDOW = 5
+"""h, samples: a settled mean goes at least a tenth of the way to a sample that comes `REFERENCE_SECONDS` after the
+last, at most a fifth to any; nine tenths of a lasting change are taken in after 14 such samples, or 44 at once."""
+REFERENCE_SECONDS = 3600.0
+"""T: transfers that follow each other within an hour meet much the same network, so each of them counts less."""
+LEAST_WEIGHT = 0.1
+"""Without it samples in quick succession could never move a mean that never varied."""
+LEAST_SPREAD = 0.05
+"""σ in Eq. 4 is this share of the mean at least: two measurements of an unchanged link differ by a few percent."""
+
+
+@dataclass(frozen=True)
+class History:
+    """What is kept of a metric: mean (μ), second moment (γ), how many samples, and when the last came (seconds)."""
+
+    mean: float
+    second_moment: float
+    samples: int
+    at_seconds: float
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation (Eq. 2); 0 after one sample."""
+        return sqrt(max(self.second_moment - self.mean * self.mean, 0.0))
+
+
+def weight(history: History, sample: float, at_seconds: float, reference_seconds: float = REFERENCE_SECONDS) -> float:
+    """Eq. 4: the trust in a sample, from `LEAST_WEIGHT` to 1.
+
+    The paper's 1 - tf/T is taken as the silence since the last sample in units of T, at most 1.
+    """
+    silence = min(1.0, max(0.0, at_seconds - history.at_seconds) / reference_seconds)
+    spread = max(history.sigma, LEAST_SPREAD * history.mean)
+    # A metric that was always 0 has no scale: only another 0 is near it.
+    off = (history.mean - sample) / spread if spread else (0.0 if sample == history.mean else inf)
+    return max(LEAST_WEIGHT, (exp(-off * off / 2) + silence) / 2)
+
+
+def integrate(
+    history: History | None,
+    sample: float,
+    at_seconds: float,
+    *,
+    window: int = WINDOW,
+    reference_seconds: float = REFERENCE_SECONDS,
+) -> History:
+    """Eq. 1 and 3 (whose printed weights are swapped); the first sample is the mean.
+
+    The first `window` samples teach: each counts in full, so the mean is theirs. A sample that arrives late counts as
+    if it came with the last one. Raises ValueError for a sample that is negative or not finite.
+    """
+    not_negative("sample", sample, "the metric's unit")
+    if not isfinite(sample):
+        raise ValueError(f"sample: {sample}; must be finite")
+    at_least_one("window", window)
+    positive("reference_seconds", reference_seconds, "seconds")
+    if history is None:
+        return History(sample, sample * sample, 1, at_seconds)
+    learning = history.samples < window
+    trust = 1.0 if learning else weight(history, sample, at_seconds, reference_seconds)
+    share = trust / min(window, history.samples + 1)
+    return History(
+        mean=history.mean + share * (sample - history.mean),
+        second_moment=history.second_moment + share * (sample * sample - history.second_moment),
+        samples=history.samples + 1,
+        at_seconds=max(at_seconds, history.at_seconds),
+    )

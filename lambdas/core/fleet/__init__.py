@@ -1,0 +1,1 @@
+"""Relays: chosen, started, paired, watched and replaced."""

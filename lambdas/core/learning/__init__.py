@@ -1,0 +1,1 @@
+"""What a finished transfer teaches about machines and paths."""

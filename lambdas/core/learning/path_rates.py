@@ -1,0 +1,100 @@
+"""What each path carried in each second, and whether the ends held it back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import ceil
+from statistics import fmean, median, pstdev
+
+from lambdas.core.learning.arrivals import DIRECT, Arrivals
+
+BYTES_PER_MB = 1e6
+WARM_UP_SECONDS = 1.0
+"""A path's first second tells little: TCP opens its window, and a cap lets a burst pass."""
+RUN_OUT_SECONDS = 2.0
+"""Before the queue is empty: slow paths leave the last chunks to fast ones, so the sum falls."""
+LEAST_SECONDS = 3
+NOISE = 0.07
+"""Two measurements of the same thing differ by less; a sum that lacks more than this share was held back."""
+
+STEADY = 0.04
+"""Full ends carry the same each second; where the sums spread by more (σ over mean), something disturbed them."""
+
+Rates = dict[str, float]
+Windows = dict[frozenset[str], list[Rates]]
+
+
+def windows(arrivals: Arrivals, limit: float) -> Windows:
+    """Rates in MB/s of whole seconds in which no path began and none runs dry, by the set of paths in use.
+
+    Seconds in which the paths reached `limit`, MB/s in all, tell only what the request allowed.
+    """
+    found: Windows = {}
+    if not arrivals.begun or arrivals.drained is None:
+        return found
+    for second in range(ceil(min(arrivals.begun.values()) + WARM_UP_SECONDS), int(arrivals.drained - RUN_OUT_SECONDS)):
+        if any(second - WARM_UP_SECONDS < at < second + 1 for at in arrivals.begun.values()):
+            continue
+        every = {path: arrivals.per_second.get((second, path), 0.0) / BYTES_PER_MB for path in arrivals.begun}
+        rates = {path: rate for path, rate in every.items() if rate > 0}
+        if rates and sum(rates.values()) < limit * (1 - NOISE):
+            found.setdefault(frozenset(rates), []).append(rates)
+    return found
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is known beforehand, MB/s: paths measured by themselves, likely rates of others, and min(V_src, V_dst)."""
+
+    own: Mapping[str, float]
+    likely: Mapping[str, float] = field(default_factory=dict)
+    ends: float | None = None
+
+
+@dataclass
+class Judgement:
+    """Seconds in which every path had its own rate (`free`), and those in which the ends held them back (`held`).
+
+    `most`: MB/s of all paths together in the best free window.
+    """
+
+    free: list[Rates] = field(default_factory=list)
+    held: list[Rates] = field(default_factory=list)
+    most: float = 0.0
+
+
+def judge(found: Windows, expected: Expected) -> Judgement:
+    """Windows of several paths, each as a whole; those of under `LEAST_SECONDS` are left out.
+
+    Fewer paths come first: what they do unhindered tells when more of them are held back.
+    """
+    own = dict(expected.own)
+    judgement = Judgement(most=own.get(DIRECT, 0.0))
+    for paths, seconds in sorted(found.items(), key=lambda item: (len(item[0]), sorted(item[0]))):
+        if len(seconds) < LEAST_SECONDS:
+            continue
+        total = median(sum(rates.values()) for rates in seconds)
+        known = {**expected.likely, **own}
+        if _lacks(seconds, {path: known[path] for path in paths & known.keys()}) or _meets(total, expected.ends):
+            # Ends that carried more before are not what holds back now.
+            full = total > (1 - NOISE) * judgement.most and _steady(seconds)
+            judgement.held += seconds if full else []
+            continue
+        judgement.free += seconds
+        judgement.most = max(judgement.most, total)
+        for path in paths:
+            own.setdefault(path, median(rates[path] for rates in seconds))
+    return judgement
+
+
+def _steady(seconds: list[Rates]) -> bool:
+    sums = [sum(rates.values()) for rates in seconds]
+    return pstdev(sums) <= STEADY * fmean(sums)
+
+
+def _lacks(seconds: list[Rates], known: Mapping[str, float]) -> bool:
+    together = median(sum(rates[path] for path in known) for rates in seconds)
+    return together < (1 - NOISE) * sum(known.values())
+
+
+def _meets(total: float, ends: float | None) -> bool:
+    return ends is not None and abs(total - ends) <= NOISE * ends

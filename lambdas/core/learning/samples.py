@@ -1,0 +1,130 @@
+"""What a finished transfer tells about its machines: samples for their profiles."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import inf
+from statistics import median
+
+from lambdas.core.bandwidth import MBIT_PER_MB
+from lambdas.core.estimate.profile import Metric, Profile, hosts
+from lambdas.core.fleet.pairing import leads_through, path_id, share_relays
+from lambdas.core.fleet.relay_node import Node
+from lambdas.core.learning.arrivals import DIRECT, Arrivals
+from lambdas.core.learning.path_rates import LEAST_SECONDS, NOISE, Expected, Rates, judge, windows
+from lambdas.core.transfer import AcceptedTransfer
+
+DIRECT_SECONDS = 2
+LEAST_SPREAD = 0.15
+"""Relays of one type differ by this share of their mean at least, in the thesis' measurements (Figures 6.3, 6.4)."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One measurement, in its metric's unit (MB/s, seconds), of an instance type or of the pair of hosts."""
+
+    subject: str
+    metric: Metric
+    value: float
+
+
+def subjects(transfer: AcceptedTransfer, nodes: Iterable[Node]) -> list[str]:
+    """Whom a transfer may tell about: its pair of hosts and the types of its relays."""
+    return [
+        hosts(transfer.source.instance_id, transfer.destination.instance_id),
+        *sorted({node.instance_type for node in nodes}),
+    ]
+
+
+def samples_of(
+    transfer: AcceptedTransfer,
+    arrivals: Arrivals,
+    nodes: Iterable[Node],
+    profiles: Mapping[str, Profile],
+    measured_direct: float | None = None,
+    lowest_limit_mbps: int | None = None,
+) -> list[Sample]:
+    """All samples of a transfer, succeeded or not; `profiles`: what was known of its `subjects`.
+
+    `measured_direct`, MB/s: the direct path where nothing was moved but measured. `lowest_limit_mbps`, Mbit/s: the
+    lowest bound that the sender ever had; where it was reached, machines may have been able to do more.
+    """
+    ends = hosts(transfer.source.instance_id, transfer.destination.instance_id)
+    relays = _Relays(list(nodes), arrivals.begun)
+    found = windows(arrivals, lowest_limit_mbps / MBIT_PER_MB if lowest_limit_mbps else inf)
+    # What a relay carries on several paths at once is no path's own rate.
+    found = {paths: seconds for paths, seconds in found.items() if not share_relays(paths)}
+    alone = [rates[DIRECT] for rates in found.pop(frozenset({DIRECT}), [])]
+    tested = relays.tested()
+    own = dict(tested)
+    if len(alone) >= DIRECT_SECONDS:
+        own[DIRECT] = median(alone)
+    elif measured_direct is not None:
+        own[DIRECT] = measured_direct
+    known = profiles.get(ends, Profile()).known("ends")
+    judgement = judge(found, Expected(own, relays.likely(profiles), known.value if known else None))
+    samples = relays.samples()
+    if DIRECT in own:
+        samples.append(Sample(ends, "direct", own[DIRECT]))
+    for path, kind in sorted(relays.types.items()):
+        rates = [second[path] for second in judgement.free if path in second]
+        # A pre-tested pair has given its sample: those that stayed would count twice, and they are the better half.
+        if len(rates) >= LEAST_SECONDS and path not in tested:
+            samples.append(Sample(kind, "interRegion", median(rates)))
+    if judgement.held:
+        samples.append(Sample(ends, "ends", median(sum(second.values()) for second in judgement.held)))
+    elif known and judgement.most > (1 + NOISE) * known.value:
+        samples.append(Sample(ends, "ends", judgement.most))  # more passed than was thought possible
+    return [sample for sample in samples if sample.value > 0]
+
+
+class _Relays:
+    """Relays by path; `types`: their type, where all relays of a path are of one, and none lends but a share."""
+
+    def __init__(self, nodes: list[Node], used: Iterable[str]) -> None:
+        self._nodes = nodes
+        paths = {*(path_id(node.slot) for node in nodes), *used} - {DIRECT}
+        through = {path: [node for node in nodes if leads_through(path, node)] for path in sorted(paths)}
+        self._by_path = {path: both for path, both in through.items() if both}
+        # A pair goes as fast as the slower of the two: of two types, nobody can tell which one that was.
+        kinds = {path: {node.instance_type for node in both} for path, both in self._by_path.items()}
+        whole = {path for path, both in self._by_path.items() if not any(node.existing for node in both)}
+        self.types = {path: kind for path, (kind, *others) in kinds.items() if path in whole and not others}
+
+    def tested(self) -> Rates:
+        """Pre-tested MB/s of the pairs that kept their relays."""
+        return {
+            path: min(node.measured_inter_region or 0.0 for node in both)
+            for path, both in self._by_path.items()
+            if all(node.measured_inter_region and not node.generation for node in both)
+        }
+
+    def likely(self, profiles: Mapping[str, Profile]) -> Rates:
+        """MB/s that each pair should reach at least, by what others of its type did."""
+        return {
+            path: max(known.value - max(known.sigma, LEAST_SPREAD * known.value), 0.0)
+            for path, kind in self.types.items()
+            if kind in profiles and (known := profiles[kind].known("interRegion"))
+        }
+
+    def samples(self) -> list[Sample]:
+        """Start-up times of those that joined or were pre-tested, and what the pre-test found, whom it rejected too."""
+        return [*self._spawns(), *self._pre_tests()]
+
+    def _spawns(self) -> Iterable[Sample]:
+        for node in self._nodes:
+            # A pre-test delays joining, and the estimate counts it apart.
+            serves_at = node.joined_at if node.measured_inter_region is None else node.ready_at
+            if serves_at is not None and not node.existing:
+                yield Sample(node.instance_type, "spawn", serves_at - node.requested_at)
+
+    def _pre_tests(self) -> Iterable[Sample]:
+        tested = {path_id(node.slot) for node in self._nodes}
+        for path in sorted(tested & self.types.keys()):
+            kind = self.types[path]
+            # Both relays carry the result of their pair.
+            for between, inside in {(n.measured_inter_region, n.measured_intra_region) for n in self._by_path[path]}:
+                if between:
+                    yield Sample(kind, "interRegion", between)
+                # No machine sends less inside than outside: then it was the source that had no more to give.
+                if between and inside and inside >= between:
+                    yield Sample(kind, "intraRegion", inside)

@@ -1,0 +1,78 @@
+"""What became of the wish for relays: how many came, from where, how fast, and why not more or not the first choice."""
+
+from collections.abc import Iterable
+
+from pydantic import Field
+
+from lambdas.core.documents import Count, Document
+from lambdas.core.fleet import pairing
+from lambdas.core.fleet.relay_node import Node
+from lambdas.core.transfer import AcceptedTransfer
+
+
+class Spawned(Document):
+    """Pairs wanted (twice as many with a pre-test) and launched; `notes`: why fewer, or not the first choice."""
+
+    wanted: Count
+    launched: Count
+    notes: list[str]
+
+
+class Start(Document):
+    """T_v of one relay, seconds: from the request until the instance runs, its agent answers, its daemon serves.
+
+    What was not reached is absent.
+    """
+
+    node_id: str
+    launch: float | None = Field(default=None, ge=0)
+    agent: float | None = Field(default=None, ge=0)
+    daemon: float | None = Field(default=None, ge=0)
+
+
+class FleetReport(Document):
+    """Contract `report`, `fleet`: pairs wanted and launched, relays by market and outside their end's zone.
+
+    `existing`: machines of the user, which are of no market here.
+    """
+
+    wanted: Count
+    launched: Count
+    on_demand: Count
+    spot: Count
+    existing: Count
+    other_zones: Count
+    notes: list[str]
+    starts: list[Start]
+
+
+def build(transfer: AcceptedTransfer, spawned: Spawned | None, nodes: Iterable[Node]) -> FleetReport | None:
+    """None where no relay was wanted; successors of lost relays count among the relays."""
+    if spawned is None:
+        return None
+    relays = list(nodes)
+    ours = [node for node in relays if not node.existing]
+    return FleetReport(
+        wanted=spawned.wanted,
+        launched=spawned.launched,
+        on_demand=sum(node.market == "on-demand" for node in ours),
+        spot=sum(node.market == "spot" for node in ours),
+        existing=len(relays) - len(ours),
+        other_zones=sum(pairing.in_other_zone(transfer, node) for node in relays),
+        notes=spawned.notes,
+        starts=[start_of(node) for node in relays],
+    )
+
+
+def start_of(node: Node) -> Start:
+    """The parts of T_v, as far as the relay came."""
+    return Start(
+        node_id=node.node_id,
+        launch=_between(node.requested_at, node.running_at),
+        agent=_between(node.running_at, node.online_at),
+        daemon=_between(node.online_at, node.ready_at),
+    )
+
+
+def _between(start: float | None, end: float | None) -> float | None:
+    return None if start is None or end is None else round(max(end - start, 0.0), 3)

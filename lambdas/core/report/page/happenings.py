@@ -1,0 +1,60 @@
+"""What happened while data flowed: relays that joined, left and were lost, limits that people set."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from lambdas.core.bandwidth import limit_in_words
+from lambdas.core.fleet.relay_node import Node
+from lambdas.core.report.timeline import Course, LimitSet
+
+Kind = Literal["joined", "left", "lost", "limit"]
+# Things of one kind this close together are one: relays of a fleet join within a second or two.
+CLOSE_SECONDS, CLOSE_SHARE = 1.0, 0.015
+
+
+@dataclass(frozen=True)
+class Happening:
+    """Second since the course's zero; `reason` of the first that has one, of a limit all that is to be said."""
+
+    second: float
+    kind: Kind
+    node_ids: list[str]
+    reason: str
+
+    def with_node(self, other: "Happening") -> "Happening":
+        """Both as one."""
+        return Happening(self.second, self.kind, self.node_ids + other.node_ids, self.reason or other.reason)
+
+
+def happenings(nodes: list[Node], course: Course, end: float) -> list[Happening]:
+    """In order of time, from zero to `end` (s): what came after the last byte was the teardown's doing."""
+    close = max(CLOSE_SECONDS, end * CLOSE_SHARE)
+    found: list[Happening] = []
+    for one in sorted([*_single(nodes, course.zero_at), *map(_limit, course.limits)], key=lambda single: single.second):
+        if not 0 <= one.second < end:
+            continue
+        known = next((place for place, other in enumerate(found) if _same(other, one, close)), None)
+        if known is None:
+            found.append(one)
+        else:
+            found[known] = found[known].with_node(one)
+    return found
+
+
+def _single(nodes: list[Node], zero_at: float) -> list[Happening]:
+    found = []
+    for node in nodes:
+        if node.joined_at is not None:
+            found.append(Happening(node.joined_at - zero_at, "joined", [node.node_id], ""))
+        if node.ended_at is not None:
+            kind: Kind = "lost" if node.state == "LOST" else "left"
+            found.append(Happening(node.ended_at - zero_at, kind, [node.node_id], node.reason or ""))
+    return found
+
+
+def _limit(change: LimitSet) -> Happening:
+    return Happening(change.second, "limit", [], limit_in_words(change.bandwidth_limit_mbps))
+
+
+def _same(one: Happening, other: Happening, close: float) -> bool:
+    return one.kind == other.kind != "limit" and other.second - one.second <= close

@@ -1,0 +1,113 @@
+"""The report as one HTML page: a pure function of the report and the beginning of its list of files."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from urllib.parse import unquote_to_bytes
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+from lambdas.core import words
+from lambdas.core.advice import advice
+from lambdas.core.chunks.file_list import FileEntry
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.fleet.relay_node import Node
+from lambdas.core.report.page import pictures, tables
+from lambdas.core.report.page.happenings import happenings
+from lambdas.core.report.report import Report
+
+# A list that is read, not searched: the whole one lies beside the report.
+SHOWN_FILES = 200
+SHOWN_HAPPENINGS = 40
+CAUSES = {
+    "checksum-mismatch": "what arrived was not what was sent; it was sent again",
+    "stream-lost": "the stream broke before the chunk was on disk",
+    "source-changed": "the file changed while it was read",
+    "source-unreadable": "the file could not be read",
+    "destination-error": "the destination could not write",
+    "lease-expired": "the sender that had it was replaced",
+}
+
+
+@dataclass(frozen=True)
+class Files:
+    """The first files of the list; `total` of them are at the destination; `where` the whole list lies."""
+
+    shown: Sequence[FileEntry]
+    total: int
+    where: str
+
+
+def render(report: Report, files: Files | None = None) -> str:
+    """HTML, without scripts and without anything from elsewhere; every name is data."""
+    nodes = [Node.from_document(node) for node in report.nodes]
+    estimate = Estimate.from_document(report.estimate) if report.estimate else None
+    course = report.course
+    events = happenings(nodes, course, pictures.seconds(course)) if course else []
+    style = _template("report.css").render().strip()
+    return _template("report.html").render(
+        report=report,
+        estimate=estimate,
+        row_bars=tables.row_bars(estimate) if estimate else [],
+        advice=advice(report.error) if report.error else "",
+        comparisons=tables.comparisons(report),
+        money=tables.money(report),
+        stages=tables.stages(report),
+        relays=tables.relays(nodes, course),
+        course=course,
+        paths=tables.paths(course) if course else [],
+        happenings=events[:SHOWN_HAPPENINGS],
+        happenings_left_out=max(len(events) - SHOWN_HAPPENINGS, 0),
+        rate_pictures=[pictures.rate_picture(course, events[:SHOWN_HAPPENINGS], f) for f in pictures.FRAMES]
+        if course
+        else [],
+        lane_pictures=[pictures.lane_picture(course, frame) for frame in pictures.FRAMES] if course else [],
+        shades=range(pictures.SHADES),
+        causes=CAUSES,
+        files=files,
+        style=style,
+        style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+    )
+
+
+def readable(path: str) -> str:
+    """A percent-encoded path as its name where that can be shown without deceiving anybody, else as it is."""
+    try:
+        name = unquote_to_bytes(path).decode()
+    except UnicodeDecodeError:
+        return path
+    return name if name.isprintable() else path
+
+
+def moment(at: float) -> str:
+    """Unix seconds as `21 Nov 2026, 22:41:07 UTC`."""
+    return datetime.fromtimestamp(at, UTC).strftime("%-d %b %Y, %H:%M:%S UTC")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("lambdas.core.report.page", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        size=words.size,
+        duration=words.duration,
+        rate=words.rate,
+        dollars=words.dollars,
+        readable=readable,
+        moment=moment,
+    )
+    environment.globals["many"] = words.many
+    return environment
+
+
+@cache
+def _template(name: str) -> Template:
+    return _environment().get_template(name)

@@ -1,0 +1,232 @@
+"""The report: what moved, how fast and at what cost, against the estimate."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from lambdas.core.bandwidth import LimitChange
+from lambdas.core.chunks.skipped import Skipped
+from lambdas.core.documents import Count, Document, InstanceId, Region
+from lambdas.core.ends.liveness import Restarts
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.profiling import Measured
+from lambdas.core.fleet.relay_node import Node
+from lambdas.core.fleet.replacements import Replacement, replacements
+from lambdas.core.report import fleet_report
+from lambdas.core.report.fleet_report import FleetReport, Spawned
+from lambdas.core.report.stages import StageTime
+from lambdas.core.report.tally import FailedChunk, RetryCause, Tally
+from lambdas.core.report.timeline import Course
+from lambdas.core.spending import cross_zone
+from lambdas.core.spending.meter import BudgetDecision, Spent
+from lambdas.core.transfer import AcceptedTransfer, EndMachine, Failure, Same
+
+# Step Functions takes 262 144 bytes as a state's output; the rest of the document needs a few thousand.
+MAX_OUTPUT_BYTES = 200_000
+
+
+class Seconds(Document):
+    """Wall times and estimates, s."""
+
+    total: float
+    transfer: float
+    first_byte: float
+    direct_estimate: float
+    estimate: float
+
+
+class Dollars(Document):
+    """Costs."""
+
+    relays: float
+    egress: float
+    cross_zone: float
+    control_plane: float
+    total: float
+    estimate: float
+
+
+class End(Document):
+    """One of the two machines."""
+
+    instance_id: InstanceId
+    instance_type: str
+    region: Region
+
+
+class Report(Document):
+    """Contract `report`; `started_at`: of the execution, Unix seconds; `run`: which of the transfer's it is."""
+
+    schema_version: Literal[1] = 1
+    transfer_id: str
+    run: Annotated[int, Field(ge=1)] = 1
+    execution_arn: str
+    started_at: float | None = None
+    source: End | None = None
+    destination: End | None = None
+    status: Literal["SUCCEEDED", "SUCCEEDED_WITH_SKIPS", "FAILED"]
+    error: str | None = None
+    cause: str | None = None
+    bytes: Count
+    files: Count
+    chunks: Count
+    retries: Count
+    retry_causes: list[RetryCause] = Field(default_factory=list)
+    failed_chunks: list[FailedChunk]
+    same: Same | None = None
+    skipped: Skipped | None = None
+    verified: bool
+    verification: Literal["digest", "readback"] | None = None
+    pairs: Count
+    seconds: Seconds
+    rate: float = Field(alias="rateMBps")
+    cost: Dollars
+    budget: BudgetDecision | None = None
+    estimate: dict[str, Any] | None
+    nodes: list[dict[str, Any]]
+    replacements: list[Replacement]
+    repaired_chunks: Count | None = None
+    restarts: Restarts | None = None
+    fleet: FleetReport | None = None
+    measured: Measured | None = None
+    course: Course | None = None
+    stages: list[StageTime]
+
+    def to_document(self) -> dict[str, Any]:
+        """As the contract wants it: `estimate` is null where it was not reached."""
+        return {**super().to_document(), "estimate": self.estimate}
+
+    def news(self, report_key: str) -> dict[str, Any]:
+        """Detail of `Transfer Finished`, without schemaVersion and type: what people hear before they read a report."""
+        detail = {
+            "transferId": self.transfer_id,
+            "status": self.status,
+            "reportKey": report_key,
+            "bytes": self.bytes,
+            "files": self.files,
+            "seconds": self.seconds.total,
+            "costUsd": self.cost.total,
+        }
+        if self.skipped is not None:
+            detail["skipped"] = self.skipped.count
+        return detail if self.error is None else {**detail, "error": self.error, "cause": (self.cause or "")[:1000]}
+
+    def for_output(self) -> dict[str, Any]:
+        """The document, without its course where it would not pass as a state's output."""
+        fits = len(self.to_json()) <= MAX_OUTPUT_BYTES
+        return self.to_document() if fits else self.model_copy(update={"course": None}).to_document()
+
+
+def build(
+    transfer: AcceptedTransfer,
+    *,
+    failure: Failure | None,
+    verified: bool,
+    tally: Tally,
+    nodes: list[Node],
+    spawned: Spawned | None,
+    estimate: Estimate | None,
+    spent: Spent,
+    budget: BudgetDecision | None = None,
+    same: Same | None = None,
+    skipped: Skipped | None = None,
+    measured: Measured | None,
+    repaired_chunks: int | None = None,
+    restarts: Restarts | None = None,
+    stages: list[StageTime],
+    limits: list[LimitChange],
+    now: float,
+) -> Report:
+    """The report of an accepted transfer; `spent` is the meter's last word, but for traffic between zones."""
+    between_zones = cross_zone.spent(transfer, nodes, tally.by_path())
+    chosen = estimate.row(estimate.chosen_pairs) if estimate else None
+    rows = estimate.rows if estimate else []
+    started = transfer.execution_started_at
+    return Report(
+        transfer_id=transfer.transfer_id,
+        run=transfer.run,
+        execution_arn=transfer.execution_arn,
+        started_at=started,
+        source=_end(transfer.source),
+        destination=_end(transfer.destination),
+        status="FAILED" if failure else "SUCCEEDED_WITH_SKIPS" if skipped else "SUCCEEDED",
+        error=failure.error if failure else None,
+        cause=failure.cause if failure else None,
+        bytes=tally.bytes,
+        files=tally.files,
+        chunks=tally.chunks,
+        retries=tally.retries,
+        retry_causes=tally.retry_causes(),
+        failed_chunks=tally.failed,
+        same=same,
+        skipped=skipped,
+        verified=verified and skipped is None,
+        verification=transfer.request.verify,
+        pairs=joined_pairs(nodes),
+        seconds=Seconds(
+            total=max(now - started, 0.0),
+            transfer=tally.seconds,
+            first_byte=max(tally.first - started, 0.0) if tally.first else 0.0,
+            direct_estimate=next((row.seconds for row in rows if row.pairs == 0), 0.0),
+            estimate=chosen.seconds if chosen else 0.0,
+        ),
+        rate=tally.bytes / 1e6 / tally.seconds if tally.seconds > 0 else 0.0,
+        cost=Dollars(
+            relays=spent.relays,
+            egress=spent.egress,
+            cross_zone=between_zones,
+            control_plane=spent.control_plane,
+            total=spent.total - spent.cross_zone + between_zones,
+            estimate=chosen.cost_usd if chosen else 0.0,
+        ),
+        budget=budget,
+        estimate=estimate.to_document() if estimate else None,
+        nodes=[node.to_document() for node in nodes],
+        replacements=replacements(nodes),
+        repaired_chunks=repaired_chunks,
+        restarts=restarts,
+        fleet=fleet_report.build(transfer, spawned, nodes),
+        measured=measured,
+        course=tally.course(limits),
+        stages=stages,
+    )
+
+
+def _end(machine: EndMachine) -> End:
+    return End(instance_id=machine.instance_id, instance_type=machine.instance_type, region=machine.region)
+
+
+def of_refused(transfer_id: str, execution_arn: str, failure: Failure, total_seconds: float) -> Report:
+    """The report of a request that was never accepted: nothing ran, nothing was spent."""
+    nothing = Seconds(total=total_seconds, transfer=0.0, first_byte=0.0, direct_estimate=0.0, estimate=0.0)
+    return Report(
+        transfer_id=transfer_id,
+        execution_arn=execution_arn,
+        status="FAILED",
+        error=failure.error,
+        cause=failure.cause,
+        bytes=0,
+        files=0,
+        chunks=0,
+        retries=0,
+        failed_chunks=[],
+        verified=False,
+        pairs=0,
+        seconds=nothing,
+        rate=0.0,
+        cost=Dollars(relays=0.0, egress=0.0, cross_zone=0.0, control_plane=0.0, total=0.0, estimate=0.0),
+        estimate=None,
+        nodes=[],
+        replacements=[],
+        stages=[],
+    )
+
+
+def joined_pairs(nodes: list[Node]) -> int:
+    """Slots of which both relays joined at some time."""
+    sides = {role: {n.slot for n in nodes if n.role == role and n.joined_at is not None} for role in _roles(nodes)}
+    return len(sides.get("source", set()) & sides.get("destination", set()))
+
+
+def _roles(nodes: list[Node]) -> set[str]:
+    return {node.role for node in nodes}

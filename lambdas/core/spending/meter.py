@@ -1,0 +1,236 @@
+"""The meter: what a transfer has spent, what it will spend before anybody looks again, and what follows from both.
+
+Everything is computed from durable records, so nothing is lost with a function or a daemon that ends. Dollars, bytes,
+MB/s (10^6 bytes), seconds; times in Unix seconds. Prices are those of the estimate.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal, NamedTuple
+
+from lambdas.core.documents import Count, Document
+from lambdas.core.estimate.budget import FLIGHT_SECONDS, HELD_SECONDS, LOOK_SECONDS, RELEASE_SECONDS, most_rate
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.fleet.relay_node import ROLES, Node
+from lambdas.core.request import Objective
+from lambdas.core.tariff import control_plane, cost
+from lambdas.core.tariff.prices import Market, PriceBook
+
+
+class Sent(Document):
+    """Payload bytes that the sender has sent, repeated ones included; a sender that starts over counts from 0 again."""
+
+    epoch: Count = 0
+    epoch_bytes: Count = 0
+    earlier_bytes: Count = 0
+
+    @property
+    def bytes(self) -> int:
+        """Of all epochs."""
+        return self.earlier_bytes + self.epoch_bytes
+
+    def after(self, epoch: int, sent_bytes: int) -> "Sent":
+        """With the report of a sender of `epoch`; one of an earlier epoch comes late and changes nothing."""
+        if epoch < self.epoch:
+            return self
+        if epoch == self.epoch:
+            return self.model_copy(update={"epoch_bytes": max(self.epoch_bytes, sent_bytes)})
+        return Sent(epoch=epoch, epoch_bytes=sent_bytes, earlier_bytes=self.bytes)
+
+
+class Dollars(NamedTuple):
+    """What was or will be spent on each."""
+
+    relays: float
+    egress: float
+    cross_zone: float
+    control_plane: float
+
+    @property
+    def total(self) -> float:
+        """All."""
+        return self.relays + self.egress + self.cross_zone + self.control_plane
+
+
+class Spent(Document):
+    """Attribute `spent` of the record `transfer`: what was spent until `at`."""
+
+    at: float
+    relays: float
+    egress: float
+    cross_zone: float
+    control_plane: float
+    total: float
+    sent: Sent
+
+    @classmethod
+    def of(cls, dollars: Dollars, at: float, sent: Sent) -> "Spent":
+        """What a look found."""
+        return cls(at=at, **dollars._asdict(), total=dollars.total, sent=sent)
+
+    def not_below(self, before: "Spent | None") -> "Spent":
+        """Money that was spent stays spent, whatever a later look makes of it."""
+        if before is None:
+            return self
+        most = Dollars(
+            max(self.relays, before.relays),
+            max(self.egress, before.egress),
+            max(self.cross_zone, before.cross_zone),
+            max(self.control_plane, before.control_plane),
+        )
+        return Spent.of(most, self.at, self.sent)
+
+    def since(self, before: "Spent | None") -> "Increase":
+        """What this look found beyond an earlier one; never below zero."""
+        if before is None:
+            return Increase(self.total, self.sent.bytes)
+        return Increase(max(self.total - before.total, 0.0), max(self.sent.bytes - before.sent.bytes, 0))
+
+
+class Increase(NamedTuple):
+    """What came to a transfer's account between two looks."""
+
+    dollars: float
+    bytes: int
+
+
+class Decision(Enum):
+    """What a look leads to."""
+
+    GO_ON = "within"
+    RELEASE_FLEET = "direct"
+    STOP = "stop"
+
+
+class BudgetDecision(Document):
+    """Attribute `budget` of the record `transfer`, and of the report: what kept the transfer within its budget."""
+
+    decision: Literal["direct", "stop"]
+    cause: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the records say at `now`.
+
+    `chunks`: of the plan; `since`: first payload byte; `sent_bytes`: what has left the source's region, repeats and
+    probes included; `left_bytes`: neither delivered nor on the way, with as many
+    repeats as so far; `rate`: of the sender; `market`: what was asked for; `zone_usd_per_gb`: the most that what is
+    sent costs between zones.
+    """
+
+    now: float
+    nodes: Sequence[Node]
+    estimate: Estimate | None = None
+    chunks: int = 0
+    since: float | None = None
+    sent_bytes: int = 0
+    left_bytes: int = 0
+    rate: float = 0.0
+    market: Market = "on-demand"
+    zone_usd_per_gb: float = 0.0
+
+    @property
+    def live(self) -> list[Node]:
+        """Relays that still cost."""
+        return [node for node in self.nodes if node.ended_at is None]
+
+    @property
+    def fleet_rate(self) -> float:
+        """The most that may be sent until the next look: the present rate, or that of all relays that may join."""
+        if self.estimate is None:
+            return self.rate
+        pairs = min(sum(node.role == role for node in self.live) for role in ROLES)
+        return max(self.rate, most_rate(pairs, self.estimate.figures))
+
+    @property
+    def direct_rate(self) -> float:
+        """Of the direct path alone; the present rate where nobody knows."""
+        return self.estimate.figures.direct.value if self.estimate else self.rate
+
+    def spent(self) -> Dollars:
+        """So far."""
+        return self.after(0.0, 0.0)
+
+    def until_next_look(self) -> Dollars:
+        """If nothing is done now, and all is stopped at the next look."""
+        return self.after(LOOK_SECONDS, self.fleet_rate * LOOK_SECONDS * 1e6)
+
+    def released_now(self) -> Dollars:
+        """If the fleet is released now, and all is stopped at the next look."""
+        most = self.fleet_rate * RELEASE_SECONDS + self.direct_rate * LOOK_SECONDS
+        return self.after(LOOK_SECONDS, most * 1e6, fleet_seconds=RELEASE_SECONDS)
+
+    def released_next_time(self) -> Dollars:
+        """If the fleet goes on until the next look, is released then, and the rest goes on the direct path."""
+        rest = self.left_bytes / 1e6 / self.direct_rate if self.direct_rate else 0.0
+        return self.after(
+            LOOK_SECONDS + rest, self.left_bytes + self.fleet_rate * FLIGHT_SECONDS * 1e6, fleet_seconds=HELD_SECONDS
+        )
+
+    def after(self, seconds: float, more_bytes: float, fleet_seconds: float | None = None) -> Dollars:
+        """`seconds` from now, when up to `more_bytes` have left; relays that live end after `fleet_seconds`.
+
+        No more can leave than is left and, should all lanes break, what is in flight.
+        """
+        ends = self.now + (seconds if fleet_seconds is None else fleet_seconds)
+        in_flight = self.fleet_rate * FLIGHT_SECONDS * 1e6 if self.left_bytes and seconds else 0.0
+        sent = self.sent_bytes + min(more_bytes, self.left_bytes + in_flight)
+        moving = self.now + seconds - self.since if self.since is not None else 0.0
+        return Dollars(
+            relays=relay_dollars(self.nodes, ends, self.estimate, self.market),
+            # Nothing moves before there is an estimate.
+            egress=cost.egress(sent, self.estimate.figures.egress.value if self.estimate else 0.0),
+            cross_zone=cost.egress(sent, self.zone_usd_per_gb),
+            control_plane=control_dollars(self.chunks, self.nodes, max(moving, 0.0), self.estimate),
+        )
+
+
+def decide(reading: Reading, objective: Objective, *, measures: bool = False) -> Decision:
+    """What keeps the total below `objective.max_cost_usd` whatever happens until the next look.
+
+    With onBudget "direct" relays are paid only from what the rest of the data does not need on the direct path.
+    """
+    most = objective.max_cost_usd
+    if most is None:
+        return Decision.GO_ON
+    if not reading.live or objective.on_budget == "stop" or measures:
+        return Decision.GO_ON if reading.until_next_look().total <= most else Decision.STOP
+    if reading.released_next_time().total <= most:
+        return Decision.GO_ON
+    return Decision.RELEASE_FLEET if reading.released_now().total <= most else Decision.STOP
+
+
+def affordable(reading: Reading, objective: Objective, wanted: int) -> int:
+    """How many of `wanted` more relays the budget bears until they can be released again."""
+    most = objective.max_cost_usd
+    if most is None or reading.estimate is None:
+        return wanted
+    kept = reading.until_next_look() if objective.on_budget == "stop" else reading.released_next_time()
+    each = cost.relays(1, HELD_SECONDS, reading.estimate.figures.relay_hour.value)
+    return wanted if each == 0 else max(min(wanted, int((most - kept.total) / each)), 0)
+
+
+def relay_dollars(nodes: Iterable[Node], now: float, estimate: Estimate | None, market: Market) -> float:
+    """Each relay from its request to its end, 60 s at least, at the price that the estimate had for its type.
+
+    Another type or market, launched where the first had no capacity, counts by the embedded table, or as the first.
+    """
+    estimated_hour = estimate.figures.relay_hour.value if estimate else 0.0
+    total = 0.0
+    for node in nodes:
+        if node.existing:
+            continue
+        price = PriceBook().find_instance_hour(node.instance_type, node.region)
+        other = estimate is None or (node.instance_type, node.market) != (estimate.instance_type, market)
+        hour = price.usd if price and other else estimated_hour
+        total += cost.relays(1, (node.ended_at or now) - node.requested_at, hour)
+    return total
+
+
+def control_dollars(chunks: int, nodes: Iterable[Node], seconds: float, estimate: Estimate | None) -> float:
+    """Requests of the control plane for `chunks` chunks that moved for `seconds`."""
+    spawn = estimate.figures.spawn.value if estimate else 0.0
+    pairs = len({node.slot for node in nodes})
+    return control_plane.dollars(control_plane.calls(chunks, pairs, seconds, spawn))

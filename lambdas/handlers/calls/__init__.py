@@ -1,0 +1,1 @@
+"""Handlers that people invoke, by the command line."""

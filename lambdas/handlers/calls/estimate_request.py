@@ -1,0 +1,44 @@
+"""Estimate Request: invoked by people; what a request would take and cost. Looks, and starts nothing."""
+
+from typing import Any
+
+from lambdas.adapters.world import World
+from lambdas.core.documents import Count, Document
+from lambdas.core.errors import InvalidRequest
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.operations.estimate.estimation import estimate_for
+from lambdas.operations.intake.acceptance import accept
+from lambdas.runtime.handler import user_call
+
+
+class EstimateRequest(Document):
+    """Contract `estimate-request`; `request` is raw, as an execution's input is."""
+
+    request: Any
+    size_bytes: Count | None = None
+
+
+def estimate_request(event: EstimateRequest, world: World) -> Estimate:
+    """The estimate; raises InvalidRequest, BudgetTooSmall, DeadlineUnreachable or MissingPrice."""
+    accepted = accept(event.request, world)
+    request = accepted.request
+    if not event.size_bytes:
+        found = "is missing" if event.size_bytes is None else "is 0"
+        raise InvalidRequest(
+            f"$.sizeBytes: {found}; nothing is scanned for an estimate, so say how much is to be moved: "
+            "a whole number of bytes, at least 1 (cpt estimate REQUEST --size 8GB)"
+        )
+    transfer = AcceptedTransfer(
+        transfer_id=request.name or "estimate",
+        execution_arn="none",
+        execution_started_at=world.clock.now(),
+        request=request,
+        source=accepted.source,
+        destination=accepted.destination,
+        existing=accepted.existing,
+    )
+    return estimate_for(transfer, event.size_bytes, world)
+
+
+handler = user_call(EstimateRequest, estimate_request)

@@ -1,0 +1,1 @@
+"""Handlers that a rule or a schedule invokes."""

@@ -1,0 +1,26 @@
+"""Transfer Delivered or Transfer Failed: write the outcome first, then release the task token."""
+
+from typing import Any
+
+from lambdas.adapters.world import World
+from lambdas.core.chunks.events import TransferDelivered, TransferFailed
+from lambdas.core.chunks.progress import Side
+from lambdas.operations.report.outcome import take
+from lambdas.runtime.handler import BusEvent, event_rule
+
+
+def finish_transfer(event: BusEvent, world: World) -> dict[str, Any]:
+    """What the end's own record says counts: the event, which any end may put, says which one to look at."""
+    if event.detail_type == "Transfer Delivered":
+        delivered = TransferDelivered.from_document(event.detail)
+        return _take(world, delivered.transfer_id, "sender")
+    failed = TransferFailed.from_document(event.detail)
+    return _take(world, failed.transfer_id, failed.side)
+
+
+def _take(world: World, transfer_id: str, side: Side) -> dict[str, Any]:
+    record = world.transfers.get(transfer_id)
+    return take(world, record, side) if record else {"released": False}
+
+
+handler = event_rule(finish_transfer)

@@ -1,0 +1,53 @@
+"""Relay Lost, Relay Slow, instance stopped or terminated, spot warning: a successor, and the relay goes."""
+
+from typing import Any
+
+from lambdas.adapters.world import World
+from lambdas.core.chunks.events import RelayLost, RelaySlow
+from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES, Node
+from lambdas.operations.fleet.replacement import Failing, replace
+from lambdas.runtime.handler import BusEvent, event_rule
+
+STATE_CHANGE = "EC2 Instance State-change Notification"
+CONTROL = "cpt.control"
+SPOT_WARNING = "EC2 Spot Instance Interruption Warning"
+
+
+def replace_relay(event: BusEvent, world: World) -> dict[str, Any]:
+    """What was done for each relay that the event names; a relay that is known to be lost needs nothing."""
+    nodes, failing = _failing(event, world)
+    return {node.node_id: replace(world, node, failing) for node in nodes if failing}
+
+
+def _failing(event: BusEvent, world: World) -> tuple[list[Node], Failing | None]:
+    if event.detail_type == "Relay Lost":
+        lost = RelayLost.from_document(event.detail)
+        if event.source != CONTROL and not _is_told(world, lost):
+            return [], None
+        return _named(world, lost.transfer_id, lost.node_id), Failing("lost", lost.message)
+    if event.detail_type == "Relay Slow":
+        if event.source != CONTROL:
+            return [], None  # ends do not judge rates
+        slow = RelaySlow.from_document(event.detail)
+        return _named(world, slow.transfer_id, slow.node_id), Failing("slow", slow.message, slow.rate, slow.expected)
+    nodes = world.nodes.by_instance(str(event.detail.get("instance-id", "")))
+    if event.detail_type == STATE_CHANGE and event.detail.get("state") in ENDED_INSTANCE_STATES:
+        return nodes, Failing("lost", f"its instance is {event.detail['state']}")
+    if event.detail_type == SPOT_WARNING:
+        return nodes, Failing("warned", "spot interruption in two minutes")
+    # A rebalance recommendation is advice; the relay still carries data.
+    return nodes, None
+
+
+def _is_told(world: World, lost: RelayLost) -> bool:
+    """Whether the transfer's own sender wrote that it lost this relay: any end may put the event."""
+    record = world.transfers.get(lost.transfer_id)
+    told = world.agents.lost_relays(record.transfer.shared) if record else []
+    return any(relay.node_id == lost.node_id for relay in told)
+
+
+def _named(world: World, transfer_id: str, node_id: str) -> list[Node]:
+    return [node for node in world.nodes.of(transfer_id) if node.node_id == node_id]
+
+
+handler = event_rule(replace_relay)

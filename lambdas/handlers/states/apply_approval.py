@@ -1,0 +1,38 @@
+"""Apply Approval: the row that a person chose takes the place of the recommended one, if there is such a row."""
+
+from typing import Any
+
+from lambdas.adapters.world import World
+from lambdas.core.documents import Handover
+from lambdas.core.estimate.approval import Approval, take_row
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.runtime.handler import task_state
+
+
+class ApplyInput(Handover):
+    """Input of the state; `answer` is raw: whoever holds the token may send anything."""
+
+    transfer: AcceptedTransfer
+    estimate: Estimate
+    answer: Any
+
+
+def apply_approval(event: ApplyInput, world: World) -> Estimate:
+    """The estimate that everything after reads, also in the transfer's record; raises InvalidApproval."""
+    _note_wait(world, event.transfer.transfer_id)
+    pairs = Approval.read(event.answer).pairs
+    result = take_row(event.estimate, pairs, event.transfer.request, 2 * world.pre_test_seconds(event.transfer.request))
+    world.transfers.note(event.transfer, estimate=result.to_document())
+    return result
+
+
+def _note_wait(world: World, transfer_id: str) -> None:
+    """The function of Await Approval left long ago; its state has ended now."""
+    record = world.transfers.get(transfer_id)
+    times = record.stages.get("Await Approval") if record else None
+    if times is not None:
+        world.transfers.note_stage(transfer_id, "Await Approval", {**times, "leftAt": world.clock.now()})
+
+
+handler = task_state("Apply Approval", ApplyInput, apply_approval)

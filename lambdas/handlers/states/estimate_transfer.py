@@ -1,0 +1,25 @@
+"""Estimate Transfer: what each number of pairs would take and cost, and which one to use."""
+
+from lambdas.adapters.world import World
+from lambdas.core.documents import Handover
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.transfer import AcceptedTransfer, Survey
+from lambdas.operations.estimate.estimation import estimate_for
+from lambdas.runtime.handler import task_state
+
+
+class EstimateInput(Handover):
+    """Input of the state."""
+
+    transfer: AcceptedTransfer
+    survey: Survey
+
+
+def estimate_transfer(event: EstimateInput, world: World) -> Estimate:
+    """The estimate; raises BudgetTooSmall, DeadlineUnreachable or MissingPrice."""
+    result = estimate_for(event.transfer, event.survey.to_send.bytes, world, event.survey)
+    world.transfers.note(event.transfer, estimate=result.to_document())
+    return result
+
+
+handler = task_state("Estimate Transfer", EstimateInput, estimate_transfer)

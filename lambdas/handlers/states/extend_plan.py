@@ -1,0 +1,40 @@
+"""Extend Plan: plan the objects of the listing as they come, until the last; the sender follows.
+
+It goes on where an earlier invocation of this execution has stopped, and no two are at it at the same time.
+"""
+
+from typing import Any
+
+from lambdas.adapters.world import World
+from lambdas.core.chunks.listing import OpenSurvey
+from lambdas.core.documents import Handover
+from lambdas.core.errors import TransferFenced
+from lambdas.core.transfer import AcceptedTransfer, TransferPlan
+from lambdas.operations.chunks.extending import Extension
+from lambdas.runtime.handler import task_state
+from lambdas.runtime.idempotency import once
+
+
+class ExtendInput(Handover):
+    """Input of the state."""
+
+    transfer: AcceptedTransfer
+    survey: OpenSurvey
+
+
+def extend_plan(event: ExtendInput, world: World) -> TransferPlan:
+    """The whole plan, also in S3 and in the transfer's record; raises PlanGoesOn or TransferFenced."""
+    record = world.transfers.get(event.transfer.transfer_id)
+    if record is None or not record.serves(event.transfer) or record.plan is None:
+        raise TransferFenced(f"{event.transfer.transfer_id} is being torn down, or goes on in another execution")
+    if not record.plan.open:
+        return record.plan
+    return Extension(world, event.transfer, event.survey, record.plan).run()
+
+
+def _once(event: ExtendInput, world: World) -> dict[str, Any]:
+    key = {"transferId": event.transfer.transfer_id, "executionArn": event.transfer.execution_arn}
+    return once("extend-plan", key, lambda: extend_plan(event, world).to_document())
+
+
+handler = task_state("Extend Plan", ExtendInput, _once)

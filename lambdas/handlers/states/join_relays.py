@@ -1,0 +1,30 @@
+"""Join Relays: let every ready relay into the membership that the sender follows."""
+
+from typing import Any
+
+from lambdas.adapters.world import World
+from lambdas.core.documents import Handover
+from lambdas.core.errors import TransferFenced
+from lambdas.core.fleet import pairing
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.operations.fleet.relays import join_ready
+from lambdas.runtime.handler import task_state
+
+
+class JoinInput(Handover):
+    """Input of the state."""
+
+    transfer: AcceptedTransfer
+
+
+def join_relays(event: JoinInput, world: World) -> dict[str, Any]:
+    """How many pairs' worth of relays carry data now."""
+    transfer_id = event.transfer.transfer_id
+    record = world.transfers.get(transfer_id)
+    if record is None or record.paths is None:
+        raise TransferFenced(f"the record of {transfer_id} has no resolved paths")
+    join_ready(world, transfer_id)
+    return {"joined": pairing.strength(world.nodes.of(transfer_id), "JOINED")}
+
+
+handler = task_state("Join Relays", JoinInput, join_relays)

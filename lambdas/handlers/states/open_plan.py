@@ -1,0 +1,53 @@
+"""Open Plan: what the ends must know of a plan before its first chunk, and the first path; the listing goes on."""
+
+from typing import Any
+
+from lambdas.adapters.world import World
+from lambdas.core.chunks import listing, plan
+from lambdas.core.chunks.chunk import RANGE_SIZE, RANGES_PER_RUN
+from lambdas.core.chunks.listing import OpenSurvey
+from lambdas.core.documents import Handover
+from lambdas.core.transfer import AcceptedTransfer, TransferPlan
+from lambdas.operations.chunks.extending import publish
+from lambdas.operations.fleet.membership import begin
+from lambdas.runtime.handler import task_state
+from lambdas.runtime.idempotency import once
+
+
+class OpenInput(Handover):
+    """Input of the state."""
+
+    transfer: AcceptedTransfer
+    survey: OpenSurvey
+
+
+def open_plan(event: OpenInput, world: World) -> TransferPlan:
+    """The plan without a chunk; sizes are judged by what is listed so far."""
+    transfer, listed, requested = event.transfer, event.survey.listed, event.transfer.request.chunk_size_mib
+    lanes = plan.lanes_per_path(0.0, listed.bytes, listed.files)
+    part_bytes = plan.chunk_size(listed.bytes, lanes, requested)
+    opened = TransferPlan(
+        transfer_id=transfer.transfer_id,
+        plan_id=transfer.plan_id,
+        chunk_size_bytes=part_bytes if requested else max(part_bytes, listing.LEAST_CHUNK_MIB * plan.MIB),
+        chunks=0,
+        range_size=RANGE_SIZE,
+        first_range=(transfer.run - 1) * RANGES_PER_RUN,
+        last_phase_chunks=0,
+        bytes=listed.bytes,
+        files=listed.files,
+        manifest_parts=[],
+        lanes_per_path=lanes,
+        open=True,
+    )
+    publish(world, transfer, opened)
+    begin(world, transfer, lanes)
+    return opened
+
+
+def _once(event: OpenInput, world: World) -> dict[str, Any]:
+    key = {"transferId": event.transfer.transfer_id, "executionArn": event.transfer.execution_arn}
+    return once("open-plan", key, lambda: open_plan(event, world).to_document())
+
+
+handler = task_state("Open Plan", OpenInput, _once)

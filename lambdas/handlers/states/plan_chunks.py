@@ -1,0 +1,83 @@
+"""Plan Chunks: pack and cut the listing into chunks; write their items and manifests, once.
+
+The items are written without conditions: a second planner could bring chunks back that are delivered already. Those of
+an execution that continues a transfer have numbers of their own, so what came late of an earlier one changes nothing.
+Where nothing is to be moved but measured, there are no chunks, and no path either: the sender only runs the probes.
+"""
+
+from typing import Any
+
+from lambdas.adapters.world import World
+from lambdas.core.chunks import plan
+from lambdas.core.chunks.chunk import RANGE_SIZE, RANGES_PER_RUN
+from lambdas.core.documents import Handover
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.transfer import AcceptedTransfer, PlanListing, Survey, TransferPlan
+from lambdas.operations.chunks.extending import publish
+from lambdas.operations.chunks.planning import taken_up, write_chunks
+from lambdas.operations.fleet.membership import begin
+from lambdas.runtime.handler import task_state
+from lambdas.runtime.idempotency import once
+
+
+class PlanInput(Handover):
+    """Input of the state."""
+
+    transfer: AcceptedTransfer
+    survey: Survey
+    estimate: Estimate
+
+
+def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
+    """The plan, also in S3 and in the transfer's record: a new one, or that of an earlier run where it still fits."""
+    survey = event.survey
+    found = taken_up(world, event.transfer, survey.equal_folder) if survey.goes_on else _planned(event, world)
+    publish(world, event.transfer, found)
+    begin(world, event.transfer, found.lanes_per_path)
+    return found
+
+
+def _planned(event: PlanInput, world: World) -> TransferPlan:
+    transfer_id, to_send, measures = event.transfer.transfer_id, event.survey.to_send, event.transfer.request.measures
+    figures = event.estimate.figures
+    lanes = plan.lanes_per_path(max(figures.direct.value, figures.pair.value), to_send.bytes, to_send.files)
+    paths = 1 + event.estimate.chosen_pairs
+    part_bytes = plan.chunk_size(to_send.bytes, lanes * paths, event.transfer.request.chunk_size_mib)
+    first_range = (event.transfer.run - 1) * RANGES_PER_RUN
+    parts = 0 if measures else to_send.parts
+    listing = [
+        world.shared_key(event.transfer, f"{event.survey.folder}part-{number:05d}.ndjson") for number in range(parts)
+    ]
+    written = write_chunks(world, event.transfer, listing, part_bytes, first_range)
+    return TransferPlan(
+        transfer_id=transfer_id,
+        plan_id=event.transfer.plan_id,
+        chunk_size_bytes=part_bytes,
+        chunks=written.count,
+        range_size=RANGE_SIZE,
+        first_range=first_range,
+        last_phase_chunks=written.last_phase,
+        bytes=written.bytes,
+        files=0 if measures else to_send.files,
+        manifest_parts=written.parts,
+        lanes_per_path=lanes,
+        listing=None if measures else _listing(event.survey, parts),
+    )
+
+
+def _listing(survey: Survey, planned_parts: int) -> PlanListing:
+    return PlanListing(
+        parts=survey.source.parts,
+        digest=survey.source.listing_digest,
+        planned_folder=survey.folder,
+        planned_parts=planned_parts,
+        equal_folder=survey.equal_folder,
+    )
+
+
+def _once(event: PlanInput, world: World) -> dict[str, Any]:
+    key = {"transferId": event.transfer.transfer_id, "executionArn": event.transfer.execution_arn}
+    return once("plan-chunks", key, lambda: plan_chunks(event, world).to_document())
+
+
+handler = task_state("Plan Chunks", PlanInput, _once)

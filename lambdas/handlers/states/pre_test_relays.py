@@ -1,0 +1,61 @@
+"""Pre-Test Relays: the sender measures every ready pair along its own path; the lower half is terminated.
+
+Where nothing is to be moved but measured, that and the direct path's rate are the outcome.
+"""
+
+from typing import Any
+
+from lambdas.adapters.records import TransferRecord
+from lambdas.adapters.world import World
+from lambdas.core.documents import Handover
+from lambdas.core.errors import TransferFenced
+from lambdas.core.fleet import pairing, relay_node
+from lambdas.core.fleet.pairing import Pair
+from lambdas.core.fleet.relay_node import Measurement
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.operations.estimate.profiling import finish_measuring
+from lambdas.operations.fleet.pre_test import note, rank_pairs
+from lambdas.operations.fleet.relays import unused_discarded
+from lambdas.runtime.handler import task_state
+
+
+class PreTestInput(Handover):
+    """Input of the state."""
+
+    transfer: AcceptedTransfer
+
+
+def pre_test_relays(event: PreTestInput, world: World) -> dict[str, Any]:
+    """The ranking, best first, and the slots that were rejected; raises MeasuringFailed."""
+    transfer_id, measures = event.transfer.transfer_id, event.transfer.request.measures
+    record = world.transfers.get(transfer_id)
+    if record is None or record.paths is None or record.estimate is None:
+        raise TransferFenced(f"the record of {transfer_id} does not say what to test")
+    pairs = pairing.pairs(world.nodes.of(transfer_id), "READY")
+    few = len(pairs) <= record.estimate.chosen_pairs
+    if not record.running or (few and not measures):
+        return {"ranking": [], "rejected": []}
+    with unused_discarded(world, transfer_id):
+        return _keep_the_best(world, record, pairs, record.estimate.chosen_pairs)
+
+
+def _keep_the_best(world: World, record: TransferRecord, pairs: list[Pair], count: int) -> dict[str, Any]:
+    ranking = rank_pairs(world, record, pairs)
+    if ranking is None:
+        return {"ranking": [], "rejected": []}
+    rejected = relay_node.lower_half(ranking, count)
+    note(world, pairs, ranking, rejected)
+    if record.transfer.request.measures:
+        finish_measuring(world, record, pairs, ranking)
+    return {"ranking": [_document(m) for m in ranking], "rejected": rejected}
+
+
+def _document(measurement: Measurement) -> dict[str, Any]:
+    return {
+        "slot": measurement.slot,
+        "interRegionMBps": measurement.inter_region,
+        "intraRegionMBps": measurement.intra_region,
+    }
+
+
+handler = task_state("Pre-Test Relays", PreTestInput, pre_test_relays)

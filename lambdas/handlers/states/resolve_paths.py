@@ -1,0 +1,76 @@
+"""Resolve Paths: choose the address of each kind of hop, open it, and prove that it is reachable."""
+
+from lambdas.adapters.world import World
+from lambdas.core.documents import Handover
+from lambdas.core.ends import commands
+from lambdas.core.errors import LaunchRefused, PathUnreachable
+from lambdas.core.transfer import AcceptedTransfer, EndMachine, ResolvedPaths
+from lambdas.operations.ends.commands import Order, answer, run_all
+from lambdas.operations.fleet.launch import endpoint_group
+from lambdas.runtime.handler import task_state
+
+# The agents of both machines may fetch their command some seconds apart.
+LISTEN_SECONDS, CONNECT_SECONDS = 20.0, 15.0
+# A first command also installs the daemon (some MB).
+COMMAND_SECONDS = 120.0
+
+
+class ResolveInput(Handover):
+    """Input of the state."""
+
+    transfer: AcceptedTransfer
+
+
+def resolve_paths(event: ResolveInput, world: World) -> ResolvedPaths:
+    """Addresses of the hops; raises PathUnreachable."""
+    transfer = event.transfer
+    public = transfer.between_regions and world.env.inter_region_path == "internet"
+    source, destination = _address(transfer.source, public), _address(transfer.destination, public)
+    try:
+        group = endpoint_group(world, transfer, "destination")
+    except LaunchRefused as error:
+        raise PathUnreachable(str(error)) from error
+    world.groups(transfer.destination.region).admit(group, source, transfer.receiver_port, transfer.transfer_id)
+    _prove(world, transfer, source, destination)
+    paths = ResolvedPaths(
+        direct_reachable=True,
+        inter_region="public" if public else "private",
+        source_address=source,
+        receiver_address=f"{destination}:{transfer.receiver_port}",
+        receiver_inside_address=f"{transfer.destination.private_address}:{transfer.receiver_port}",
+    )
+    world.transfers.note(transfer, paths=paths.to_document())
+    return paths
+
+
+def _address(end: EndMachine, public: bool) -> str:
+    if not public:
+        return end.private_address
+    if end.public_address is None:
+        raise PathUnreachable(
+            f"{end.instance_id} ({end.region}) has no public address and the deployment's path between regions is the "
+            "internet: give it a public address, or peer the VPCs and deploy with interRegionPath 'peering'"
+        )
+    return end.public_address
+
+
+def _prove(world: World, transfer: AcceptedTransfer, source: str, destination: str) -> None:
+    """A listening probe at the destination, a connecting one at the source."""
+    target = f"{destination}:{transfer.receiver_port}"
+    end, listen = transfer.destination, commands.receiver_addresses(transfer)
+    orders = [
+        Order.on(end, "probe", commands.probe(transfer.transfer_id, "listen", listen, LISTEN_SECONDS)),
+        Order.on(transfer.source, "probe", commands.probe(transfer.transfer_id, "connect", target, CONNECT_SECONDS)),
+    ]
+    listened, connected = run_all(world, transfer.transfer_id, orders, COMMAND_SECONDS)
+    if connected.succeeded and answer(orders[1], connected).get("reachable", True):
+        return
+    raise PathUnreachable(
+        f"{transfer.source.instance_id} ({source}) does not reach {end.instance_id} at {target}: check that group "
+        f"'{world.env.deployment}-endpoint' is attached to both machines, the route tables and network ACLs of both "
+        f"subnets, and host firewalls on TCP {transfer.receiver_port}. Source said: {connected.tail(300)}. "
+        f"Destination said: {listened.tail(300)}"
+    )
+
+
+handler = task_state("Resolve Paths", ResolveInput, resolve_paths)

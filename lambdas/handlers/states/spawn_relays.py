@@ -1,0 +1,74 @@
+"""Spawn Relays: p relays on each side, or as many as were asked for there; 2p when they will be pre-tested.
+
+Fewer where no more are to be had. Machines of the user come first.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from lambdas.adapters.records import TransferRecord
+from lambdas.adapters.world import World
+from lambdas.core.documents import Handover
+from lambdas.core.errors import CptError, NoCapacity
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.fleet import pairing
+from lambdas.core.fleet.relay_counts import Crew
+from lambdas.core.report.fleet_report import Spawned
+from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
+from lambdas.operations.fleet.existing import enlist
+from lambdas.operations.fleet.launch import Launched, launch_relays
+from lambdas.operations.spending import metering
+from lambdas.runtime.handler import task_state
+from lambdas.runtime.idempotency import once
+
+
+class SpawnInput(Handover):
+    """Input of the state."""
+
+    transfer: AcceptedTransfer
+    estimate: Estimate
+    paths: ResolvedPaths
+
+
+def spawn_relays(event: SpawnInput, world: World) -> dict[str, Any]:
+    """How many pairs were wanted and launched, and why not all; raises the decision that EC2's refusal means."""
+    estimate, transfer = event.estimate, event.transfer
+    wanted = estimate.chosen_pairs * (2 if estimate.pre_test else 1)
+    record = world.transfers.get(transfer.transfer_id)
+    if wanted == 0 or record is None or not record.running:
+        return {"wanted": wanted, "spawned": 0, "preTest": False, "notes": []}
+    try:
+        launched = _launch(event, world, record, wanted)
+    except CptError as error:  # the report is to say why there are none
+        _note(world, transfer, Spawned(wanted=wanted, launched=0, notes=[f"{type(error).__name__}: {error}"]))
+        raise
+    pairs = pairing.strength(launched.nodes, "SPAWNED")
+    _note(world, transfer, Spawned(wanted=wanted, launched=pairs, notes=launched.notes))
+    return {"wanted": wanted, "spawned": pairs, "preTest": estimate.pre_test, "notes": launched.notes}
+
+
+def _launch(event: SpawnInput, world: World, record: TransferRecord, wanted: int) -> Launched:
+    request = event.transfer.request
+    crew = Crew.of(event.transfer)
+    bearable = crew.most_pairs(metering.affordable(world, record, crew.launched(wanted)), wanted)
+    budget = f"$.objective.maxCostUsd: {request.objective.max_cost_usd} bears {bearable} of {wanted} pairs now"
+    if bearable == 0:
+        raise NoCapacity(budget)
+    # The selected one first; where it has no capacity, the others in the request's order.
+    allowed = request.relays.instance_types or world.env.instance_types
+    types = list(dict.fromkeys([event.estimate.instance_type, *allowed]))
+    launched = launch_relays(world, record, event.paths, crew.places(bearable), types)
+    launched = replace(launched, nodes=[*launched.nodes, *enlist(world, record, crew, bearable)])
+    return launched if bearable == wanted else replace(launched, notes=[*launched.notes, budget])
+
+
+def _note(world: World, transfer: AcceptedTransfer, spawned: Spawned) -> None:
+    world.transfers.note(transfer, spawned=spawned.to_document())
+
+
+def _once(event: SpawnInput, world: World) -> dict[str, Any]:
+    key = {"transferId": event.transfer.transfer_id, "executionArn": event.transfer.execution_arn}
+    return once("spawn-relays", key, lambda: spawn_relays(event, world))
+
+
+handler = task_state("Spawn Relays", SpawnInput, _once)

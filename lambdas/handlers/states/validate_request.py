@@ -1,0 +1,55 @@
+"""Validate Request: refuse what cannot work before anything costs money; lock the destination path."""
+
+from datetime import datetime
+from re import sub
+from typing import Any
+
+from lambdas.adapters.world import World
+from lambdas.core.documents import Handover
+from lambdas.core.intake.destination_lock import Busy, refusal
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.operations.intake.acceptance import accept
+from lambdas.operations.intake.resume import take_name
+from lambdas.runtime.handler import task_state
+
+
+class ValidateInput(Handover):
+    """What the state machine hands over; `request` is raw."""
+
+    request: Any
+    execution_arn: str
+    execution_name: str
+    started_at: str
+
+
+def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
+    """The accepted transfer.
+
+    Raises InvalidRequest, NoSuchTransfer, TransferRunning, TransferEnding, DestinationBusy or DestinationTaken.
+    """
+    accepted = accept(event.request, world)
+    request = accepted.request
+    transfer_id = request.name or sub(r"[^A-Za-z0-9_-]", "-", event.execution_name)[:80].lstrip("-_")
+    transfer = AcceptedTransfer(
+        transfer_id=transfer_id,
+        execution_arn=event.execution_arn,
+        execution_started_at=datetime.fromisoformat(event.started_at).timestamp(),
+        request=request.model_copy(update={"name": transfer_id}),
+        source=accepted.source,
+        destination=accepted.destination,
+        existing=accepted.existing,
+    )
+    # The record comes first: whatever fails from here on, the teardown finds the transfer by its execution.
+    transfer = take_name(world, transfer)
+    path = request.destination.path
+    held = world.locks.acquire(transfer.destination.instance_id, path, transfer_id)
+    if isinstance(held, Busy):
+        raise refusal(transfer, held)
+    world.transfers.note_port(transfer, held.port)
+    transfer = transfer.model_copy(update={"receiver_port": held.port})
+    world.events.put("Transfer Started", {"transferId": transfer_id, "executionArn": event.execution_arn})
+    world.measures.put({"TransfersStarted": 1})
+    return transfer
+
+
+handler = task_state("Validate Request", ValidateInput, validate_request)

@@ -1,0 +1,21 @@
+"""The retry policy, applied to one failed attempt; called by the event and by the reconciler."""
+
+from lambdas.adapters.world import World
+from lambdas.core.chunks import chunk_life
+from lambdas.core.chunks.retry_policy import GiveUp, TryAgain, after_failure
+from lambdas.core.metrics import MeasureName
+
+
+def decide(world: World, shared: str, chunk: int, attempt: int, reason: str) -> str:
+    """Write what follows; "retried", "given up", or "known" when this attempt was decided before."""
+    match after_failure(attempt, reason):
+        case TryAgain(delay):
+            change, answer = chunk_life.retry(attempt, world.clock.now() + delay, reason), "retried"
+            measure: MeasureName = "ChunksRetried"
+        case GiveUp(why):
+            change, answer = chunk_life.give_up(attempt, why), "given up"
+            measure = "ChunksGivenUp"
+    if not world.chunks.change(shared, chunk, change):
+        return "known"
+    world.measures.put({measure: 1})
+    return answer

@@ -1,0 +1,99 @@
+"""Both ends' daemons: how they are started, and what follows when one of them falls silent."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from lambdas.adapters.records import CommandResult, ControlToken, TransferRecord
+from lambdas.adapters.world import World
+from lambdas.core.chunks.progress import Side
+from lambdas.core.ends import commands, liveness
+from lambdas.core.ends.liveness import MOST_RESTARTS, Ends
+from lambdas.core.errors import EndSilent, FileSystemHangs, MissingPermission, Throttled
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.operations import token
+from lambdas.operations.ends.commands import Order, run_all
+from lambdas.operations.fleet.remaining import ends_mbps
+from lambdas.operations.spending import metering
+
+# The documents' own limit is 90 s: fetching the daemon, then 20 s for it to be ready.
+COMMAND_SECONDS = 100.0
+
+
+def sides(transfer: AcceptedTransfer) -> tuple[Side, ...]:
+    """The ends that run: where nothing is moved but measured, the sender alone."""
+    return ("sender",) if transfer.request.measures else ("receiver", "sender")
+
+
+def start(world: World, transfer: AcceptedTransfer, which: Sequence[Side], epoch: int) -> list[str]:
+    """Start ends in `epoch`; one that runs in an earlier one is stopped. What did not work, a line each."""
+    orders = [_order(world, transfer, side, epoch) for side in which]
+    results = run_all(world, transfer.transfer_id, orders, COMMAND_SECONDS)
+    return [_trouble(order, result) for order, result in zip(orders, results, strict=True) if not result.succeeded]
+
+
+def look_at(world: World, record: TransferRecord, held: ControlToken) -> dict[str, Any]:
+    """A heartbeat where all ends advance; an end that is silent is started again, and given up after some times."""
+    transfer, now = record.transfer, world.clock.now()
+    reports = {side: world.agents.progress(transfer.shared, side) for side in sides(transfer)}
+    before = _known(record, held, now)
+    ends = before.seen(reports, now)
+    silent = ends.silent(now, liveness.still_seconds(record.plan, ends_mbps(record)) if record.plan else now)
+    end = ends.of(silent) if silent else None
+    if silent and end and end.restarts >= MOST_RESTARTS:
+        return {"gaveUp": silent, "released": _give_up(world, record, silent, ends)}
+    if silent:
+        ends = ends.restarted(silent, world.transfers.next_attempt(transfer.transfer_id), now)
+    advance = ends.advance
+    if not world.transfers.note_ends(transfer, ends.beaten() if advance else ends):
+        return {"heartbeat": False}  # another look is at work
+    if silent:
+        _restart(world, record, silent, ends)
+        return {"restarted": silent, "heartbeat": world.executions.heartbeat(held.token)}
+    return {"heartbeat": advance and world.executions.heartbeat(held.token)}
+
+
+def _known(record: TransferRecord, held: ControlToken, now: float) -> Ends:
+    """What earlier looks saw; a task that was started anew has new ends."""
+    if record.ends is not None and record.ends.task == held.epoch:
+        return record.ends
+    version = record.ends.version if record.ends else 0
+    return Ends.begun(held.epoch, now, receives=not record.transfer.request.measures, version=version)
+
+
+def _restart(world: World, record: TransferRecord, side: Side, ends: Ends) -> None:
+    end = ends.of(side)
+    assert end is not None  # noqa: S101  it was just restarted
+    if side == "sender":
+        metering.look(world, record)  # the new sender's report takes the place of the old one's
+    try:
+        trouble = start(world, record.transfer, [side], end.epoch)
+    except (Throttled, MissingPermission) as error:
+        trouble = [str(error)]
+    if trouble:
+        world.transfers.note_ends(record.transfer, ends.troubled(side, trouble[0][-1000:]))
+
+
+def _give_up(world: World, record: TransferRecord, side: Side, ends: Ends) -> bool:
+    end, machine = ends.of(side), record.transfer.end("source" if side == "sender" else "destination")
+    again = f"it was started again {MOST_RESTARTS} times"
+    place = f"{machine.instance_id} ({machine.region})"
+    if end and end.in_file_system is not None:
+        seconds = f"a call had not returned after {end.in_file_system:.0f} s when the {side} last reported"
+        cause = f"the file system of the destination on {place} hangs: {seconds}; {again}"
+        return token.finish(world, record.transfer, {"error": FileSystemHangs.__name__, "cause": cause})
+    last = (end.trouble if end else None) or "it came up and fell silent again"
+    cause = f"the {side} on {place} is silent; {again}, the last time: {last}"
+    return token.finish(world, record.transfer, {"error": EndSilent.__name__, "cause": cause})
+
+
+def _order(world: World, transfer: AcceptedTransfer, side: Side, epoch: int) -> Order:
+    control = world.control(transfer)
+    plan_key = world.shared_key(transfer, "plan.json")
+    if side == "receiver":
+        return Order.on(transfer.destination, "receive", commands.receive(transfer, control, epoch, plan_key))
+    life = world.env.relay_time_to_live_seconds
+    return Order.on(transfer.source, "send", commands.send(transfer, control, epoch, plan_key, life))
+
+
+def _trouble(order: Order, result: CommandResult) -> str:
+    return f"{order.document} on {order.instance_id} ({order.region}) ended with {result.status}: {result.tail()}"

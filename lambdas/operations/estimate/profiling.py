@@ -1,0 +1,48 @@
+"""The end of a profiling execution: the direct path is measured too, and the transfer branch need wait no longer."""
+
+from lambdas.adapters.records import TransferRecord
+from lambdas.adapters.world import World
+from lambdas.core.errors import MeasuringFailed
+from lambdas.core.estimate import profiling
+from lambdas.core.fleet.pairing import Pair
+from lambdas.core.fleet.relay_node import Measurement, Node
+from lambdas.core.transfer import AcceptedTransfer, Probe, TransferPath
+from lambdas.operations.fleet.pre_test import measure
+from lambdas.operations.token import finish
+
+
+def finish_measuring(world: World, record: TransferRecord, pairs: list[Pair], ranking: list[Measurement]) -> None:
+    """Measure the direct path, then write what was found as the transfer's outcome; raises MeasuringFailed.
+
+    The way is that of Table 5.2: from the source machine to a relay in the other region, here the best pair's.
+    """
+    seconds = world.pre_test_seconds(record.transfer.request)
+    answered = [one for one in ranking if one.inter_region > 0]
+    if not answered:
+        raise MeasuringFailed(_why(world, record.transfer, ranking))
+    best = next(pair for pair in pairs if pair.slot == answered[0].slot)
+    probe = Probe(path=_direct(record, best), seconds=seconds)
+    results = measure(world, record.transfer, [probe])
+    if results is None:
+        return  # it is over, for another reason
+    result = results.get(probe.path.path_id)
+    if result is None or result.inter_region <= 0:
+        why = result.error if result else "the sender did not answer"
+        raise MeasuringFailed(f"the direct path: from {record.transfer.source.instance_id} to a relay: {why}")
+    nodes: list[Node] = [node for pair in pairs for node in (pair.source, pair.destination)]
+    found = profiling.measured(result.inter_region, answered, nodes, seconds)
+    finish(world, record.transfer, {"measured": found.to_document()})
+
+
+def _direct(record: TransferRecord, pair: Pair) -> TransferPath:
+    assert record.paths is not None  # noqa: S101  checked by the caller
+    path = pair.path(record.paths, 1)
+    return path.model_copy(update={"path_id": "direct", "hops": path.hops[-1:]})
+
+
+def _why(world: World, transfer: AcceptedTransfer, silent: list[Measurement]) -> str:
+    if not silent:
+        lost = [f"{node.node_id}: {node.reason}" for node in world.nodes.of(transfer.transfer_id) if node.reason]
+        return f"no pair of relays was ready: {'; '.join(lost) or 'none was launched'}"
+    errors = [f"{one.path_id}: {one.error}" for one in world.agents.probe_results(transfer.shared) if one.error]
+    return f"no pair of relays could be measured: {'; '.join(errors) or 'the sender did not answer'}"

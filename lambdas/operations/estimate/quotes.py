@@ -1,0 +1,75 @@
+"""What AWS says about the instance types of one transfer: prices, limits, availability, quotas left."""
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from lambdas.adapters.world import World
+from lambdas.core.tariff import prices, quotas
+from lambdas.core.tariff.instance_types import TypeFacts
+from lambdas.core.tariff.prices import Market, Price, PriceBook, PriceItem
+from lambdas.core.transfer import AcceptedTransfer, EndMachine
+
+# AWS changes its list prices a few times a year; older ones still count for more than the fallback table.
+REFRESH_SECONDS = 7 * 86_400.0
+
+
+@dataclass(frozen=True)
+class RegionMarket:
+    """One side of a transfer; spot prices only where the market is spot. `free_vcpus` is None where unknown."""
+
+    facts: Mapping[str, TypeFacts]
+    spot: Mapping[str, Price]
+    free_vcpus: int | None
+
+
+@dataclass(frozen=True)
+class TransferMarket:
+    """Both sides; they are the same one where source and destination share a region and zone."""
+
+    prices: PriceBook
+    source: RegionMarket
+    destination: RegionMarket
+
+
+def market_of(transfer: AcceptedTransfer, relay_types: Iterable[str], world: World) -> TransferMarket:
+    """Asks for all of it at once; what AWS does not tell is left out, and only EC2's throttling is an error."""
+    types = list(dict.fromkeys(relay_types))
+    market = transfer.request.relays.market
+    ends = (transfer.source, transfer.destination)
+    with ThreadPoolExecutor(len(ends) + 1) as pool:
+        items = prices.needed(types, transfer.source.region, transfer.destination.region)
+        listed = pool.submit(price_book, items, world)
+        source, destination = (
+            side.result() for side in [pool.submit(_side, end, types, market, world) for end in ends]
+        )
+    book = listed.result()
+    spot = {
+        PriceItem("spot-hour", end.region, kind): price
+        for end, side in zip(ends, (source, destination), strict=True)
+        for kind, price in side.spot.items()
+    }
+    return TransferMarket(PriceBook({**book.found, **spot}, book.problems), source, destination)
+
+
+def price_book(items: Iterable[PriceItem], world: World) -> PriceBook:
+    """Prices of `items`: from the cache while they are fresh, else asked for and kept."""
+    cached, now = world.price_cache.read(), world.clock.now()
+    stale = [item for item in items if item not in cached or now - cached[item].as_of > REFRESH_SECONDS]
+    if not stale:
+        return PriceBook(cached)
+    answers = world.price_list.ask(stale)
+    known = {**cached, **{item: Price(usd, "price list", now) for item, usd in answers.dollars.items()}}
+    if answers.dollars:
+        world.price_cache.write(known)
+    return PriceBook(known, answers.problems)
+
+
+def _side(end: EndMachine, types: list[str], market: Market, world: World) -> RegionMarket:
+    running = [quotas.Running(one.instance_type, one.vcpus, one.spot) for one in world.compute(end.region).running()]
+    return RegionMarket(
+        # The end itself too: what it may send is published like a relay's.
+        facts=world.instance_types(end.region).facts([*types, end.instance_type]),
+        spot=world.spot_market(end.region).latest(types, end.availability_zone) if market == "spot" else {},
+        free_vcpus=quotas.free_vcpus(world.quotas(end.region).vcpus(market), running, market),
+    )

@@ -1,0 +1,115 @@
+"""Machines of the user as relays: looked at, enlisted with their share, and given back as they were."""
+
+from collections.abc import Iterable
+from math import ceil
+
+from lambdas.adapters.records import Instance, NotManagedError, TransferRecord
+from lambdas.adapters.world import World
+from lambdas.core.bandwidth import MBIT_PER_MB
+from lambdas.core.estimate import published_limits
+from lambdas.core.fleet.relay_counts import Crew
+from lambdas.core.fleet.relay_node import ROLES, Node, Role, node_id
+from lambdas.core.request import TransferRequest
+from lambdas.core.transfer import EndMachine, ExistingRelay
+
+
+def look_at(
+    request: TransferRequest, ends: dict[Role, EndMachine], world: World
+) -> tuple[list[ExistingRelay], list[str]]:
+    """The request's existing machines, each on its side, and what is wrong with the others."""
+    found: list[ExistingRelay] = []
+    problems = []
+    for i, instance_id in enumerate(request.relays.existing):
+        # Between ends of one VPC a machine could serve on either side: the one that has fewer takes it.
+        roles = sorted(ROLES, key=lambda role: sum(relay.role == role for relay in found))
+        seen = [(role, one) for role in roles for one in world.compute(ends[role].region).describe([instance_id])]
+        role, instance = next(((role, one) for role, one in seen if one.vpc_id == ends[role].vpc_id), (roles[0], None))
+        problem = _problem(world, ends[role], instance) if instance else _elsewhere(ends)
+        if instance and not problem:
+            machine = dict(instance.machine(ends[role].region))
+            found.append(ExistingRelay(**machine, role=role, spot=instance.spot))
+        else:
+            problems.append(f"$.relays.existing[{i}]: '{instance_id}' {problem}")
+    return found, problems
+
+
+def _elsewhere(ends: dict[Role, EndMachine]) -> str:
+    places = " or ".join(f"{end.vpc_id} ({end.region})" for end in ends.values())
+    return f"is not in the VPC of an end; name an instance of {places}"
+
+
+def _problem(world: World, end: EndMachine, instance: Instance) -> str | None:
+    name, group = world.env.deployment, f"{world.env.deployment}-endpoint"
+    if instance.state != "running":
+        return f"is {instance.state}; start it first"
+    if instance.lent_to != name:
+        return f"is not lent to this deployment: whoever owns it adds the tag 'cpt:lent-to' with the value '{name}'"
+    if world.groups(end.region).find(group, end.vpc_id) not in instance.group_ids:
+        return f"is not in the security group '{group}'; attach it, as to the ends"
+    if world.env.inter_region_path == "internet" and not instance.public_address:
+        return "has no public address, and the regions are joined by the internet; give it one, or leave it out"
+    if not world.commands(end.region).online([instance.instance_id]):
+        return f"does not answer SSM; install the SSM agent and attach the managed policy '{group}' to its role"
+    return None
+
+
+def enlist(world: World, record: TransferRecord, crew: Crew, pairs: int) -> list[Node]:
+    """Nodes for the existing machines that the first slots of `pairs` pairs take."""
+    nodes = []
+    for role in ROLES:
+        machines = [relay for relay in record.transfer.existing if relay.role == role]
+        for slot, machine in zip(crew.slots(role, pairs), machines, strict=False):
+            node = _node(world, record, machine, slot)
+            world.nodes.put(node)
+            nodes.append(node)
+    return nodes
+
+
+def _node(world: World, record: TransferRecord, machine: ExistingRelay, slot: int) -> Node:
+    share = record.transfer.request.relays.existing_share
+    return Node(
+        transfer_id=record.transfer.transfer_id,
+        node_id=node_id(machine.role, slot, 0),
+        role=machine.role,
+        slot=slot,
+        generation=0,
+        state="SPAWNED",
+        instance_id=machine.instance_id,
+        instance_type=machine.instance_type,
+        region=machine.region,
+        availability_zone=machine.availability_zone,
+        market="spot" if machine.spot else "on-demand",
+        existing=True,
+        cpu_percent=ceil(100 * share * (machine.vcpus or 1)),
+        bandwidth_limit_mbps=max(int(share * _rate(world, record, machine) * MBIT_PER_MB), 1),
+        private_address=machine.private_address,
+        public_address=machine.public_address,
+        requested_at=world.clock.now(),
+    )
+
+
+def _rate(world: World, record: TransferRecord, machine: ExistingRelay) -> float:
+    """What its type sends out of the region, MB/s, as AWS publishes it: what passed may have been somebody's share."""
+    kind = machine.instance_type
+    facts = world.instance_types(machine.region).facts([kind]).get(kind)
+    internet = record.paths is None or record.paths.inter_region == "public"
+    return published_limits.outward(
+        facts, kind, between_regions=record.transfer.between_regions, internet=internet
+    ).value
+
+
+def give_back(world: World, nodes: Iterable[Node]) -> list[Node]:
+    """Stop the daemon on machines of the user; the other nodes, which are ours to terminate.
+
+    One that cannot be told is told again by the teardown, and ends itself when it has been idle.
+    """
+    ours = []
+    for node in nodes:
+        if not node.existing:
+            ours.append(node)
+            continue
+        try:
+            world.commands(node.region).send("stop", node.instance_id, node.transfer_id, None)
+        except NotManagedError:
+            continue
+    return ours

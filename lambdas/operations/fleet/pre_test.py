@@ -1,0 +1,74 @@
+"""Probes along the paths of relays, run by the sender; the better pairs are kept, the others terminated."""
+
+from lambdas.adapters.records import ProbeResult, TransferRecord
+from lambdas.adapters.world import World
+from lambdas.core.fleet import relay_node
+from lambdas.core.fleet.pairing import Pair
+from lambdas.core.fleet.relay_node import Measurement
+from lambdas.core.transfer import AcceptedTransfer, Probe
+from lambdas.operations.fleet import membership
+from lambdas.operations.fleet.existing import give_back
+
+# Two hops one after the other for each pair, should the sender test the pairs in turn, and time to see the record.
+SPARE_SECONDS = 20.0
+# Of Lambda's 900 s, so that the slower half can still be terminated.
+LONGEST_SECONDS = 780.0
+
+
+def rank_pairs(world: World, record: TransferRecord, pairs: list[Pair]) -> list[Measurement] | None:
+    """Measure every pair and note the rates; best first, no result counts as 0 MB/s.
+
+    None when the transfer was over before all had answered.
+    """
+    assert record.paths is not None  # noqa: S101  checked by the caller
+    seconds, lanes = world.pre_test_seconds(record.transfer.request), record.plan.lanes_per_path if record.plan else 1
+    probes = [Probe(path=pair.path(record.paths, lanes), seconds=seconds) for pair in pairs]
+    results = measure(world, record.transfer, probes)
+    if results is None:
+        return None
+    measured = {pair.slot: results.get(pair.path_id) for pair in pairs}
+    return relay_node.rank(
+        Measurement(slot, r.inter_region if r else 0.0, r.intra_region if r else 0.0) for slot, r in measured.items()
+    )
+
+
+def measure(world: World, transfer: AcceptedTransfer, probes: list[Probe]) -> dict[str, ProbeResult] | None:
+    """Put the probes into the membership, wait for their results, take them out; results by path.
+
+    None when the transfer was over before all had answered.
+    """
+    membership.change(world, transfer.shared, lambda current: current.changed(probes=probes))
+    longest = sum(2 * probe.seconds for probe in probes) + SPARE_SECONDS
+    deadline = world.clock.monotonic() + min(longest, LONGEST_SECONDS)
+    wanted = {probe.path.path_id: probe.path.generation for probe in probes}
+    while True:
+        found = world.agents.probe_results(transfer.shared)
+        results = {r.path_id: r for r in found if wanted.get(r.path_id) == r.generation}
+        now = world.transfers.get(transfer.transfer_id)
+        if now is None or not now.running:
+            return None
+        if len(results) == len(wanted) or world.clock.monotonic() >= deadline:
+            break
+        world.clock.sleep(world.env.poll_seconds)
+    membership.change(world, transfer.shared, lambda current: current.changed(probes=[]))
+    return results
+
+
+def note(world: World, pairs: list[Pair], ranking: list[Measurement], rejected: list[int]) -> None:
+    """Write the rates to both relays of each pair; terminate those of the `rejected` slots."""
+    by_slot = {pair.slot: pair for pair in pairs}
+    for measurement in ranking:
+        for node in (by_slot[measurement.slot].source, by_slot[measurement.slot].destination):
+            reject = measurement.slot in rejected
+            ended = {"ended_at": world.clock.now(), "reason": "slower half of the pre-test"} if reject else {}
+            moved = world.nodes.move(
+                node,
+                "REJECTED" if reject else "READY",
+                ["READY"],
+                measured_inter_region=measurement.inter_region,
+                measured_intra_region=measurement.intra_region,
+                **ended,
+            )
+            if moved and reject:
+                for ours in give_back(world, [node]):
+                    world.compute(ours.region).terminate([ours.instance_id])

@@ -1,0 +1,47 @@
+"""One look at what the relays of one transfer carry; what is wrong goes onto the bus, where one rule replaces them."""
+
+from lambdas.adapters.records import TransferRecord
+from lambdas.adapters.world import World
+from lambdas.core.fleet import relay_watch
+from lambdas.core.fleet.relay_watch import SLOW_SECONDS, Circumstances, Suspicion
+from lambdas.operations.fleet.remaining import ends_mbps
+
+
+def has_relays(record: TransferRecord) -> bool:
+    """Whether there is anything to watch."""
+    return record.running and record.plan is not None and bool(record.estimate and record.estimate.chosen_pairs)
+
+
+def look_at(world: World, record: TransferRecord) -> dict[str, str]:
+    """Note what each path has delivered, judge the joined relays; the verdict on each that is slow or silent."""
+    transfer_id = record.transfer.transfer_id
+    progress = world.agents.progress(record.transfer.shared, "sender")
+    membership = world.agents.membership(record.transfer.shared)
+    if record.plan is None or progress is None or membership is None:
+        return {}
+    through = relay_watch.paths_through(membership)
+    seen = relay_watch.seen(record.watch, relay_watch.look(progress, membership), through, record.plan.chunk_size_bytes)
+    if seen is record.watch:
+        return {}  # the sender has not reported since
+    world.transfers.note(record.transfer, watch=seen.to_document())
+    now = Circumstances(
+        ends=ends_mbps(record),
+        remaining=record.plan.bytes - progress.bytes,
+        chunk_bytes=record.plan.chunk_size_bytes,
+    )
+    joined = [node for node in world.nodes.of(transfer_id) if node.state == "JOINED"]
+    suspicions = relay_watch.judge(seen, joined, through, now)
+    for suspicion in suspicions:
+        _tell(world, transfer_id, suspicion)
+    return {suspicion.node_id: suspicion.verdict for suspicion in suspicions}
+
+
+def _tell(world: World, transfer_id: str, found: Suspicion) -> None:
+    about = {"transferId": transfer_id, "nodeId": found.node_id}
+    if found.verdict == "silent":
+        message = f"nothing came through it for {SLOW_SECONDS:.0f} s, while others delivered"
+        world.events.put("Relay Lost", {**about, "message": message})
+        return
+    message = f"slow: {found.rate:.1f} of {found.expected:.1f} MB/s for {SLOW_SECONDS:.0f} s"
+    rates = {"rateMBps": round(found.rate, 3), "expectedMBps": round(found.expected, 3)}
+    world.events.put("Relay Slow", {**about, **rates, "message": message})

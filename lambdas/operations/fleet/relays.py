@@ -1,0 +1,248 @@
+"""From launched to joined: rules opened, daemons started, relays let into the membership; and out of it again."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from lambdas.adapters.records import CommandResult, Instance, NotManagedError, TransferRecord
+from lambdas.adapters.throttling import will_be_retried
+from lambdas.adapters.world import World
+from lambdas.core.ends import commands
+from lambdas.core.errors import TooManyRules
+from lambdas.core.fleet import pairing, relay_node
+from lambdas.core.fleet.relay_node import LIVE_STATES, Node, NodeState, Role
+from lambdas.core.transfer import RELAY_PORT, ResolvedPaths
+from lambdas.operations.fleet import membership
+from lambdas.operations.fleet.existing import give_back
+from lambdas.operations.fleet.launch import discard, endpoint_group, relay_group
+
+# EC2 may not show an instance for some seconds after RunInstances has named it.
+UNSEEN_SECONDS = 60.0
+# Also while a daemon is being started, which takes a moment.
+SHORTEST_PAUSE = 0.2
+# Two invocations may start one relay: where the other has made it READY, what this one failed at does not matter.
+BOOTING: frozenset[NodeState] = frozenset({"SPAWNED"})
+
+
+class RelayStarter:
+    """Brings SPAWNED nodes to READY, one look at a time; after a lost Lambda it may start over."""
+
+    def __init__(self, world: World, record: TransferRecord, paths: ResolvedPaths) -> None:
+        self._world = world
+        self._transfer = record.transfer
+        self._paths = paths
+        self._sent: dict[str, str] = {}
+        self._admitted: set[tuple[Role, str, str, int]] = set()
+
+    def pause(self, waited: float) -> float:
+        """Seconds until the next look: 5 % of what was waited, so that a quick boot is seen quickly."""
+        shortest = SHORTEST_PAUSE if self._sent else max(SHORTEST_PAUSE, waited / 20)
+        return min(self._world.env.poll_seconds, shortest)
+
+    def look(self, nodes: list[Node]) -> None:
+        """One look at every SPAWNED node."""
+        for role in relay_node.ROLES:
+            waiting = [node for node in nodes if node.role == role and node.state == "SPAWNED"]
+            if waiting:
+                self._look_at_side(role, waiting)
+
+    def _look_at_side(self, role: Role, waiting: list[Node]) -> None:
+        region = self._transfer.end(role).region
+        running = [node for node in waiting if node.running_at is not None]
+        if booting := [node for node in waiting if node.running_at is None]:
+            found = {i.instance_id: i for i in self._world.compute(region).describe(n.instance_id for n in booting)}
+            running += [now for node in booting if (now := self._booted(node, found.get(node.instance_id)))]
+        unsent = [node for node in running if node.node_id not in self._sent]
+        if unsent:
+            online = self._world.commands(region).online(node.instance_id for node in unsent)
+            for node in unsent:
+                if node.instance_id in online:
+                    self._start(node)
+        for node in running:
+            if command_id := self._sent.get(node.node_id):
+                self._finish(node, self._world.commands(region).result(command_id, node.instance_id))
+
+    def _booted(self, node: Node, instance: Instance | None) -> Node | None:
+        """The node with its addresses once its instance runs."""
+        now = self._world.clock.now()
+        if instance is None:
+            if now - node.requested_at > UNSEEN_SECONDS:
+                lose(self._world, node, f"EC2 does not know {node.instance_id}")
+            return None
+        if instance.gone or instance.state in ("stopping", "stopped"):
+            lose(self._world, node, f"the instance is {instance.state}")
+            return None
+        if instance.state != "running" or (self._paths.inter_region == "public" and not instance.public_address):
+            return None
+        # Before the node is said to run, since nobody opens its hops after that.
+        try:
+            self._admit(node, instance)
+        except TooManyRules as error:
+            lose(self._world, node, str(error), states=BOOTING)
+            return None
+        return self._world.nodes.move(
+            node,
+            "SPAWNED",
+            ["SPAWNED"],
+            running_at=now,
+            public_address=instance.public_address,
+            private_address=instance.private_address,
+        )
+
+    def _admit(self, node: Node, instance: Instance) -> None:
+        """Open the hops of this relay: to itself from inside, and to the next machine from it.
+
+        Where the direct path is measured, the source reaches the destination's relays too. A machine of the user is in
+        the group of the ends.
+        """
+        if node.role == "source":
+            self._open("source", "endpoint" if node.existing else "relay", self._transfer.source.private_address)
+            outward = self._paths.outward(instance.private_address, instance.public_address)
+            self._open("destination", "relay", outward)
+            if any(machine.role == "destination" for machine in self._transfer.existing):
+                self._open("destination", "endpoint", outward)
+        else:
+            self._open("destination", "endpoint", instance.private_address, self._transfer.receiver_port)
+            if self._transfer.request.measures:
+                self._open("destination", "relay", self._paths.source_address)
+
+    def _open(self, role: Role, kind: str, address: str, port: int = RELAY_PORT) -> None:
+        if (role, kind, address, port) in self._admitted:
+            return
+        find = relay_group if kind == "relay" else endpoint_group
+        group = find(self._world, self._transfer, role)
+        self._world.groups(self._transfer.end(role).region).admit(group, address, port, self._transfer.transfer_id)
+        self._admitted.add((role, kind, address, port))
+
+    def _start(self, node: Node) -> None:
+        key = self._world.agents.route_key(self._transfer.shared)
+        if key is None:
+            return  # the sender has not published it yet
+        listen = commands.listen_addresses(node.private_address, node.public_address, RELAY_PORT)
+        command = commands.relay(
+            node.transfer_id,
+            node.node_id,
+            listen,
+            key,
+            relay_node.RELAY_IDLE_SECONDS,
+            # A machine of the user is not to power itself off.
+            time_to_live_seconds=None if node.existing else self._world.env.relay_time_to_live_seconds,
+            bandwidth_limit_mbps=node.bandwidth_limit_mbps,
+        )
+        machines = self._world.commands(node.region)
+        try:
+            sent = machines.send("relay", node.instance_id, node.transfer_id, command, node.cpu_percent)
+        except NotManagedError:
+            return
+        self._sent[node.node_id] = sent
+        if node.online_at is None:
+            self._world.nodes.move(node, "SPAWNED", ["SPAWNED"], online_at=self._world.clock.now())
+
+    def _finish(self, node: Node, result: CommandResult | None) -> None:
+        if result is None:
+            return
+        del self._sent[node.node_id]
+        if result.succeeded:
+            self._world.nodes.move(node, "READY", ["SPAWNED"], ready_at=self._world.clock.now(), port=RELAY_PORT)
+        else:
+            reason = f"cpt-relay did not start ({result.status}): {result.tail()}"
+            lose(self._world, node, reason, states=BOOTING)
+
+
+def await_ready(
+    world: World, record: TransferRecord, paths: ResolvedPaths, *, join_at_once: bool, seconds: float
+) -> list[Node]:
+    """Look until no node is SPAWNED or may join, the time is up or the transfer is over; the nodes as they are then."""
+    transfer_id = record.transfer.transfer_id
+    starter = RelayStarter(world, record, paths)
+    started = world.clock.monotonic()
+    while True:
+        starter.look(world.nodes.of(transfer_id))
+        nodes = world.nodes.of(transfer_id)
+        if join_at_once and any(node.state == "READY" for node in nodes):
+            join_ready(world, transfer_id)
+            nodes = world.nodes.of(transfer_id)
+        now = world.transfers.get(transfer_id)
+        # Another invocation may have made a partner ready since.
+        coming = any(node.state == "SPAWNED" for node in nodes) or (join_at_once and pairing.entrants(nodes))
+        if now is None or not now.running or not coming:
+            return nodes
+        waited = world.clock.monotonic() - started
+        if waited >= seconds:
+            for node in nodes:
+                # A younger one is a successor, which whoever has launched it waits for.
+                if node.state == "SPAWNED" and world.clock.now() - node.requested_at >= seconds:
+                    lose(world, node, f"not ready within {seconds:.0f} s: {_where_it_hangs(node)}", states=BOOTING)
+            return world.nodes.of(transfer_id)
+        world.clock.sleep(starter.pause(waited))
+
+
+def _where_it_hangs(node: Node) -> str:
+    if node.running_at is None:
+        return "the instance does not run, or has no public address (does its subnet give one?)"
+    if node.online_at is None:
+        return "its SSM agent does not answer, or the sender has not published its key"
+    return "its daemon did not say that it listens"
+
+
+def release_singles(world: World, nodes: list[Node]) -> None:
+    """Terminate relays whose partner will not come."""
+    discard_unused(world, pairing.singles(nodes), "its partner was lost")
+
+
+@contextmanager
+def unused_discarded(world: World, transfer_id: str) -> Iterator[None]:
+    """A failure that is not retried terminates the relays that have not joined: nobody else would use them."""
+    try:
+        yield
+    except Exception as error:
+        if not will_be_retried(error):
+            discard_unused(world, world.nodes.of(transfer_id), f"{type(error).__name__}: {error}")
+        raise
+
+
+def discard_unused(world: World, nodes: list[Node], reason: str) -> int:
+    """Terminate those that have not joined; how many there were."""
+    unused = [node for node in nodes if node.state in ("SPAWNED", "READY")]
+    discard(world, unused, reason)
+    return len(unused)
+
+
+def join_ready(world: World, transfer_id: str) -> None:
+    """Let every ready relay that has somebody to work with carry data."""
+    record = world.transfers.get(transfer_id)
+    if record is None or not record.running:
+        return
+    for node in pairing.entrants(world.nodes.of(transfer_id)):
+        world.nodes.move(node, "JOINED", ["READY"], joined_at=world.clock.now())
+    membership.settle(world, transfer_id)
+
+
+def drain(world: World, node: Node, reason: str) -> bool:
+    """Take a relay out of the membership and leave it alive for what is in flight; False when somebody was first."""
+    moved = world.nodes.move(node, "DRAINING", ["READY", "JOINED"], reason=reason[:1000])
+    if moved is not None:
+        membership.settle(world, node.transfer_id)
+    return moved is not None
+
+
+def lose(
+    world: World, node: Node, reason: str, *, released: bool = False, states: frozenset[NodeState] = LIVE_STATES
+) -> bool:
+    """Mark a relay LOST, take its paths out and terminate what remains; False when somebody else was first.
+
+    `released`: it could have gone on; it is not counted as lost, and nobody is to follow it. `states`: those in which
+    the reason holds.
+    """
+    ended: dict[str, Any] = {"reason": reason[:1000], "ended_at": world.clock.now()}
+    if released:
+        ended["not_replaced"] = reason[:1000]
+    moved = world.nodes.move(node, "LOST", sorted(states), **ended)
+    if moved is None:
+        return False
+    if not released:
+        world.measures.put({"RelaysLost": 1})
+    membership.settle(world, node.transfer_id)
+    for ours in give_back(world, [node]):
+        world.compute(ours.region).terminate([ours.instance_id])
+    return True

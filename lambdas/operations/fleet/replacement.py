@@ -1,0 +1,151 @@
+"""Replacement of a relay that is lost, will be interrupted or is slow, where the model says that it pays.
+
+Every call may come twice, at once or after a Lambda that died half-way: what the node table says decides who goes on.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from lambdas.adapters.records import TransferRecord
+from lambdas.adapters.world import World
+from lambdas.core.errors import FailTransfer, ReplaceNode
+from lambdas.core.fleet import pairing, relay_node
+from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
+from lambdas.core.fleet.replacement import why_not_replaced
+from lambdas.operations.fleet import relays
+from lambdas.operations.fleet.launch import launch_side
+from lambdas.operations.fleet.remaining import rest_without
+from lambdas.operations.spending import metering
+
+# Whoever has taken a relay out asks for its successor at once and waits for it; longer than most need to boot means
+# that this Lambda has died.
+RESUME_SECONDS = 120.0
+# The sender gives lanes that are to leave 20 s for their last acknowledgements, and looks twice a second.
+DRAIN_SECONDS = 21.0
+
+
+@dataclass(frozen=True)
+class Failing:
+    """Why a relay has to go; where it is slow, the MB/s that it carries and those that it should."""
+
+    how: Literal["lost", "warned", "slow"]
+    reason: str
+    rate: float = 0.0
+    expected: float | None = None
+
+
+def replace(world: World, node: Node, failing: Failing) -> str:
+    """Take the relay out, bring in its successor; what was done, in a word.
+
+    A lost relay is out before its successor is asked for, one that is warned drains meanwhile, and one that is slow
+    serves until its successor does.
+    """
+    record = world.transfers.get(node.transfer_id)
+    if record is None or not record.running:
+        return "over"  # its end is the teardown's doing
+    if node.settled and node.state == "DRAINING" and failing.how == "lost":
+        relays.lose(world, node, node.reason or failing.reason)  # whoever drained it may have died
+    if node.settled or not _is_mine(world, node, failing):
+        return "known"
+    if node.joined_at is None:
+        relays.lose(world, node, failing.reason)
+        _release_partner(world, node)
+        return "removed"
+    began = world.clock.monotonic()
+    refusal = _bring_successor(world, record, node, failing)
+    if refusal is not None:
+        _release_heir(world, node)
+    if failing.how == "slow":
+        if refusal is not None:
+            return "kept"
+        began = world.clock.monotonic()
+        relays.drain(world, node, failing.reason)
+    _tell(world, node, failing, refusal)
+    if failing.how != "lost":
+        world.clock.sleep(max(began + DRAIN_SECONDS - world.clock.monotonic(), 0))
+        relays.lose(world, node, failing.reason)
+    if refusal is not None:
+        _release_partner(world, node)
+    return "replaced" if refusal is None else "removed"
+
+
+def _is_mine(world: World, node: Node, failing: Failing) -> bool:
+    """Whether nobody else is at work on it; takes it out of the membership unless it is only slow."""
+    if failing.how == "slow":
+        first = node.state == "JOINED"
+    elif failing.how == "warned" and node.state in ("READY", "JOINED"):
+        first = relays.drain(world, node, failing.reason)
+    else:
+        # One that was warned ends as it was told it would.
+        warned = node.reason if node.state == "DRAINING" else None
+        first = relays.lose(world, node, warned or failing.reason)
+    heir = relay_node.heir(world.nodes.of(node.transfer_id), node)
+    now = world.clock.now()
+    if heir is not None and heir.state in LIVE_STATES:
+        return now - heir.requested_at > RESUME_SECONDS
+    if heir is not None and failing.how == "slow":
+        return False  # its successor did not come; slow is better than nothing
+    return first or (failing.how == "lost" and node.ended_at is not None and now - node.ended_at > RESUME_SECONDS)
+
+
+def _bring_successor(world: World, record: TransferRecord, node: Node, failing: Failing) -> str | None:
+    """Why there is none, in words; None when it has joined."""
+    assert record.paths is not None  # noqa: S101  the node has joined over them
+    nodes = world.nodes.of(node.transfer_id)
+    heir = relay_node.heir(nodes, node)
+    if heir is None or heir.state not in LIVE_STATES:
+        generation = (heir or node).generation
+        if why := _why_not(world, record, node, failing, nodes, generation):
+            return why
+        # A machine of the user may be of a type that is not launched here.
+        same = [] if node.existing else [node.instance_type]
+        types = [*same, *(record.transfer.request.relays.instance_types or world.env.instance_types)]
+        try:
+            launch_side(world, record, record.paths, node.role, [node.slot], generation + 1, list(dict.fromkeys(types)))
+        except (ReplaceNode, FailTransfer) as error:
+            return f"{type(error).__name__}: {error}"
+    nodes = relays.await_ready(world, record, record.paths, join_at_once=True, seconds=JOIN_TIMEOUT_SECONDS)
+    heir = relay_node.heir(nodes, node)
+    if heir is None or heir.state == "JOINED":
+        return None
+    return f"{heir.node_id} did not join: {heir.reason or 'it has no partner'}"
+
+
+def _why_not(
+    world: World, record: TransferRecord, node: Node, failing: Failing, nodes: list[Node], generation: int
+) -> str | None:
+    rest = rest_without(world, record, node, failing.rate, failing.expected)
+    first = [n for n in nodes if n.generation == 0 and n.state != "REJECTED"]
+    made = sum(n.generation > 0 for n in nodes)
+    if metering.affordable(world, record, 1) < 1:
+        return "what is left of the budget does not pay for another relay"
+    cheapest = record.transfer.request.objective.minimise == "cost"
+    return why_not_replaced(rest, generation, made, len(first), cheapest=cheapest)
+
+
+def _tell(world: World, node: Node, failing: Failing, refusal: str | None) -> None:
+    """Write how it ended into the node, and put it on the bus for people."""
+    nodes = world.nodes.of(node.transfer_id)
+    heir = relay_node.heir(nodes, node)
+    now = next(n for n in nodes if n.node_id == node.node_id)
+    about = {"transferId": node.transfer_id, "nodeId": node.node_id, "cause": failing.reason[:1000]}
+    if refusal is None and heir is not None:
+        world.nodes.move(now, now.state, [now.state], successor=heir.node_id)
+        world.events.put("Relay Replaced", {**about, "successor": heir.node_id})
+        return
+    world.nodes.move(now, now.state, [now.state], not_replaced=(refusal or "")[:1000])
+    left = pairing.strength(nodes, "JOINED")
+    world.events.put("Transfer Degraded", {**about, "reason": (refusal or "")[:1000], "pairs": left})
+
+
+def _release_heir(world: World, node: Node) -> None:
+    heir = relay_node.heir(world.nodes.of(node.transfer_id), node)
+    if heir is not None:
+        relays.lose(world, heir, f"it could not take over from {node.node_id}", released=True)
+
+
+def _release_partner(world: World, node: Node) -> None:
+    """One that has nobody left to work with adds nothing and costs money."""
+    for other in pairing.singles(world.nodes.of(node.transfer_id)):
+        if other.slot == node.slot:
+            relays.lose(world, other, f"{node.node_id} was lost and has no successor", released=True)

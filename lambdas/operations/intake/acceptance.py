@@ -1,0 +1,63 @@
+"""What must be true of a request before anything is done for it; looks, and changes nothing."""
+
+from dataclasses import dataclass
+
+from lambdas.adapters.records import Instance
+from lambdas.adapters.world import World
+from lambdas.core.errors import InvalidRequest
+from lambdas.core.request import Limits, TransferRequest, parse_request
+from lambdas.core.transfer import EndMachine, ExistingRelay
+from lambdas.operations.fleet.existing import look_at
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A request with the deployment's defaults filled in, and its machines."""
+
+    request: TransferRequest
+    source: EndMachine
+    destination: EndMachine
+    existing: list[ExistingRelay]
+
+
+def accept(raw: object, world: World) -> Accepted:
+    """What was asked for, if it can work; raises InvalidRequest."""
+    env = world.env
+    request = parse_request(raw, Limits(env.regions, env.max_pairs, env.instance_types, env.max_cost_usd))
+    source, destination = _ends(request, world)
+    existing, problems = look_at(request, {"source": source, "destination": destination}, world)
+    if problems:
+        raise InvalidRequest(problems)
+    relays = request.relays.model_copy(
+        update={"instance_types": request.relays.instance_types or list(env.instance_types)}
+    )
+    objective = request.objective.model_copy(
+        update={"max_cost_usd": request.objective.max_cost_usd or env.max_cost_usd}
+    )
+    filled_in = request.model_copy(update={"relays": relays, "objective": objective})
+    return Accepted(filled_in, source, destination, existing)
+
+
+def _ends(request: TransferRequest, world: World) -> tuple[EndMachine, EndMachine]:
+    problems: list[str] = []
+    ends = []
+    for side, end in (("source", request.source), ("destination", request.destination)):
+        found = world.compute(end.region).describe([end.instance_id])
+        problem = _problem(end.region, end.instance_id, found, world)
+        if problem:
+            problems.append(f"$.{side}.instanceId: '{end.instance_id}' {problem}")
+        else:
+            ends.append(found[0].machine(end.region))
+    if problems:
+        raise InvalidRequest(problems)
+    return ends[0], ends[1]
+
+
+def _problem(region: str, instance_id: str, found: list[Instance], world: World) -> str | None:
+    if not found or found[0].gone:
+        return f"is not in {region}; name an instance of that region, or correct the region"
+    if found[0].state != "running":
+        return f"is {found[0].state}; start it first"
+    if not world.commands(region).online([instance_id]):
+        return "does not answer SSM; install the SSM agent and attach the control stack's managed policy to its role"
+    return None

@@ -1,0 +1,28 @@
+"""Executions that nobody starts by hand: the request is judged first, as the execution itself would judge it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from lambdas.adapters.world import World
+from lambdas.core.errors import AskPerson, InvalidRequest
+from lambdas.core.intake.starts import RequestRefused, RequestStarted
+from lambdas.operations.intake.acceptance import accept
+
+
+def start(world: World, origin: str, name: str, read: Callable[[], Any]) -> RequestStarted | RequestRefused:
+    """The execution `name` runs with what `read` gives as its input, started now or before; or it is refused, by event.
+
+    `origin` says where the request comes from; `read` may raise InvalidRequest.
+    """
+    try:
+        raw = read()
+        request = accept(raw, world).request
+    except AskPerson as error:
+        problems = error.problems if isinstance(error, InvalidRequest) else [str(error)]
+        refused = RequestRefused(origin=origin, error=type(error).__name__, problems=problems)
+        cause = "\n".join(problems)
+        world.events.put("Request Refused", {"origin": origin, "error": refused.error, "cause": cause})
+        return refused
+    return RequestStarted(
+        origin=origin, transfer_id=request.name or name, execution_arn=world.executions.start(name, raw)
+    )

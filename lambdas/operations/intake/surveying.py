@@ -1,0 +1,117 @@
+"""Both ends looked at; where the request allows it, the source's listing is left to others while it goes on."""
+
+from dataclasses import dataclass
+
+from lambdas.adapters.world import World
+from lambdas.core.chunks import listing
+from lambdas.core.chunks.listing import Announcement, OpenSurvey
+from lambdas.core.ends import commands
+from lambdas.core.errors import TransferFenced
+from lambdas.core.intake.destination_lock import Busy, refusal, ways_of
+from lambdas.core.intake.survey import check, check_room
+from lambdas.core.transfer import AcceptedTransfer, DestinationSurvey, SourceSurvey, Survey
+from lambdas.operations.ends.commands import LONGEST_POLL, Order, Running, answer, await_all, begin
+from lambdas.operations.intake.destination_diff import compared
+
+# The document's own limit is 840 s; the Lambda has 900.
+COMMAND_SECONDS = 870.0
+# A listing that ends within a second of its first object is waited for: sizes that are known make better plans.
+WAITED_SECONDS = 1.0
+WATCHED_POLL = 0.25
+SOURCE, DESTINATION = 0, 1
+
+
+def look_at_ends(transfer: AcceptedTransfer, world: World) -> Survey | OpenSurvey:
+    """The surveys, open where the listing goes on and may be followed.
+
+    Raises SurveyProblem, DestinationTooSmall, DaemonVersionSkew, CommandFailed, DestinationBusy or DestinationTaken.
+    """
+    if transfer.request.when_busy == "wait":
+        # While it waits it looks again and again: at the destination only, not at the whole source.
+        alone = Order.on(transfer.destination, "scan", commands.scan_destination(transfer))
+        (result,) = await_all(world, begin(world, transfer.transfer_id, [alone]), COMMAND_SECONDS)
+        hold(transfer, DestinationSurvey.from_document(answer(alone, result)), world)
+    announce = listing.announcement_name(transfer) if listing.may_be_followed(transfer) else None
+    control = world.control(transfer)
+    source = Order.on(transfer.source, "scan", commands.scan_source(transfer, control, announce))
+    destination = Order.on(transfer.destination, "scan", commands.scan_destination(transfer))
+    running = begin(world, transfer.transfer_id, [source, destination])
+    opening = _Opening(world, transfer, running, follows=announce is not None)
+    longest_poll = LONGEST_POLL if announce is None else WATCHED_POLL
+    results = await_all(world, running, COMMAND_SECONDS, opening.possible, longest_poll)
+    if opening.survey:
+        return opening.survey
+    printed = [answer(order, result) for order, result in zip(running.orders, results, strict=True)]
+    survey = Survey(
+        source=SourceSurvey.from_document(printed[0]), destination=DestinationSurvey.from_document(printed[1])
+    )
+    check(transfer, survey)
+    hold(transfer, survey.destination, world)
+    if not transfer.request.measures:
+        survey = compared(transfer, survey, world)
+    check_room(transfer, survey.to_send, survey.destination)
+    return survey
+
+
+def hold(transfer: AcceptedTransfer, destination: DestinationSurvey, world: World) -> None:
+    """Take the destination's lock by the directory that it is; raises DestinationBusy or DestinationTaken."""
+    machine, path = transfer.destination.instance_id, transfer.request.destination.path
+    held = world.locks.acquire(machine, path, transfer.transfer_id, ways_of(destination))
+    if isinstance(held, Busy):
+        raise refusal(transfer, held)
+
+
+def survey_of_followed(transfer: AcceptedTransfer, found: OpenSurvey, world: World) -> Survey:
+    """The survey whose listing was followed, once it is done; raises what `look_at_ends` does, and TransferFenced."""
+    order = Order("scan", transfer.source.region, transfer.source.instance_id)
+    running = Running([order], {0: found.command_id})
+    results = await_all(world, running, COMMAND_SECONDS, lambda: not goes_on(world, transfer))
+    if running.waiting:
+        raise TransferFenced(f"{transfer.transfer_id} has ended before its listing")
+    survey = Survey(source=SourceSurvey.from_document(answer(order, *results)), destination=found.destination)
+    check(transfer, survey)
+    check_room(transfer, survey.to_send, survey.destination)
+    return survey
+
+
+def announced(transfer: AcceptedTransfer, world: World) -> Announcement | None:
+    """What the objects of the listing hold so far; None before the first."""
+    body = world.objects.read(world.shared_key(transfer, listing.announcement_name(transfer)))
+    return None if body is None else Announcement.model_validate_json(body, by_alias=True, by_name=False)
+
+
+def goes_on(world: World, transfer: AcceptedTransfer) -> bool:
+    """Whether the transfer may still move data, or has moved all of it."""
+    record = world.transfers.get(transfer.transfer_id)
+    return record is not None and record.serves(transfer) and "error" not in (record.outcome or {})
+
+
+@dataclass
+class _Opening:
+    """Looks whether the listing can be followed from here on."""
+
+    world: World
+    transfer: AcceptedTransfer
+    running: Running
+    follows: bool
+    survey: OpenSurvey | None = None
+    first_seen: float | None = None
+
+    def possible(self) -> bool:
+        """Whether the first object is there, a second has passed, and the destination is empty and at peace."""
+        done = self.running.results
+        if not self.follows or SOURCE in done or DESTINATION not in done or not done[DESTINATION].succeeded:
+            return False
+        destination = DestinationSurvey.from_document(answer(self.running.orders[DESTINATION], done[DESTINATION]))
+        listed = announced(self.transfer, self.world)
+        if listed is None or listed.complete or listed.problem_count or destination.problem_count:
+            return False
+        if destination.occupied or destination.daemon_version != listed.daemon_version:
+            return False
+        now = self.world.clock.monotonic()
+        self.first_seen = now if self.first_seen is None else self.first_seen
+        if now - self.first_seen >= WAITED_SECONDS:
+            hold(self.transfer, destination, self.world)
+            command_id = self.running.sent[SOURCE]
+            self.survey = OpenSurvey(command_id=command_id, destination=destination, listed=listed)
+        return self.survey is not None

@@ -1,0 +1,1 @@
+"""What is told about a transfer after its end."""

@@ -1,0 +1,137 @@
+"""Looks at the meter of a transfer, and what follows before its budget is passed: relays released, or all stopped."""
+
+from dataclasses import replace
+
+from lambdas.adapters.records import TransferRecord
+from lambdas.adapters.world import World
+from lambdas.core.errors import BudgetReached
+from lambdas.core.estimate.budget import FLIGHT_SECONDS, RELEASE_SECONDS
+from lambdas.core.fleet.relay_node import LIVE_STATES, Node
+from lambdas.core.learning.arrivals import DIRECT
+from lambdas.core.spending import cross_zone, meter
+from lambdas.core.spending.meter import BudgetDecision, Decision, Reading, Sent, Spent
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.operations import token
+from lambdas.operations.fence import fence
+from lambdas.operations.fleet import relays
+
+
+def look(world: World, record: TransferRecord, delivered_bytes: int = 0) -> Spent:
+    """Count, and keep what was counted; `delivered_bytes`: what is known to have arrived, whatever the sender said."""
+    sent = _sent(world, record)
+    reading = _read(world, record, sent)
+    return _keep(world, record, replace(reading, sent_bytes=max(reading.sent_bytes, delivered_bytes)), sent)
+
+
+def _keep(world: World, record: TransferRecord, reading: Reading, sent: Sent) -> Spent:
+    spent = Spent.of(reading.spent(), reading.now, sent).not_below(record.spent)
+    if world.transfers.note_spent(record.transfer, spent):
+        more = spent.since(record.spent)
+        world.measures.put({"DollarsSpent": more.dollars, "BytesSent": more.bytes})
+    return spent
+
+
+def enforce(world: World, record: TransferRecord) -> Decision:
+    """One look, and what was done about it."""
+    sent = _sent(world, record)
+    reading = _read(world, record, sent)
+    _keep(world, record, reading, sent)
+    if not record.moving:
+        return Decision.GO_ON
+    request = record.transfer.request
+    decision = meter.decide(reading, request.objective, measures=request.measures)
+    if decision is Decision.STOP:
+        _stop(world, record, reading)
+    elif decision is Decision.RELEASE_FLEET or (record.budget is not None and reading.live):
+        _release(world, record, reading)
+        decision = Decision.RELEASE_FLEET
+    return decision
+
+
+def affordable(world: World, record: TransferRecord, wanted: int) -> int:
+    """How many of `wanted` more relays the budget bears."""
+    return meter.affordable(_read(world, record, _sent(world, record)), record.transfer.request.objective, wanted)
+
+
+def _sent(world: World, record: TransferRecord) -> Sent:
+    sent = record.spent.sent if record.spent else Sent()
+    if progress := world.agents.progress(record.transfer.shared, "sender"):
+        sent = sent.after(progress.epoch, progress.moved_bytes)
+    if delivered := (record.outcome or {}).get("delivered"):
+        sent = sent.after(int(delivered["epoch"]), int(delivered["sentBytes"]))
+    return sent
+
+
+def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
+    transfer = record.transfer
+    nodes = world.nodes.of(transfer.transfer_id)
+    progress = world.agents.progress(transfer.shared, "sender")
+    planned = record.plan.bytes if record.plan else record.estimate.bytes if record.estimate else 0
+    delivered, rate = (progress.bytes, progress.rate) if progress else (0, 0.0)
+    on_the_way = min(max(sent.epoch_bytes - delivered, 0), rate * FLIGHT_SECONDS * 1e6)
+    useful = delivered + on_the_way
+    repeats = max(sent.epoch_bytes / useful, 1.0) if useful else 1.0
+    first_byte_at = progress.first_byte_at if progress else None
+    return Reading(
+        now=world.clock.now(),
+        nodes=nodes,
+        estimate=record.estimate,
+        chunks=record.plan.chunks if record.plan else 0,
+        # Where nothing is moved, relays are measured for as long as the execution runs.
+        since=transfer.execution_started_at if transfer.request.measures else first_byte_at,
+        sent_bytes=sent.bytes + _probe_bytes(world, record, nodes),
+        left_bytes=max(round((planned - useful) * repeats), 0),
+        rate=rate,
+        market=transfer.request.relays.market,
+        zone_usd_per_gb=cross_zone.per_gb(transfer, nodes),
+    )
+
+
+def _probe_bytes(world: World, record: TransferRecord, nodes: list[Node]) -> int:
+    """What pre-tests sent between the regions; what a profiling execution found says more."""
+    rates = sum(node.measured_inter_region or 0.0 for node in nodes if node.role == "source")
+    measured = (record.outcome or {}).get("measured", {})
+    return max(round(rates * world.pre_test_seconds(record.transfer.request) * 1e6), int(measured.get("sentBytes", 0)))
+
+
+def _release(world: World, record: TransferRecord, reading: Reading) -> None:
+    """Nothing is launched or joins any more; lanes drain, so that nothing is sent twice, then relays are terminated."""
+    transfer_id = record.transfer.transfer_id
+    cause = f"{_why(record, reading)}; its relays were released and the rest goes on the direct path"
+    world.transfers.note(record.transfer, budget=BudgetDecision(decision="direct", cause=cause).to_document())
+    for node in world.nodes.of(transfer_id):
+        relays.drain(world, node, cause)
+    deadline = world.clock.monotonic() + RELEASE_SECONDS - world.env.poll_seconds
+    while _lanes_through_relays(world, record.transfer) and world.clock.monotonic() < deadline:
+        world.clock.sleep(world.env.poll_seconds)
+    _end(world, record, cause)
+
+
+def _stop(world: World, record: TransferRecord, reading: Reading) -> None:
+    """The outcome first, as always; then the ends see the fence, and relays need not wait for the teardown."""
+    transfer_id = record.transfer.transfer_id
+    cause = f"{_why(record, reading)}; what has arrived stays: start again with a larger one for the rest"
+    outcome = {"error": BudgetReached.__name__, "cause": cause}
+    if not world.transfers.finish(record.transfer, outcome):
+        return
+    world.transfers.note(record.transfer, budget=BudgetDecision(decision="stop", cause=cause).to_document())
+    if world.tokens.get(transfer_id) is not None:
+        fence(world, record.transfer)
+    _end(world, record, cause)
+    token.finish(world, record.transfer, outcome)
+
+
+def _end(world: World, record: TransferRecord, cause: str) -> None:
+    for node in world.nodes.of(record.transfer.transfer_id):
+        if node.state in LIVE_STATES:
+            relays.lose(world, node, cause, released=True)
+
+
+def _lanes_through_relays(world: World, transfer: AcceptedTransfer) -> bool:
+    progress = world.agents.progress(transfer.shared, "sender")
+    return progress is not None and any(lane.path_id != DIRECT for lane in progress.lanes)
+
+
+def _why(record: TransferRecord, reading: Reading) -> str:
+    most, spent = record.transfer.request.objective.max_cost_usd, reading.spent().total
+    return f"$.objective.maxCostUsd: {most} dollars are nearly used up, {spent:.4f} are spent"

@@ -1,0 +1,91 @@
+"""Every command that is sent is one of the contract's."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from lambdas.core.ends import commands
+from lambdas.core.ends.commands import Control
+from tests.lambdas.builders import ENDS, SHARED, request, transfer
+from tests.paths import CONTRACTS
+
+SCHEMA = Draft202012Validator(json.loads((CONTRACTS / "relay-command.schema.json").read_text()))
+CONTROL = Control(
+    region="us-west-2",
+    bucket="b",
+    prefix=ENDS,
+    partition=SHARED,
+    transfers_table="t",
+    chunks_table="c",
+    bus="cpt",
+)
+LISTEN = commands.listen_addresses("10.0.0.1", "54.0.0.1", 4600)
+COMMANDS: dict[str, dict[str, Any]] = {
+    "scan source": commands.scan_source(transfer(), CONTROL),
+    "scan source, announced": commands.scan_source(transfer(), CONTROL, "announced/first.json"),
+    "scan destination": commands.scan_destination(transfer()),
+    "receive": commands.receive(transfer(), CONTROL, 1, f"{ENDS}plan.json"),
+    "receive with readback": commands.receive(transfer(verify="readback"), CONTROL, 1, f"{ENDS}plan.json"),
+    "send": commands.send(transfer(), CONTROL, 1, f"{ENDS}plan.json", 900),
+    "scan digests": commands.scan_digests(transfer(), CONTROL, 3),
+    "scan comparison": commands.scan_comparison(transfer(), CONTROL, 3),
+    "relay": commands.relay("first", "source-1-0", LISTEN, "k" * 43, 600, time_to_live_seconds=900),
+    "relay on an existing machine": commands.relay(
+        "first", "source-1-0", LISTEN, "k" * 43, 600, time_to_live_seconds=None, bandwidth_limit_mbps=80
+    ),
+    "probe listen": commands.probe("first", "listen", LISTEN, 20.0),
+    "probe connect": commands.probe("first", "connect", "54.0.0.1:4600", 15.0),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_command_fits_its_contract(name: str) -> None:
+    SCHEMA.validate(COMMANDS[name])
+
+
+def test_what_reads_the_source_is_told_its_paths() -> None:
+    for name in ("scan source", "scan digests", "send"):
+        assert COMMANDS[name]["paths"] == transfer().request.source.paths
+
+
+def test_the_users_of_the_request_are_told_to_whatever_touches_their_end() -> None:
+    document = request()
+    document["source"]["runAs"], document["destination"]["runAs"] = "reader", "1000"
+    named = transfer(source=document["source"], destination=document["destination"])
+    at_source = [
+        commands.scan_source(named, CONTROL),
+        commands.scan_digests(named, CONTROL, 3),
+        commands.send(named, CONTROL, 1, "plan.json", 900),
+    ]
+    at_destination = [
+        commands.scan_destination(named),
+        commands.scan_comparison(named, CONTROL, 3),
+        commands.receive(named, CONTROL, 1, "plan.json"),
+    ]
+    for commanded, user in ((at_source, "reader"), (at_destination, "1000")):
+        for command in commanded:
+            SCHEMA.validate(command)
+            assert command["runAs"] == user
+    assert not any("runAs" in command for command in COMMANDS.values())
+
+
+def test_receiver_is_told_what_verification_the_request_wants() -> None:
+    assert (COMMANDS["receive"]["verify"], COMMANDS["receive with readback"]["verify"]) == ("digest", "readback")
+
+
+def test_sender_keeps_relays_alive_fifteen_times_as_often_as_they_need() -> None:
+    assert COMMANDS["relay"]["timeToLiveSeconds"] == 15 * COMMANDS["send"]["keepaliveSeconds"]
+    assert "timeToLiveSeconds" not in COMMANDS["relay on an existing machine"]
+
+
+def test_encoding_is_base64url_that_decodes_to_the_same() -> None:
+    text = commands.encode(COMMANDS["relay"])
+    assert set(text) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+    assert json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))) == COMMANDS["relay"]
+
+
+def test_machine_without_public_address_listens_on_one() -> None:
+    assert commands.listen_addresses("10.0.0.1", None, 4600) == ["10.0.0.1:4600"]

@@ -1,0 +1,91 @@
+"""What a person may choose, and how they are asked."""
+
+import json
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from lambdas.core.errors import InvalidApproval
+from lambdas.core.estimate.approval import Approval, event_detail, letter, take_row
+from lambdas.core.estimate.budget import needed
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.request import TransferRequest
+from tests.lambdas.builders import estimate, figures, request, transfer
+from tests.paths import CONTRACTS
+
+PRE_TEST_SECONDS = 20.0
+
+
+def recommending(pairs: int, **more: Any) -> Estimate:
+    """Rows for 0 to 3 pairs."""
+    return estimate(3, **more).model_copy(update={"chosen_pairs": pairs})
+
+
+def asked(**changes: Any) -> TransferRequest:
+    return TransferRequest.from_document(request(**changes))
+
+
+def test_chosen_row_takes_the_place_of_the_recommended_one() -> None:
+    recommended = recommending(1)
+    found = take_row(recommended, 2, asked(), PRE_TEST_SECONDS)
+    assert (found.chosen_pairs, found.reason) == (2, "approved by person: 2 pairs")
+    assert (found.rows, found.figures) == (recommended.rows, recommended.figures)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "requested", "tested"), [(2, True, True), (2, False, False), (0, True, False), (0, "auto", False)]
+)
+def test_pre_test_goes_with_relays_only(pairs: int, requested: Any, tested: bool) -> None:
+    assert take_row(recommending(1), pairs, asked(preTest=requested), PRE_TEST_SECONDS).pre_test is tested
+
+
+def test_pre_test_is_decided_for_the_pairs_that_were_approved() -> None:
+    small = recommending(1)
+    large = small.model_copy(update={"bytes": 1000 * small.bytes})
+    assert not take_row(small, 1, asked(), PRE_TEST_SECONDS).pre_test
+    assert take_row(large, 1, asked(), PRE_TEST_SECONDS).pre_test
+
+
+def test_row_that_is_not_there_is_refused_with_those_that_are() -> None:
+    with pytest.raises(InvalidApproval, match=r"\$\.pairs: 40 is not a row .* one of 0, 1, 2, 3$"):
+        take_row(recommending(1), 40, asked(), PRE_TEST_SECONDS)
+
+
+def test_row_above_the_budget_is_refused_with_those_within() -> None:
+    rows = recommending(1)
+    request = asked(objective={"maxCostUsd": needed(rows.row(2), figures(), pre_test=False)})
+    with pytest.raises(InvalidApproval, match=r"3 pairs cost .* \$\.objective\.maxCostUsd.*; give one of 0, 1, 2,"):
+        take_row(rows, 3, request, PRE_TEST_SECONDS)
+    assert take_row(rows, 2, request, PRE_TEST_SECONDS).chosen_pairs == 2
+
+
+@pytest.mark.parametrize("answer", [None, [], "3", {}, {"pairs": "3"}, {"pairs": -1}, {"pairs": 1.5}, {"pair": 3}])
+def test_answer_of_another_form_is_refused_with_the_right_one(answer: Any) -> None:
+    with pytest.raises(InvalidApproval, match=r'of the form \{"pairs": 3\}$'):
+        Approval.read(answer)
+
+
+def test_whole_number_of_a_shell_is_read() -> None:
+    assert Approval.read({"pairs": 3.0}).pairs == 3
+
+
+def test_event_fits_its_contract() -> None:
+    schema = json.loads((CONTRACTS / "event.schema.json").read_text())
+    detail = event_detail(transfer(approval="required", approvalTimeoutSeconds=600), estimate(2))
+    Draft202012Validator(schema).validate({"schemaVersion": 1, "type": "Approval Required", **detail})
+    assert (detail["recommendedPairs"], detail["timeoutSeconds"]) == (2, 600)
+
+
+def test_letter_shows_every_row_and_what_to_do() -> None:
+    subject, text = letter(transfer("a" * 80, approvalTimeoutSeconds=5400), estimate(2))
+    assert subject.isascii()
+    assert len(subject) <= 100
+    for row in estimate(2).rows:
+        assert f"{row.cost_usd:.4f}  {row.limit}" in text
+    assert [line.split()[1] for line in text.splitlines() if line.startswith("> ") and "recommended" not in line] == [
+        "2"
+    ]
+    assert f"cpt approve {'a' * 80}" in text
+    assert f"cpt reject {'a' * 80}" in text
+    assert "1:30:00" in text

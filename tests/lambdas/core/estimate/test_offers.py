@@ -1,0 +1,138 @@
+"""Golden estimates: what is published decides until something is measured."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lambdas.core.estimate import offers
+from lambdas.core.estimate.estimate import Estimate, estimate
+from lambdas.core.estimate.history import History
+from lambdas.core.estimate.offers import Route, Side
+from lambdas.core.estimate.profile import Metric, Profile
+from lambdas.core.request import Objective
+from lambdas.core.tariff.instance_types import TypeFacts
+from lambdas.core.tariff.prices import PriceBook
+
+GB = 10**9
+ZONES = frozenset({"us-west-2a", "eu-west-1a"})
+GBPS = {"t3.small": (0.128, 2), "m5.large": (0.75, 2), "c6in.large": (3.125, 2), "c7gn.4xlarge": (25.0, 16)}
+FACTS = {
+    name: TypeFacts(name, vcpus, "x86_64", gbps, gbps, 100.0, 100.0, False, ZONES)
+    for name, (gbps, vcpus) in GBPS.items()
+}
+BOTH = frozenset({"x86_64", "arm64"})
+
+
+def route(*, internet: bool = True, **changes: Any) -> Route:
+    source, destination = (Side(region, f"{region}a", FACTS, None, BOTH) for region in ("us-west-2", "eu-west-1"))
+    given = Route(source, destination, internet=internet, prices=PriceBook(), market="on-demand", now=0.0)
+    return replace(given, **changes)
+
+
+def golden(
+    end_type: str,
+    relay: str = "c6in.large",
+    *,
+    size: int = 1000 * GB,
+    via: Route | None = None,
+    machines: Profile | None = None,
+    relays: Profile | None = None,
+) -> Estimate:
+    via = via or route()
+    profiles = {end_type: None, relay: relays}
+    return estimate(
+        size,
+        offers.end_figures(via, (end_type, end_type), machines, profiles, [relay], None),
+        [offers.offer(via, relay, profiles[relay])],
+        requested="auto",
+        pre_test=False,
+        objective=Objective(),
+        most_pairs=16,
+        pre_test_seconds=20.0,
+        notes=[],
+    )
+
+
+def measured(**metrics: float) -> Profile:
+    names: dict[str, Metric] = {"inter": "interRegion", "intra": "intraRegion", "direct": "direct", "ends": "ends"}
+    return Profile({names[name]: History(value, value * value, 5, 0.0) for name, value in metrics.items()})
+
+
+@pytest.mark.parametrize("end_type", ["t3.small", "m5.large"])
+def test_ends_that_one_cap_holds_for_all_traffic_need_no_relays(end_type: str) -> None:
+    found = golden(end_type)
+    assert found.chosen_pairs == 0
+    assert "fills the end machines already" in found.reason
+    assert found.figures.source.origin == "published"
+
+
+def test_large_ends_behind_an_internet_gateway_gain() -> None:
+    found = golden("c7gn.4xlarge")
+    assert found.chosen_pairs > 0
+    assert found.figures.direct.value == 625.0
+    assert "internet gateway" in found.figures.direct.note
+    assert found.row(found.chosen_pairs).speedup > 1.5
+
+
+def test_the_same_over_peering_needs_no_relays() -> None:
+    assert golden("c7gn.4xlarge", via=route(internet=False)).chosen_pairs == 0
+
+
+def test_what_two_machines_have_shown_overrides_what_is_published() -> None:
+    found = golden("m5.large", machines=measured(direct=40.0, ends=160.0), relays=measured(inter=30.0, intra=300.0))
+    values = [getattr(found.figures, name).value for name in ("source", "destination", "direct", "pair")]
+    assert values == [160.0, 160.0, 40.0, 30.0]
+    assert found.figures.direct.origin == "measured"
+
+
+def test_what_was_seen_to_pass_is_possible_whatever_is_published() -> None:
+    # A t3.small's baseline is 16 MB/s; credits, or another cloud, may give more.
+    found = golden("t3.small", machines=measured(direct=40.0), relays=measured(inter=30.0, intra=200.0))
+    assert (found.figures.source.value, found.figures.source.origin) == (200.0, "measured")
+    assert golden("t3.small", machines=measured(direct=40.0)).figures.source.value == 40.0
+
+
+def test_a_bandwidth_limit_caps_the_source_and_the_direct_path() -> None:
+    ends = offers.end_figures(route(), ("m5.large", "m5.large"), None, {"m5.large": None}, [], 80)
+    assert (ends.source.value, ends.direct.value, ends.destination.value) == (10.0, 10.0, 93.75)
+    assert ends.direct.note == "$.bandwidthLimitMbps"
+
+
+def test_a_type_that_the_zone_does_not_offer_or_that_has_no_daemon_or_price_is_refused_with_the_reason() -> None:
+    elsewhere = replace(FACTS["m5.large"], zones=frozenset({"us-west-2b"}))
+    given = route()
+    narrow = replace(given, source=replace(given.source, facts={**FACTS, "m5.large": elsewhere}))
+    assert offers.offer(narrow, "m5.large", None).refusal == "not offered in us-west-2a"
+    bare = replace(given, destination=replace(given.destination, daemons=frozenset({"x86_64"})))
+    assert "no daemon for arm64" in offers.offer(bare, "c7gn.large", None).refusal
+    assert "x9.enormous in us-west-2 has no price" in offers.offer(given, "x9.enormous", None).refusal
+
+
+def test_quotas_bound_the_pairs_of_the_smaller_side() -> None:
+    given = route()
+    tight = replace(given, destination=replace(given.destination, free_vcpus=7))
+    assert offers.offer(tight, "m5.large", None).most_pairs == 3
+    one_region = replace(given, destination=given.source, source=replace(given.source, free_vcpus=7))
+    assert offers.offer(one_region, "m5.large", None).most_pairs == 1
+
+
+def test_an_hour_is_the_mean_of_both_regions_with_address_and_disk() -> None:
+    public, private = (offers.offer(route(internet=way), "m5.large", None).hour for way in (True, False))
+    assert public.value - private.value == pytest.approx(0.005)
+    assert private.value == pytest.approx((0.096 + 0.107) / 2 + 8 * (0.08 + 0.088) / 2 / 730)
+    assert "embedded table" in public.note
+
+
+def test_the_spread_of_pairs_is_measured_from_three_samples_on() -> None:
+    assert offers.offer(route(), "m5.large", None).spread.value == offers.SPREAD
+    varied = Profile({"interRegion": History(20.0, 404.0, 5, 0.0)})
+    assert offers.offer(route(), "m5.large", varied).spread.value == pytest.approx(0.1)
+
+
+def test_disks_are_what_the_survey_saw() -> None:
+    ends = offers.end_figures(route(), ("m5.large", "m5.large"), None, {"m5.large": None}, [], None)
+    assert (ends.send, ends.receive) == (93.75, 93.75)
+    seen = offers.with_disks(ends, 50.0, None)
+    assert (seen.send, seen.receive, seen.ends) == (50.0, 93.75, 50.0)
+    assert seen.destination_disk is None

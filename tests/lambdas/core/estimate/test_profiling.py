@@ -1,0 +1,38 @@
+import pytest
+
+from lambdas.core.errors import BudgetTooSmall, NoSuitableType
+from lambdas.core.estimate.profiling import estimate_of_measuring, measured
+from lambdas.core.fleet.relay_node import Measurement
+from tests.lambdas.builders import estimate, node
+
+
+def test_rows_are_what_measuring_takes_and_costs() -> None:
+    found = estimate_of_measuring(estimate(2), 10.0, None)
+    assert (found.bytes, found.chosen_pairs, found.pre_test) == (0, 1, True)
+    assert [row.pairs for row in found.rows] == [1, 2]
+    # 5 s to spawn, three measurements one after another; 2 pairs for 60 s at least, 20 MB/s on each of 3 ways
+    assert found.row(1).seconds == 35.0
+    relays_and_egress = 4 * 60 * 0.1 / 3600 + 0.6 * 0.02
+    assert relays_and_egress < found.row(1).cost_usd < relays_and_egress + 0.0011  # the control plane
+    assert found.row(2).cost_usd > found.row(1).cost_usd
+    assert "2 pairs and the direct path" in found.reason
+
+
+def test_less_money_than_one_pair_costs_is_refused_with_what_it_costs() -> None:
+    with pytest.raises(BudgetTooSmall, match=r"maxCostUsd: 0.01 is less than measuring needs, about 0.0333"):
+        estimate_of_measuring(estimate(1), 10.0, 0.01)
+    assert estimate_of_measuring(estimate(1), 10.0, 0.0334).chosen_pairs == 1
+
+
+def test_without_a_relay_nothing_can_be_measured() -> None:
+    direct_only = estimate(0).model_copy(update={"rows": estimate(0).rows[:1], "reason": "the quota leaves 0"})
+    with pytest.raises(NoSuitableType, match="the quota leaves 0"):
+        estimate_of_measuring(direct_only, 10.0, None)
+
+
+def test_what_was_measured_counts_the_slower_relay_of_a_pair_and_all_probes() -> None:
+    nodes = [node("source", ready_at=1004.0), node("destination", ready_at=1006.5), node("source", slot=2)]
+    found = measured(30.0, [Measurement(1, 20.0, 150.0)], nodes, 2.0)
+    assert (found.direct, found.sent_bytes) == (30.0, 100_000_000)
+    (pair,) = found.pairs
+    assert (pair.path_id, pair.inter_region, pair.intra_region, pair.spawn_seconds) == ("pair-1", 20.0, 150.0, 6.5)

@@ -1,0 +1,40 @@
+from collections.abc import Sequence
+
+from lambdas.core.learning.arrivals import Arrivals
+from lambdas.core.learning.path_rates import BYTES_PER_MB, Expected, Judgement, judge, windows
+
+PATHS = frozenset({"direct", "pair-1", "pair-2"})
+OWN = Expected(own={"direct": 20.0, "pair-1": 25.0, "pair-2": 25.0})
+
+
+def seen(sums: Sequence[float]) -> Judgement:
+    return judge({PATHS: [{path: total / len(PATHS) for path in PATHS} for total in sums]}, OWN)
+
+
+def test_a_flat_sum_below_what_the_paths_can_do_is_the_ends_limit() -> None:
+    assert len(seen([60.0, 61.0, 60.0, 60.5]).held) == 4
+
+
+def test_a_sum_that_somebody_else_disturbed_is_no_limit() -> None:
+    found = seen([69.0, 69.0, 61.0, 60.0, 61.0, 63.0])
+    assert (found.free, found.held) == ([], [])
+
+
+def test_paths_that_do_what_they_can_are_free() -> None:
+    assert len(seen([70.0, 69.0, 68.0]).free) == 3
+
+
+def test_two_seconds_tell_nothing() -> None:
+    assert seen([40.0, 40.0]) == Judgement(most=20.0)
+
+
+def test_the_run_out_is_no_sign_of_the_ends() -> None:
+    arrivals = Arrivals(begun=dict.fromkeys(PATHS, 100.0), drained=109.0)
+    for second in range(100, 109):
+        for path in PATHS:
+            # A slow path leaves the last chunks to the others.
+            idle = path == "pair-2" and second >= 107
+            arrivals.per_second[second, path] = 0.0 if idle else 20.0 * BYTES_PER_MB
+    found = windows(arrivals, limit=1000.0)
+    assert {paths: len(seconds) for paths, seconds in found.items()} == {PATHS: 6}
+    assert len(judge(found, OWN).held) == 6

@@ -1,0 +1,258 @@
+"""Samples of transfers whose every rate is known."""
+
+from math import inf
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lambdas.core.estimate.profile import Profile, hosts
+from lambdas.core.fleet.pairing import path_id
+from lambdas.core.fleet.relay_node import Node
+from lambdas.core.learning.arrivals import Arrivals
+from lambdas.core.learning.samples import Sample, samples_of
+from tests.lambdas.builders import DESTINATION_ID, SOURCE_ID, node, transfer
+from tests.lambdas.traffic import Traffic
+
+HOSTS = hosts(SOURCE_ID, DESTINATION_ID)
+TYPE = "t3.small"
+ACCURACY = 0.05
+
+
+def pair(slot: int, **changes: Any) -> list[Node]:
+    joined = {"joined_at": 1040.0, "ready_at": 1035.0, **changes}
+    return [node("source", slot, state="TERMINATED", **joined), node("destination", slot, state="TERMINATED", **joined)]
+
+
+def relays(pairs: int, **changes: Any) -> list[Node]:
+    return [one for slot in range(1, pairs + 1) for one in pair(slot, **changes)]
+
+
+def values(samples: list[Sample], subject: str, metric: str) -> list[float]:
+    return [sample.value for sample in samples if (sample.subject, sample.metric) == (subject, metric)]
+
+
+def learnt(traffic: Traffic, nodes: list[Node], profiles: dict[str, Profile] | None = None) -> list[Sample]:
+    return samples_of(transfer(), traffic.arrivals(), nodes, profiles or {})
+
+
+def test_direct_path_alone() -> None:
+    samples = learnt(Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=200), [])
+    assert [(s.subject, s.metric) for s in samples] == [(HOSTS, "direct")]
+    assert samples[0].value == pytest.approx(20.0, rel=0.01)
+
+
+def test_first_second_and_two_more_are_needed_for_the_direct_path() -> None:
+    assert learnt(Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=50), []) == []
+
+
+def test_burst_of_the_first_second_does_not_count() -> None:
+    arrivals = Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=200).arrivals()
+    arrivals.per_second[min(second for second, _ in arrivals.per_second), "direct"] *= 10
+    assert values(samples_of(transfer(), arrivals, [], {}), HOSTS, "direct") == [pytest.approx(20.0, rel=0.01)]
+
+
+@st.composite
+def unequal(draw: st.DrawFn) -> Traffic:
+    """Up to four pairs that join one after the other, each of its own rate."""
+    rates = draw(st.lists(st.floats(5, 80), min_size=2, max_size=5))
+    paths = ["direct", *(path_id(slot) for slot in range(1, len(rates)))]
+    gaps = draw(st.lists(st.floats(6, 12), min_size=len(rates), max_size=len(rates)))
+    joins = [0.0, *(sum(gaps[: i + 1]) for i in range(len(rates) - 1))]
+    size = sum(rate * (sum(gaps) + 6 - join) for rate, join in zip(rates, joins, strict=True))
+    return Traffic(
+        dict(zip(paths, rates, strict=True)),
+        dict(zip(paths, joins, strict=True)),
+        size_mb=size,
+        chunk_mb=draw(st.sampled_from([1.0, 2.0, 8.0])),
+        lanes=draw(st.integers(1, 3)),
+        latest_sync=draw(st.floats(0, 1.5)),
+        seed=draw(st.integers(0, 99)),
+        begin=draw(st.floats(1_000_000, 1_000_001)),
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(unequal())
+def test_unhindered_paths_are_recovered(traffic: Traffic) -> None:
+    pairs = len(traffic.rates) - 1
+    samples = learnt(traffic, relays(pairs))
+    assert values(samples, HOSTS, "direct") == [pytest.approx(traffic.rates["direct"], rel=ACCURACY)]
+    expected = [traffic.rates[path_id(slot)] for slot in range(1, pairs + 1)]
+    assert values(samples, TYPE, "interRegion") == [pytest.approx(rate, rel=ACCURACY) for rate in expected]
+    assert values(samples, HOSTS, "ends") == []
+
+
+@settings(max_examples=30, deadline=None)
+@given(unequal(), st.floats(0.5, 0.85), st.booleans())
+def test_ends_that_hold_the_last_pair_back_are_recovered(traffic: Traffic, share: float, tested: bool) -> None:
+    rates = list(traffic.rates.values())
+    most, before = sum(rates), sum(rates[:-1])
+    traffic.ceiling = max(before, share * most)
+    nodes = [
+        one
+        for slot, rate in enumerate(rates[1:], 1)
+        for one in pair(slot, **({"measured_inter_region": rate} if tested else {}))
+    ]
+    samples = learnt(traffic, nodes)
+    found = values(samples, HOSTS, "ends")
+    if traffic.ceiling < 0.9 * most:
+        assert found == [pytest.approx(traffic.ceiling, rel=ACCURACY)]
+    # A rate that the ends held back is no rate of a relay.
+    for rate in values(samples, TYPE, "interRegion"):
+        assert min(abs(rate - own) / own for own in rates[1:]) <= ACCURACY + 0.07
+
+
+def test_pairs_that_join_together_are_seen_to_be_held_back_by_what_the_direct_path_loses() -> None:
+    paths = ["direct", *(path_id(slot) for slot in (1, 2, 3))]
+    joins = dict.fromkeys(paths, 6.0) | {"direct": 0.0}
+    samples = learnt(Traffic(dict.fromkeys(paths, 40.0), joins, size_mb=2000, ceiling=100.0), relays(3))
+    assert values(samples, HOSTS, "ends") == [pytest.approx(100.0, rel=ACCURACY)]
+    assert values(samples, TYPE, "interRegion") == []
+
+
+def unfair(direct: float, pair: float) -> tuple[Traffic, list[Node]]:
+    """The ends hold the pairs back, but the direct path takes all that it can: by itself it tells nothing."""
+    rates = {"direct": direct, **{path_id(slot): pair for slot in (1, 2, 3)}}
+    return Traffic(rates, dict.fromkeys(rates, 6.0) | {"direct": 0.0}, size_mb=1000), relays(3)
+
+
+def test_pairs_are_seen_to_be_held_back_by_what_their_type_did_before() -> None:
+    known = Profile().refined("interRegion", 20.0, 1000.0)
+    samples = learnt(*unfair(20.0, 6.5), {TYPE: known})
+    assert values(samples, HOSTS, "ends") == [pytest.approx(39.5, rel=ACCURACY)]
+    assert values(samples, TYPE, "interRegion") == []
+
+
+def test_pairs_somewhat_slower_than_their_type_is_are_not_taken_for_held_back() -> None:
+    known = Profile().refined("interRegion", 20.0, 1000.0)
+    samples = learnt(*unfair(20.0, 17.0), {TYPE: known})
+    assert values(samples, HOSTS, "ends") == []
+    assert values(samples, TYPE, "interRegion") == [pytest.approx(17.0, rel=ACCURACY)] * 3
+
+
+def test_ends_that_are_known_are_met_again() -> None:
+    known = Profile().refined("ends", 40.0, 1000.0)
+    samples = learnt(*unfair(20.0, 6.5), {HOSTS: known})
+    assert values(samples, HOSTS, "ends") == [pytest.approx(39.5, rel=ACCURACY)]
+    assert values(samples, TYPE, "interRegion") == []
+
+
+def test_ends_that_carry_more_than_was_known_are_told_so() -> None:
+    known = Profile().refined("ends", 40.0, 1000.0)
+    samples = learnt(*unfair(20.0, 20.0), {HOSTS: known})
+    assert values(samples, HOSTS, "ends") == [pytest.approx(80.0, rel=ACCURACY)]
+    assert values(samples, TYPE, "interRegion") == [pytest.approx(20.0, rel=ACCURACY)] * 3
+
+
+def test_network_that_grows_slower_than_it_was_is_not_taken_for_the_ends() -> None:
+    paths = {"direct": 40.0, "pair-1": 40.0}
+    arrivals = Traffic(paths, {"direct": 0.0, "pair-1": 8.0}, size_mb=900).arrivals()
+    for second, path in list(arrivals.per_second):
+        if second > 1_000_010:
+            arrivals.per_second[second, path] *= 0.3
+    samples = samples_of(transfer(), arrivals, relays(1), {})
+    assert (values(samples, HOSTS, "ends"), values(samples, TYPE, "interRegion")) == ([], [])
+
+
+def test_what_a_limit_allowed_is_no_limit_of_the_machines() -> None:
+    traffic = Traffic({"direct": 40.0, "pair-1": 40.0}, {"direct": 0.0, "pair-1": 8.0}, size_mb=900, ceiling=50.0)
+    samples = samples_of(transfer(), traffic.arrivals(), relays(1), {}, lowest_limit_mbps=400)
+    assert values(samples, HOSTS, "direct") == [pytest.approx(40.0, rel=ACCURACY)]
+    assert (values(samples, HOSTS, "ends"), values(samples, TYPE, "interRegion")) == ([], [])
+
+
+def test_pairs_without_a_direct_path() -> None:
+    traffic = Traffic({"pair-1": 30.0, "pair-2": 20.0}, {"pair-1": 0.0, "pair-2": 0.0}, size_mb=500)
+    samples = learnt(traffic, relays(2))
+    assert values(samples, TYPE, "interRegion") == [pytest.approx(rate, rel=ACCURACY) for rate in (30.0, 20.0)]
+    assert values(samples, HOSTS, "direct") == []
+
+
+def test_pre_test_tells_of_all_relays_also_of_the_rejected() -> None:
+    kept = pair(1, measured_inter_region=39.5, measured_intra_region=300.0)
+    rejected = pair(2, joined_at=None, measured_inter_region=8.0, measured_intra_region=64.0)
+    samples = samples_of(transfer(), Arrivals(), [*kept, *rejected], {})
+    assert values(samples, TYPE, "interRegion") == [39.5, 8.0]
+    assert values(samples, TYPE, "intraRegion") == [300.0, 64.0]
+
+
+def test_pair_that_was_pre_tested_and_stayed_counts_once_or_the_mean_would_drift_to_the_better_half() -> None:
+    kept = pair(1, measured_inter_region=40.0, measured_intra_region=300.0)
+    rejected = pair(2, joined_at=None, measured_inter_region=20.0, measured_intra_region=300.0)
+
+    def rates(nodes: list[Node]) -> list[float]:
+        traffic = Traffic({"direct": 20.0, "pair-1": 40.0}, {"direct": 0.0, "pair-1": 6.0}, size_mb=1000)
+        return sorted(values(learnt(traffic, nodes), TYPE, "interRegion"))
+
+    assert rates([*kept, *rejected]) == [20.0, 40.0]
+    assert rates(pair(1)) == [pytest.approx(40.0, rel=ACCURACY)]
+
+
+def test_pre_test_that_failed_or_met_the_limit_of_the_source_says_nothing_about_the_inside() -> None:
+    failed = pair(1, measured_inter_region=0.0, measured_intra_region=0.0)
+    starved = pair(2, measured_inter_region=40.0, measured_intra_region=20.0)
+    samples = samples_of(transfer(), Arrivals(), [*failed, *starved], {})
+    assert values(samples, TYPE, "interRegion") == [40.0]
+    assert values(samples, TYPE, "intraRegion") == []
+
+
+def test_pair_of_two_types_tells_nothing_about_either() -> None:
+    both = [node("source", joined_at=1040.0), node("destination", joined_at=1040.0, instance_type="t3.medium")]
+    tested = [one.model_copy(update={"measured_inter_region": 40.0, "ready_at": 1030.0}) for one in both]
+    samples = samples_of(transfer(), Arrivals(), tested, {})
+    assert [sample.metric for sample in samples] == ["spawn", "spawn"]
+
+
+def test_start_up_lasts_until_joined_but_for_the_pre_test() -> None:
+    plain = pair(1, ready_at=1030.0, joined_at=1032.0)
+    tested = pair(2, ready_at=1034.0, joined_at=1060.0, measured_inter_region=40.0)
+    never = pair(3, ready_at=1050.0, joined_at=None)
+    samples = samples_of(transfer(), Arrivals(), [*plain, *tested, *never], {})
+    assert values(samples, TYPE, "spawn") == [32.0, 32.0, 34.0, 34.0]
+
+
+def test_measured_direct_path_counts_where_no_data_tells_it() -> None:
+    samples = samples_of(transfer(), Arrivals(), [], {}, 31.0)
+    assert values(samples, HOSTS, "direct") == [31.0]
+    moved = Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=300)
+    assert values(samples_of(transfer(), moved.arrivals(), [], {}, 31.0), HOSTS, "direct") == [
+        pytest.approx(20, rel=0.05)
+    ]
+
+
+def test_relays_that_were_pre_tested_and_never_joined_tell_their_start_up_too() -> None:
+    tested = pair(1, ready_at=1034.0, joined_at=None, measured_inter_region=40.0)
+    assert values(samples_of(transfer(), Arrivals(), tested, {}), TYPE, "spawn") == [34.0, 34.0]
+
+
+def test_nothing_moved_nothing_learnt() -> None:
+    assert samples_of(transfer(), Arrivals(), [node("source"), node("destination")], {}) == []
+
+
+def test_samples_are_finite_and_positive() -> None:
+    samples = learnt(Traffic({"direct": 20.0, "pair-1": 5.0}, {"direct": 0.0, "pair-1": 9.0}, size_mb=900), relays(1))
+    assert samples
+    assert all(0 < sample.value < inf for sample in samples)
+
+
+def test_relays_of_a_mesh_are_not_told_apart() -> None:
+    rates = {"direct": 20.0, "pair-1": 15.0, "pair-1-2": 15.0}
+    joins = {"direct": 0.0, "pair-1": 6.0, "pair-1-2": 6.0}
+    nodes = [*pair(1), node("destination", 2, state="TERMINATED", joined_at=1040.0)]
+    samples = learnt(Traffic(rates, joins, size_mb=1000), nodes)
+    assert values(samples, TYPE, "interRegion") == []
+    assert values(samples, HOSTS, "direct") == [pytest.approx(20.0, rel=ACCURACY)]
+
+
+def test_relays_of_two_slots_tell_their_rate_where_each_has_one_path() -> None:
+    nodes = [pair(3)[0], pair(2)[1]]
+    traffic = Traffic({"direct": 20.0, "pair-3-2": 30.0}, {"direct": 0.0, "pair-3-2": 6.0}, size_mb=600)
+    assert values(learnt(traffic, nodes), TYPE, "interRegion") == [pytest.approx(30.0, rel=ACCURACY)]
+
+
+def test_machine_that_lends_a_share_tells_nothing_of_its_type() -> None:
+    traffic = Traffic({"direct": 20.0, "pair-1": 10.0}, {"direct": 0.0, "pair-1": 6.0}, size_mb=600)
+    samples = learnt(traffic, pair(1, existing=True))
+    assert {sample.subject for sample in samples} == {HOSTS}

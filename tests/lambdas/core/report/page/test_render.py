@@ -1,0 +1,69 @@
+"""The page as text: nothing is loaded, nothing runs, names stay names. Its looks are judged in tests/page."""
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from lambdas.core.report.page.render import readable, render
+from lambdas.core.report.report import Report
+from tests.page import scenarios
+from tests.paths import CONTRACTS
+
+GOLDEN = CONTRACTS / "examples" / "good" / "report"
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+
+@pytest.mark.parametrize("name", scenarios.ALL)
+def test_page_has_no_scripts_no_styles_of_elements_and_links_only_to_itself(name: str) -> None:
+    tags = Tags()
+    tags.feed(render(scenarios.ALL[name](), scenarios.files()))
+    assert {tag for tag, _ in tags.seen}.isdisjoint({"script", "img", "iframe", "link", "object", "embed", "base"})
+    for tag, attributes in tags.seen:
+        assert not any(key.startswith("on") or key in ("style", "src") for key in attributes), tag
+        assert str(attributes.get("href", "#")).startswith("#")
+    anchors = {attributes["href"] for tag, attributes in tags.seen if tag == "a"}
+    ids = {f"#{attributes['id']}" for _, attributes in tags.seen if "id" in attributes}
+    assert anchors <= ids
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.json")), ids=lambda path: path.stem)
+def test_golden_reports_have_a_page(path: Path) -> None:
+    assert "</html>" in render(Report.from_document(json.loads(path.read_text())))
+
+
+def test_failure_says_what_happened_and_what_to_do() -> None:
+    page = render(scenarios.failed())
+    assert "Failed (ChunksFailed) after 664 MB in 83 chunks had arrived." in page
+    assert "No space left on device" in page
+    assert "What to do:</strong> Correct what the failed chunks name" in page
+
+
+def test_long_list_of_files_says_what_is_left_out_and_where_it_is() -> None:
+    page = render(scenarios.succeeded(), scenarios.files(400, total=1_000_000))
+    assert "The first 200 of 1,000,000 files; 999,800 are left out, and all are listed in" in page
+    assert "s3://cpt-control-000000000000-us-west-2/transfers/nightly-backup/files/" in page
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("plain/name.txt", "plain/name.txt"),
+        ("caf%C3%A9", "café"),
+        ("%3Cscript%3E", "<script>"),
+        ("%FF%FE", "%FF%FE"),
+        ("line%0Abreak", "line%0Abreak"),
+        ("gpj.exe%E2%80%AEimages.jpg", "gpj.exe%E2%80%AEimages.jpg"),
+    ],
+)
+def test_paths_are_readable_where_that_deceives_nobody(path: str, shown: str) -> None:
+    assert readable(path) == shown

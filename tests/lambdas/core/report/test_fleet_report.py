@@ -1,0 +1,33 @@
+from lambdas.core.report import fleet_report
+from lambdas.core.report.fleet_report import Spawned, Start
+from tests.lambdas.builders import node, transfer
+
+SPAWNED = Spawned(wanted=2, launched=1, notes=["why"])
+
+
+def test_start_up_is_split_in_launch_agent_and_daemon() -> None:
+    quick = node("source", 1, requested_at=10.0, running_at=13.0, online_at=31.5, ready_at=32.0)
+    stuck = node("destination", 1, requested_at=10.0, running_at=14.0)
+    report = fleet_report.build(transfer(), SPAWNED, [quick, stuck])
+    assert report is not None
+    assert report.starts == [
+        Start(node_id="source-1-0", launch=3.0, agent=18.5, daemon=0.5),
+        Start(node_id="destination-1-0", launch=4.0),
+    ]
+
+
+def test_relays_are_counted_by_market_and_zone_and_those_of_the_user_apart() -> None:
+    nodes = [
+        node("source", 1, market="spot"),
+        node("source", 1, 1),
+        node("destination", 1, availability_zone="eu-west-1b"),
+        node("destination", 2, existing=True),
+    ]
+    report = fleet_report.build(transfer(), SPAWNED, nodes)
+    assert report is not None
+    assert (report.wanted, report.launched, report.notes) == (2, 1, ["why"])
+    assert (report.spot, report.on_demand, report.existing, report.other_zones) == (1, 2, 1, 1)
+
+
+def test_no_fleet_where_none_was_wanted() -> None:
+    assert fleet_report.build(transfer(), None, []) is None

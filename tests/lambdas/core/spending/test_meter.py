@@ -1,0 +1,234 @@
+"""The meter against a simulated transfer that knows nothing of it: whatever happens, the bill is within the budget."""
+
+import random
+from dataclasses import dataclass, field, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lambdas.core.estimate.budget import (
+    FLIGHT_SECONDS,
+    HELD_SECONDS,
+    LOOK_SECONDS,
+    RELEASE_SECONDS,
+    held_back,
+    most_rate,
+)
+from lambdas.core.fleet.relay_node import Node, Role
+from lambdas.core.request import Objective
+from lambdas.core.spending.meter import Decision, Reading, Sent, Spent, affordable, control_dollars, decide
+from lambdas.core.tariff import cost
+from tests.lambdas.builders import estimate, figures, node
+
+SIZE = 10**9
+HOUR, EGRESS_GB, DIRECT, PAIR, ENDS = 0.1, 0.02, 20.0, 20.0, 160.0  # as in builders.figures
+
+
+def reading(pairs: int = 1, *, left: int = SIZE, rate: float = 40.0, sent: int = 0, now: float = 1100.0) -> Reading:
+    roles: tuple[Role, Role] = ("source", "destination")
+    nodes = [node(role, slot, state="JOINED") for slot in range(1, pairs + 1) for role in roles]
+    return Reading(now, nodes, estimate(max(pairs, 1)), 100, 1000.0, sent, left, rate)
+
+
+def decided(found: Reading, most: float, on_budget: str = "direct", *, measures: bool = False) -> Decision:
+    return decide(found, Objective.from_document({"maxCostUsd": most, "onBudget": on_budget}), measures=measures)
+
+
+def test_spent_is_relays_since_their_request_egress_and_control_plane() -> None:
+    found = reading(2, sent=3 * 10**9)
+    spent = found.spent()
+    assert spent.relays == pytest.approx(4 * 100 * HOUR / 3600)
+    assert spent.egress == pytest.approx(3 * EGRESS_GB)
+    assert spent.control_plane == control_dollars(100, found.nodes, 100.0, estimate(2))
+    assert spent.total == pytest.approx(spent.relays + spent.egress + spent.control_plane)
+
+
+def test_traffic_between_zones_is_money_too() -> None:
+    found = replace(reading(1, sent=3 * 10**9), zone_usd_per_gb=0.04)
+    assert found.spent().cross_zone == pytest.approx(3 * 0.04)
+    assert found.spent().total == pytest.approx(reading(1, sent=3 * 10**9).spent().total + 0.12)
+
+
+def test_relay_that_is_on_demand_where_spot_was_asked_for_counts_as_what_it_is() -> None:
+    spot, fallen_back = node(market="spot"), node()
+    found = Reading(1100.0, [spot], estimate(), market="spot")
+    assert found.spent().relays == pytest.approx(100 * HOUR / 3600)
+    assert replace(found, nodes=[fallen_back]).spent().relays == pytest.approx(100 * 0.0208 / 3600)
+
+
+def test_each_relay_is_paid_for_a_minute_at_least_and_no_longer_once_it_has_ended() -> None:
+    young, ended = node(requested_at=1090.0), node(slot=2, ended_at=1070.0)
+    assert Reading(1100.0, [young], estimate()).spent().relays == pytest.approx(60 * HOUR / 3600)
+    assert Reading(9999.0, [ended], estimate()).spent().relays == pytest.approx(70 * HOUR / 3600)
+
+
+def test_without_a_budget_everything_goes_on_and_everything_is_affordable() -> None:
+    assert decide(reading(sent=10**15), Objective()) is Decision.GO_ON
+    assert affordable(reading(), Objective(), 16) == 16
+
+
+def test_relays_are_released_while_the_rest_still_fits_on_the_direct_path() -> None:
+    found = reading(4)
+    enough = found.released_next_time().total
+    assert decided(found, enough + 1e-9) is Decision.GO_ON
+    assert decided(found, enough - 1e-9) is Decision.RELEASE_FLEET
+    assert decided(found, found.released_now().total - 1e-9) is Decision.STOP
+
+
+def test_who_asked_for_stop_keeps_the_relays_to_the_end() -> None:
+    found = reading(4, left=100 * SIZE)
+    assert decided(found, found.released_next_time().total - 1e-9, "stop") is Decision.GO_ON
+    assert decided(found, found.until_next_look().total - 1e-9, "stop") is Decision.STOP
+
+
+def test_the_direct_path_alone_and_what_only_measures_can_but_stop() -> None:
+    alone = reading(0, rate=DIRECT)
+    assert decided(alone, alone.until_next_look().total + 1e-9) is Decision.GO_ON
+    assert decided(alone, alone.until_next_look().total - 1e-9) is Decision.STOP
+    measuring = reading(2, left=0, rate=0.0)
+    assert decided(measuring, measuring.until_next_look().total - 1e-9, measures=True) is Decision.STOP
+
+
+def test_before_the_next_look_no_more_can_leave_than_is_left() -> None:
+    in_flight = 40.0 * FLIGHT_SECONDS / 1e3
+    assert reading(1, left=10**8).until_next_look().egress == pytest.approx((0.1 + in_flight) * EGRESS_GB)
+    assert reading(1, left=0).until_next_look().egress == 0
+    assert reading(1, left=10**11).until_next_look().egress == pytest.approx(40.0 * LOOK_SECONDS / 1e3 * EGRESS_GB)
+
+
+def test_relays_that_may_join_before_the_next_look_count_as_if_they_had() -> None:
+    assert reading(3, rate=20.0).fleet_rate == DIRECT + 3 * PAIR
+    assert reading(20, rate=20.0).fleet_rate == ENDS
+    assert reading(0, rate=33.0).fleet_rate == 33.0
+
+
+def test_launches_are_affordable_as_far_as_the_budget_bears_them_until_they_can_be_released() -> None:
+    found = reading(1)
+    each = HELD_SECONDS * HOUR / 3600
+    objective = Objective(max_cost_usd=found.released_next_time().total + 2.5 * each)
+    assert affordable(found, objective, 8) == 2
+    assert affordable(found, objective, 1) == 1
+    assert affordable(found, Objective(max_cost_usd=0.001), 8) == 0
+
+
+def test_a_choice_within_its_budget_is_never_cut_short_if_all_goes_as_estimated() -> None:
+    pairs, seconds = 3, 500.0
+    most = cost.transfer(SIZE, pairs, seconds, HOUR, EGRESS_GB) + held_back(pairs, figures(), pre_test=False)
+    for on_budget in ("direct", "stop"):
+        for second in range(0, int(seconds), 10):
+            sent = round(SIZE * second / seconds)
+            found = reading(pairs, left=SIZE - sent, sent=sent, rate=2.0, now=1000.0 + second)
+            control = found.after(LOOK_SECONDS + (SIZE - sent) / DIRECT / 1e6, 0.0).control_plane
+            assert decided(found, most + control, on_budget) is Decision.GO_ON
+
+
+def test_bytes_of_a_sender_that_started_over_are_added_to_those_before() -> None:
+    sent = Sent().after(1, 500).after(1, 400).after(2, 30)
+    assert (sent.bytes, sent.epoch) == (530, 2)
+    assert sent.after(1, 900) == sent
+    assert sent.after(2, 40).bytes == 540
+
+
+def test_money_that_was_spent_stays_spent() -> None:
+    more = Spent.of(reading(2, sent=SIZE).spent(), 1100.0, Sent())
+    less = Spent.of(reading(1).spent(), 1160.0, Sent())
+    assert less.not_below(more).total == pytest.approx(more.relays + more.egress + more.control_plane)
+    assert less.not_below(None) == less
+
+
+@dataclass
+class Simulation:
+    """Second by second: rates and relays come and go as `chance` has it, looks come late, stops take their time."""
+
+    chance: random.Random
+    pairs: int
+    most: float
+    on_budget: str
+    lost: float
+    now: float = 1000.0
+    sent: float = 0.0
+    delivered: float = 0.0
+    rate: float = DIRECT
+    stopped_at: float | None = None
+    released: bool = False
+    nodes: list[Node] = field(default_factory=list)
+
+    def run(self) -> None:
+        look_at = self.now + self.chance.uniform(0, 60)
+        for _ in range(self.pairs):
+            self.launch()
+        while self.delivered < SIZE and self.stopped_at is None:
+            self.second()
+            if self.now >= look_at:
+                self.look()
+                look_at = self.now + self.chance.uniform(50, 60)
+
+    def second(self) -> None:
+        live = sum(n.ended_at is None for n in self.nodes if n.role == "source")
+        self.rate = self.chance.uniform(0.1, 1.0) * min(DIRECT + live * PAIR, ENDS)
+        moved = min(self.rate * 1e6, SIZE - self.delivered)
+        self.sent += moved
+        self.delivered += moved * (1 - self.lost)  # the rest is sent again
+        self.now += 1
+        if live and self.chance.random() < 0.01:
+            self.end(self.chance.randrange(len(self.nodes)))
+            if not self.released and affordable(self.reading(), self.objective, 2) == 2:
+                self.launch()
+
+    def launch(self) -> None:
+        slot = len(self.nodes) // 2 + 1
+        roles: tuple[Role, Role] = ("source", "destination")
+        self.nodes += [node(role, slot, state="JOINED", requested_at=self.now) for role in roles]
+
+    def end(self, which: int) -> None:
+        if self.nodes[which].ended_at is None:
+            self.nodes[which] = self.nodes[which].model_copy(update={"ended_at": self.now})
+
+    def look(self) -> None:
+        decision = decide(self.reading(), self.objective)
+        if decision is Decision.STOP:
+            self.finish(self.chance.uniform(0, 15))
+        elif decision is Decision.RELEASE_FLEET:
+            self.released = True
+            for _ in range(round(self.chance.uniform(0, RELEASE_SECONDS - 1))):
+                self.second()
+            for which in range(len(self.nodes)):
+                self.end(which)
+
+    def finish(self, seconds: float) -> None:
+        for _ in range(round(seconds)):
+            self.second()
+        self.stopped_at = self.now
+        for which in range(len(self.nodes)):
+            self.end(which)
+
+    def reading(self) -> Reading:
+        left = round((SIZE - self.delivered) / (1 - self.lost))
+        nodes = tuple(self.nodes)
+        return Reading(self.now, nodes, estimate(self.pairs), 100, 1000.0, round(self.sent), left, self.rate)
+
+    @property
+    def objective(self) -> Objective:
+        return Objective.from_document({"maxCostUsd": self.most, "onBudget": self.on_budget})
+
+
+@given(
+    st.integers(0, 2**32),
+    st.integers(0, 8),
+    st.floats(0, 0.3),
+    st.floats(0, 0.03),
+    st.sampled_from(["direct", "stop"]),
+)
+def test_the_bill_is_never_above_the_budget_and_the_transfer_not_stopped_before_it_must(
+    seed: int, pairs: int, lost: float, spare: float, on_budget: str
+) -> None:
+    least = cost.egress(SIZE, EGRESS_GB) + control_dollars(100, [node()], 3600, estimate())
+    most = least + held_back(pairs, figures(), pre_test=False) + spare
+    simulation = Simulation(random.Random(seed), pairs, most, on_budget, lost)
+    simulation.run()
+    bill = simulation.reading().spent().total
+    assert bill <= most
+    if simulation.stopped_at is not None:
+        wait = cost.egress(most_rate(pairs, figures()) * 1e6 * HELD_SECONDS, EGRESS_GB)
+        assert bill >= most - wait - held_back(pairs + 1, figures(), pre_test=False)

@@ -1,0 +1,61 @@
+from typing import Any
+
+import pytest
+
+from lambdas.core.errors import BudgetTooSmall, InvalidRequest
+from lambdas.core.intake.destination_lock import Holding
+from lambdas.handlers.calls.estimate_request import EstimateRequest, estimate_request
+from lambdas.handlers.states.estimate_transfer import EstimateInput, estimate_transfer
+from lambdas.handlers.states.validate_request import ValidateInput, validate_request
+from tests.lambdas.builders import ARN, SOURCE_ID, WEST, profile, request, survey
+from tests.lambdas.cloud import Cloud
+
+PAIR = "us-west-2>eu-west-1"
+SIZE = 2 * 10**9
+
+
+def ask(cloud: Cloud, document: Any, **more: Any) -> Any:
+    return estimate_request(EstimateRequest.from_document({"request": document, **more}), cloud.world)
+
+
+def known() -> Cloud:
+    cloud = Cloud()
+    for kind in ("m5.large", "t3.small"):
+        cloud.profiles.profiles[kind, PAIR] = profile(20, 160, 5)
+    return cloud
+
+
+def test_estimate_is_the_one_that_the_execution_would_make() -> None:
+    cloud = known()
+    asked = ask(cloud, request(), sizeBytes=SIZE)
+    event = {"request": request(), "executionArn": ARN, "executionName": "a", "startedAt": "1970-01-01T00:16:40Z"}
+    transfer = validate_request(ValidateInput.from_document(event), cloud.world)
+    assert asked == estimate_transfer(EstimateInput(transfer=transfer, survey=survey(size=SIZE)), cloud.world)
+
+
+def test_nothing_is_written_locked_or_announced() -> None:
+    cloud = known()
+    ask(cloud, request(name="mine"), sizeBytes=SIZE)
+    assert (cloud.transfers.get("mine"), cloud.events.put_events, cloud.objects.objects) == (None, [], {})
+    assert isinstance(cloud.locks.acquire("i-0bbbbbbbbbbbbbbb2", "/restore", "other"), Holding)
+    assert all(not commands.sent for commands in cloud.commands.values())
+
+
+@pytest.mark.parametrize(("size", "words"), [({}, "is missing"), ({"sizeBytes": 0}, "is 0")])
+def test_size_is_asked_for(size: dict[str, int], words: str) -> None:
+    with pytest.raises(InvalidRequest, match=rf"\$\.sizeBytes: {words}; nothing is scanned"):
+        ask(known(), request(), **size)
+
+
+def test_request_is_judged_as_an_executions_input_is() -> None:
+    cloud = known()
+    with pytest.raises(InvalidRequest, match=r"\$\.sorce: is not a known key"):
+        ask(cloud, request(sorce=1), sizeBytes=SIZE)
+    del cloud.compute[WEST].machines[SOURCE_ID]
+    with pytest.raises(InvalidRequest, match=rf"'{SOURCE_ID}' is not in {WEST}"):
+        ask(cloud, request(), sizeBytes=SIZE)
+
+
+def test_objective_that_cannot_be_met_is_refused() -> None:
+    with pytest.raises(BudgetTooSmall):
+        ask(known(), request(objective={"maxCostUsd": 0.001}), sizeBytes=SIZE)

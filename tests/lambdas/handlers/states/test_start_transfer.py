@@ -1,0 +1,76 @@
+import pytest
+
+from lambdas.core.errors import EndNotStarted, TransferFenced
+from lambdas.handlers.states.start_transfer import StartInput, start_transfer
+from tests.lambdas.builders import ENDS, IRELAND, WEST, paths, plan, transfer
+from tests.lambdas.cloud import Cloud
+from tests.lambdas.machines import failed
+
+
+def prepared() -> Cloud:
+    cloud = Cloud()
+    cloud.transfers.create(transfer())
+    return cloud
+
+
+def event(token: str = "token-a") -> StartInput:
+    return StartInput(transfer=transfer(), plan=plan(), paths=paths(), task_token=token)
+
+
+def test_both_ends_are_started_with_the_same_epoch() -> None:
+    cloud = prepared()
+    assert start_transfer(event(), cloud.world) == {"epoch": 1, "started": True}
+    (document, _, receive) = cloud.commands[IRELAND].sent[0]
+    (other, _, send) = cloud.commands[WEST].sent[0]
+    assert receive is not None
+    assert send is not None
+    assert (document, other) == ("receive", "send")
+    assert receive["epoch"] == send["epoch"] == 1
+    assert receive["listen"] == ["10.11.0.1:4601", "54.1.0.1:4601"]
+    assert receive["plan"] == send["plan"] == f"{ENDS}plan.json"
+    stored = cloud.tokens.get("first")
+    assert stored is not None
+    assert (stored.token, stored.epoch) == ("token-a", 1)
+
+
+def test_where_nothing_is_moved_but_measured_the_destination_is_left_alone() -> None:
+    cloud = prepared()
+    measures = StartInput(transfer=transfer(profile="measure"), plan=plan(), paths=paths(), task_token="token-a")
+    start_transfer(measures, cloud.world)
+    assert [document for document, _, _ in cloud.commands[WEST].sent] == ["send"]
+    assert cloud.commands[IRELAND].sent == []
+
+
+def test_same_token_again_keeps_its_epoch_and_another_gets_the_next() -> None:
+    cloud = prepared()
+    assert start_transfer(event(), cloud.world)["epoch"] == 1
+    assert start_transfer(event(), cloud.world)["epoch"] == 1
+    assert start_transfer(event("token-b"), cloud.world)["epoch"] == 2
+
+
+def test_token_that_comes_after_the_outcome_is_released_at_once() -> None:
+    cloud = prepared()
+    cloud.transfers.finish(transfer(), {"delivered": {"bytes": 5}})
+    assert not start_transfer(event(), cloud.world)["started"]
+    assert cloud.executions.answers == [("success", ("token-a", {"delivered": {"bytes": 5}}))]
+    assert cloud.commands[WEST].sent == []
+
+
+def test_end_that_does_not_start_shows_its_output() -> None:
+    cloud = prepared()
+    cloud.commands[IRELAND].scripts["receive"] = lambda _: failed("cpt: address in use")
+    with pytest.raises(EndNotStarted, match=r"receive on i-0bbbbbbbbbbbbbbb2 .*address in use"):
+        start_transfer(event(), cloud.world)
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert not record.running  # relays need not wait for a sender
+    assert record.outcome is not None
+    assert record.outcome["error"] == "EndNotStarted"
+
+
+def test_fenced_transfer_starts_nothing() -> None:
+    cloud = prepared()
+    cloud.transfers.fence(transfer())
+    with pytest.raises(TransferFenced):
+        start_transfer(event(), cloud.world)
+    assert cloud.commands[WEST].sent == []

@@ -1,0 +1,331 @@
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+from jsonschema import Draft202012Validator
+
+from lambdas.adapters.memory import MemoryProfileStore
+from lambdas.core.ends.liveness import Ends
+from lambdas.core.errors import Throttled, WriteConflict
+from lambdas.core.estimate.profile import Known
+from lambdas.handlers.states.write_report import ReportInput, write_report
+from tests.lambdas.builders import ARN, IRELAND, WEST, chunk, estimate, node, plan, transfer
+from tests.lambdas.cloud import Cloud
+from tests.lambdas.traffic import Traffic
+from tests.paths import CONTRACTS
+
+SCHEMA, EVENTS = (
+    Draft202012Validator(json.loads((CONTRACTS / f"{name}.schema.json").read_text())) for name in ("report", "event")
+)
+
+
+def finished(**said: int) -> Cloud:
+    cloud = Cloud()
+    cloud.transfers.create(transfer())
+    cloud.transfers.note(transfer(), estimate=estimate(1).to_document(), plan=plan(chunks=4).to_document())
+    cloud.transfers.note_stage("first", "Survey Ends", {"enteredAt": 1001.0, "leftAt": 1002.5})
+    cloud.transfers.note_stage("first", "Validate Request", {"enteredAt": 1000.0, "leftAt": 1000.25})
+    cloud.transfers.note_stage("first", "Write Report", {"enteredAt": 1100.0})
+    delivered = [(0, "direct", 1010.0, 1010.5, 1), (1, "pair-1", 1010.2, 1011.5, 1), (2, "pair-1", 1011.0, 1011.9, 3)]
+    for number, path, started, at, attempt in delivered:
+        item = chunk(number, state="DELIVERED", path_id=path, started_at=started, delivered_at=at, attempt=attempt)
+        cloud.chunks.put_all([item])
+    cloud.chunks.put_all([chunk(3, state="FAILED", attempt=5, reason="stream-lost after 5 attempts")])
+    for role in ("source", "destination"):
+        cloud.nodes.put(node(role, state="TERMINATED", joined_at=1005.0, ended_at=1090.0))
+    cloud.transfers.finish(transfer(), {"delivered": {"epoch": 1, "sentBytes": 2 * 10**9, **said}})
+    cloud.transfers.note(transfer(), teardown={"terminated": 2})
+    cloud.clock.time = 1100.0
+    return cloud
+
+
+def run(cloud: Cloud, **changes: Any) -> dict[str, Any]:
+    document = {
+        "transfer": transfer().to_document(),
+        "executionArn": ARN,
+        "startedAt": "1970-01-01T00:16:40Z",
+        **changes,
+    }
+    return write_report(ReportInput.from_document(document), cloud.world)
+
+
+def test_ends_that_were_started_again_are_counted() -> None:
+    cloud = finished()
+    assert "restarts" not in run(cloud)
+    cloud.transfers.note_ends(
+        transfer(), Ends.begun(1, 1000.0, receives=True, version=1).restarted("sender", 2, 1060.0)
+    )
+    found = run(cloud)
+    SCHEMA.validate(found)
+    assert found["restarts"] == {"sender": 1, "receiver": 0}
+
+
+def test_chunks_that_were_repaired_are_counted() -> None:
+    cloud = Cloud()
+    cloud.transfers.create(transfer())
+    cloud.transfers.finish(transfer(), {"delivered": {"epoch": 1, "sentBytes": 100, "repairedChunks": 2}})
+    found = run(cloud)
+    SCHEMA.validate(found)
+    assert found["repairedChunks"] == 2
+
+
+def with_skips() -> Cloud:
+    cloud = finished(skipped=2)
+    line = b'{"entry": 5, "kind": "file", "path": "logs/f150", "reason": "source-changed"}\n'
+    cloud.objects.put("transfers/first/skipped/part-00000.ndjson", line)
+    return cloud
+
+
+def test_transfer_that_left_files_out_with_consent_succeeds_and_is_never_called_verified() -> None:
+    cloud = with_skips()
+    found = run(cloud, verified={"verified": False, "files": 2, "skipped": 2}, failure=None)
+    SCHEMA.validate(found)
+    assert (found["status"], found["verified"], found["skipped"]["count"]) == ("SUCCEEDED_WITH_SKIPS", False, 2)
+    assert found["skipped"]["first"][0]["path"] == "logs/f150"
+    assert found["skipped"]["where"].endswith("transfers/first/skipped/")
+    kind, news = cloud.events.put_events[-1]
+    EVENTS.validate({"schemaVersion": 1, "type": kind, **news})
+    assert (news["status"], news["skipped"]) == ("SUCCEEDED_WITH_SKIPS", 2)
+    page = cloud.objects.objects["transfers/first/report.html"].decode()
+    assert "logs/f150: source-changed" in page
+    assert "Succeeded without 2 entries" in page
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert (record.ended, record.unfulfilled) == (True, None), "a later run compares anew"
+
+
+def test_transfer_that_may_leave_nothing_out_fails_with_what_it_left_out() -> None:
+    found = run(with_skips(), failure={"Error": "FilesSkipped", "Cause": '{"errorMessage": "2 entries were left out"}'})
+    SCHEMA.validate(found)
+    assert (found["status"], found["error"], found["skipped"]["count"]) == ("FAILED", "FilesSkipped", 2)
+
+
+def test_successful_transfer() -> None:
+    cloud = finished()
+    found = run(cloud, verified={"verified": True, "files": 3}, failure=None)
+    SCHEMA.validate(found)
+    assert (found["status"], found["verified"], found["pairs"], found["retries"]) == ("SUCCEEDED", True, 1, 6)
+    assert (found["bytes"], found["chunks"], found["files"]) == (300, 3, 3)
+    assert found["failedChunks"] == [{"chunk": 3, "attempt": 5, "reason": "stream-lost after 5 attempts"}]
+    assert found["seconds"]["transfer"] == pytest.approx(1.9)
+    assert found["seconds"]["firstByte"] == pytest.approx(10.0)
+    assert found["seconds"]["total"] == pytest.approx(100.0)
+    assert (found["seconds"]["directEstimate"], found["seconds"]["estimate"]) == (50.0, 25.0)
+    assert found["retryCauses"] == [{"cause": "stream-lost", "retries": 4}, {"cause": "unknown", "retries": 2}]
+    assert (found["startedAt"], found["source"]["region"], found["destination"]["region"]) == (1000.0, WEST, IRELAND)
+    assert [path["pathId"] for path in found["course"]["paths"]] == ["direct", "pair-1"]
+    assert [(lane["pathId"], len(lane["bars"])) for lane in found["course"]["lanes"]] == [("direct", 1), ("pair-1", 2)]
+    stages = [("Validate Request", 0.25), ("Survey Ends", 1.5)]
+    assert [(stage["stage"], stage["seconds"]) for stage in found["stages"]] == stages
+
+
+def test_cost_counts_relays_at_the_estimates_price_and_what_was_sent() -> None:
+    found = run(finished())["cost"]
+    assert found["relays"] == pytest.approx(2 * 90 * 0.1 / 3600)
+    assert found["egress"] == pytest.approx(2 * 0.02)
+    assert found["total"] == pytest.approx(found["relays"] + found["egress"] + found["controlPlane"])
+
+
+def test_what_became_of_the_wish_for_relays_and_what_their_zone_cost() -> None:
+    cloud = finished()
+    cloud.transfers.note(transfer(), spawned={"wanted": 2, "launched": 1, "notes": ["the quota allowed 1 of 2 relays"]})
+    cloud.nodes.put(node("source", 1, 1, "LOST", market="spot", availability_zone="us-west-2b", running_at=1002.0))
+    found = run(cloud)
+    SCHEMA.validate(found)
+    fleet = found["fleet"]
+    assert (fleet["wanted"], fleet["launched"], fleet["notes"]) == (2, 1, ["the quota allowed 1 of 2 relays"])
+    assert (fleet["onDemand"], fleet["spot"], fleet["otherZones"]) == (2, 1, 1)
+    assert {"nodeId": "source-1-1", "launch": 2.0} in fleet["starts"]
+    assert found["cost"]["crossZone"] == pytest.approx(200e-9 * 0.02)  # 200 bytes on pair-1
+
+
+def test_relay_of_another_market_counts_at_the_price_of_its_own() -> None:
+    cloud = Cloud()
+    cloud.transfers.create(transfer(relays={"market": "spot"}))
+    cloud.transfers.note(transfer(), estimate=estimate(1).to_document())
+    cloud.nodes.put(node("source", state="TERMINATED", ended_at=1100.0))
+    assert run(cloud)["cost"]["relays"] == pytest.approx(100 * 0.0208 / 3600)
+
+
+def test_report_is_written_announced_and_the_transfer_closed() -> None:
+    cloud = finished()
+    found = run(cloud)
+    assert json.loads(cloud.objects.objects["transfers/first/report.json"]) == found
+    assert cloud.transfers.active() == []
+    kind, detail = cloud.events.put_events[-1]
+    assert (kind, detail["status"], detail["reportKey"]) == (
+        "Transfer Finished",
+        "SUCCEEDED",
+        "transfers/first/report.json",
+    )
+
+
+@pytest.mark.parametrize("failure", [None, {"error": "ChunksFailed", "cause": "x" * 5000}])
+def test_what_people_are_told_and_what_is_counted(failure: dict[str, str] | None) -> None:
+    cloud = finished()
+    run(cloud, failure=failure)
+    kind, detail = cloud.events.put_events[-1]
+    EVENTS.validate({"schemaVersion": 1, "type": kind, **detail})
+    assert (detail["bytes"], detail["files"], detail["seconds"]) == (300, 3, 100.0)
+    counted = cloud.measures.sums
+    assert counted["DollarsSpent"] == pytest.approx(detail["costUsd"])
+    assert counted["BytesSent"] == 2 * 10**9
+    if failure is None:
+        assert (counted["TransfersSucceeded"], counted["TransferSeconds"]) == (1, 100.0)
+        assert counted["TransferRate"] == pytest.approx(300e-6 / 1.9)
+    else:
+        assert (detail["error"], len(detail["cause"]), counted["TransfersFailed"]) == ("ChunksFailed", 1000, 1)
+
+
+def test_report_that_is_written_again_is_counted_once() -> None:
+    cloud = finished()
+    run(cloud)
+    run(cloud)
+    assert cloud.measures.sums["TransfersSucceeded"] == 1
+
+
+def test_page_is_written_beside_the_report_with_the_files_that_were_verified() -> None:
+    cloud = finished()
+    line = {"path": "set/%3Cscript%3E", "bytes": 3, "digest": "ab" * 32}
+    cloud.objects.put("transfers/first/files/part-00000.ndjson", json.dumps(line).encode() + b"\n")
+    run(cloud, verified={"verified": True, "files": 3})
+    page = cloud.objects.objects["transfers/first/report.html"].decode()
+    assert "set/&lt;script&gt;" in page
+    assert "The first 1 of 3 files" in page
+    run(cloud, failure={"Error": "VerificationFailed", "Cause": "a digest differs"})
+    assert "ab" * 32 not in cloud.objects.objects["transfers/first/report.html"].decode()
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        {"Error": "SurveyProblem", "Cause": json.dumps({"errorMessage": "no such path", "errorType": "SurveyProblem"})},
+        {"error": "SurveyProblem", "cause": "no such path"},
+    ],
+)
+def test_failure_is_told_in_its_own_words(failure: dict[str, str]) -> None:
+    found = run(finished(), failure=failure)
+    SCHEMA.validate(found)
+    assert (found["status"], found["error"], found["cause"]) == ("FAILED", "SurveyProblem", "no such path")
+
+
+def spawns(cloud: Cloud) -> Known | None:
+    found = cloud.profiles.get("t3.small", "us-west-2>eu-west-1")
+    return found.known("spawn") if found else None
+
+
+def test_profiles_learn_what_the_transfer_measured() -> None:
+    cloud = finished()
+    traffic = Traffic({"direct": 20.0, "pair-1": 30.0}, {"direct": 0.0, "pair-1": 8.0}, size_mb=800)
+    chunks = traffic.chunks()
+    cloud.transfers.note(transfer(), plan=plan(chunks=len(chunks)).to_document())
+    cloud.chunks.put_all(chunks)
+    run(cloud)
+    assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
+    relay = cloud.profiles.profiles["t3.small", "us-west-2>eu-west-1"].known("interRegion")
+    hosts = cloud.profiles.profiles["i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1"].known("direct")
+    assert relay is not None
+    assert hosts is not None
+    assert relay.value == pytest.approx(30.0, rel=0.05)
+    assert hosts.value == pytest.approx(20.0, rel=0.05)
+
+
+def test_where_data_waited_for_the_listing_no_rate_is_learnt() -> None:
+    cloud = finished()
+    chunks = Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=800).chunks()
+    cloud.transfers.note(transfer(), plan=plan(chunks=len(chunks)).to_document())
+    cloud.transfers.note_stage("first", "Extend Plan", {"enteredAt": 1000.0, "leftAt": 1020.0})
+    cloud.chunks.put_all(chunks)
+    run(cloud)
+    assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
+    assert ("i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1") not in cloud.profiles.profiles
+
+
+def test_what_was_only_measured_is_told_paid_for_and_learnt() -> None:
+    cloud = Cloud()
+    cloud.transfers.create(transfer(profile="measure"))
+    cloud.transfers.note(transfer(), estimate=estimate(1).to_document(), plan=plan(chunks=0).to_document())
+    found = {"pathId": "pair-1", "interRegionMBps": 20.0, "intraRegionMBps": 150.0, "spawnSeconds": 5.0}
+    measured = {"directMBps": 30.0, "pairs": [found], "sentBytes": 10**9}
+    cloud.transfers.finish(transfer(), {"measured": measured})
+    cloud.transfers.note(transfer(), teardown={"terminated": 2})
+    report = run(cloud, verified={"verified": True, "files": 0})
+    SCHEMA.validate(report)
+    assert (report["status"], report["bytes"], report["measured"]) == ("SUCCEEDED", 0, measured)
+    assert report["cost"]["egress"] == pytest.approx(0.02)
+    hosts = cloud.profiles.profiles["i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1"]
+    assert hosts.known("direct") == Known(30.0, 0.0, 1, 1000.0, "measured")
+
+
+def test_failed_transfer_still_tells_how_long_its_relays_took_to_start() -> None:
+    cloud = finished()
+    run(cloud, failure={"Error": "VerificationFailed", "Cause": "a chunk is not delivered"})
+    assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
+
+
+def test_report_that_is_written_again_is_not_learnt_again() -> None:
+    cloud = finished()
+    run(cloud)
+    run(cloud)
+    assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
+
+
+def test_transfer_that_is_not_torn_down_is_learnt_with_its_last_report() -> None:
+    cloud = Cloud()
+    cloud.transfers.create(transfer())
+    cloud.nodes.put(node(state="TERMINATED", joined_at=1005.0))
+    run(cloud, failure={"Error": "TeardownIncomplete", "Cause": "still alive"})
+    assert spawns(cloud) is None
+    cloud.transfers.note(transfer(), teardown={"terminated": 1})
+    run(cloud, failure={"Error": "TeardownIncomplete", "Cause": "still alive"})
+    assert spawns(cloud) == Known(5.0, 0.0, 1, 1000.0, "measured")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Throttled("too many writes"),
+        WriteConflict("the profile changed"),
+        ClientError({"Error": {"Code": "ResourceNotFoundException", "Message": "no table"}}, "UpdateItem"),
+        EndpointConnectionError(endpoint_url="https://dynamodb"),
+    ],
+)
+def test_report_goes_out_though_profiles_cannot_be_written(error: Exception) -> None:
+    class DeafProfiles(MemoryProfileStore):
+        def integrate(self, *_: object) -> None:
+            raise error
+
+    cloud = finished()
+    found = write_report(
+        ReportInput.from_document({"executionArn": ARN, "transfer": transfer().to_document()}),
+        replace(cloud.world, profiles=DeafProfiles()),
+    )
+    assert found["status"] == "SUCCEEDED"
+    assert cloud.events.put_events[-1][0] == "Transfer Finished"
+    assert cloud.transfers.active() == []
+
+
+def test_refused_request_has_a_report_too() -> None:
+    failure = {"Error": "InvalidRequest", "Cause": json.dumps({"errorMessage": "$.x: is missing"})}
+    found = run(Cloud(), transfer=None, failure=failure)
+    SCHEMA.validate(found)
+    assert (found["transferId"], found["status"], found["cause"]) == ("first", "FAILED", "$.x: is missing")
+
+
+def test_course_stays_out_of_an_output_that_would_be_too_large() -> None:
+    cloud = finished()
+    for slot in range(1, 201):
+        for role in ("source", "destination"):
+            reason = "the instance is shutting-down " * 20
+            cloud.nodes.put(node(role, slot, generation=1, state="LOST", ended_at=1090.0, reason=reason))
+    assert "course" not in run(cloud)
+    assert "course" in json.loads(cloud.objects.objects["transfers/first/report.json"])
+
+
+def test_transfer_that_is_not_torn_down_stays_active_for_the_reconciler() -> None:
+    cloud = Cloud()
+    cloud.transfers.create(transfer())
+    assert run(cloud, failure={"Error": "TeardownIncomplete", "Cause": "still alive"})["status"] == "FAILED"
+    assert [record.transfer.transfer_id for record in cloud.transfers.active()] == ["first"]

@@ -1,0 +1,207 @@
+"""An end that dies, falls silent or never comes back, as the reconciler's minute finds it."""
+
+from typing import Any
+
+import pytest
+
+from lambdas.core.chunks.progress import Side
+from lambdas.core.ends.liveness import MOST_RESTARTS, Ends
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.handlers.reactions.finish_transfer import finish_transfer
+from lambdas.handlers.reactions.reconcile import reconcile
+from lambdas.runtime.handler import BusEvent
+from tests.lambdas.builders import IRELAND, SHARED, WEST, progress
+from tests.lambdas.cloud import Cloud
+from tests.lambdas.fleet import spawned
+from tests.lambdas.machines import failed
+from tests.lambdas.told import told as noted
+
+PLACES: dict[Side, tuple[str, str]] = {"sender": (WEST, "send"), "receiver": (IRELAND, "receive")}
+
+
+class Moving:
+    """A transfer whose ends report while they live."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.cloud = spawned(1, **changes)
+        self.cloud.tokens.put("first", "token", self.cloud.transfers.next_attempt("first"))
+        self.alive: dict[Side, int] = {"sender": 1, "receiver": 1}
+        self.sequence = 0
+        self.hangs: float | None = None
+        """Seconds since when the receiver's file system keeps it; it then reports and does not advance."""
+
+    def minute(self) -> Any:
+        self.cloud.clock.time += 60
+        self.sequence += 1
+        for side, epoch in self.alive.items():
+            told = progress(self.sequence, epoch=epoch, sent=1000).model_copy(update={"at": self.cloud.clock.time})
+            if side == "receiver" and self.hangs is not None:
+                told = told.model_copy(update={"sequence": 1, "in_file_system_seconds": self.hangs})
+            self.cloud.agents.progresses[SHARED, side] = told
+        event = BusEvent.from_document({"detail-type": "Scheduled Event", "detail": {}})
+        return reconcile(event, self.cloud.world)["first"]
+
+    def sent(self, side: Side) -> list[int]:
+        """Epochs in which an end was started."""
+        region, document = PLACES[side]
+        orders = self.cloud.commands[region].sent
+        return [command["epoch"] for name, _, command in orders if name == document and command]
+
+
+@pytest.mark.parametrize(("side", "other"), [("sender", "receiver"), ("receiver", "sender")])
+def test_end_that_died_is_started_again_in_a_new_epoch_and_the_other_is_left_alone(side: Side, other: Side) -> None:
+    moving = Moving()
+    assert moving.minute()["heartbeat"]
+    del moving.alive[side]
+    assert moving.minute() == {
+        "retried": 0,
+        "lost": 0,
+        "outlived": 0,
+        "unused": 0,
+        "restarted": side,
+        "heartbeat": True,
+    }
+    assert (moving.sent(side), moving.sent(other)) == ([2], [])
+    assert not moving.minute()["heartbeat"]  # its report is still the old one's
+    moving.alive[side] = 2
+    assert moving.minute()["heartbeat"]
+    assert moving.sent(side) == [2]
+
+
+def test_end_that_never_comes_back_is_given_up_with_what_stood_in_the_way() -> None:
+    moving = Moving()
+    moving.minute()
+    del moving.alive["receiver"]
+    moving.cloud.commands[IRELAND].scripts["receive"] = lambda _: failed("cpt: no space left on device")
+    found = [moving.minute() for _ in range(12)]
+    assert moving.sent("receiver") == [2, 3, 4]
+    assert sum("restarted" in each for each in found) == MOST_RESTARTS
+    assert {"gaveUp": "receiver", "released": True}.items() <= next(each for each in found if "gaveUp" in each).items()
+    kind, (token, error, cause) = moving.cloud.executions.answers[-1]
+    assert (kind, token, error) == ("failure", "token", "EndSilent")
+    assert "the receiver on i-0bbbbbbbbbbbbbbb2 (eu-west-1) is silent; it was started again 3 times" in cause
+    assert "no space left on device" in cause
+    assert moving.sent("sender") == []
+
+
+def test_hung_file_system_is_named_on_the_receivers_machine_and_the_sender_is_left_alone() -> None:
+    moving = Moving()
+    moving.minute()
+    moving.hangs = 61.0
+    for _ in range(40):
+        found = moving.minute()
+        moving.alive["receiver"] = max(moving.sent("receiver"), default=1)
+        if "gaveUp" in found:
+            break
+    assert found["gaveUp"] == "receiver"
+    assert moving.sent("sender") == []
+    kind, (_, error, cause) = moving.cloud.executions.answers[-1]
+    assert (kind, error) == ("failure", "FileSystemHangs")
+    assert "the file system of the destination on i-0bbbbbbbbbbbbbbb2 (eu-west-1) hangs" in cause
+    assert "61 s" in cause
+
+
+def test_machine_whose_agent_does_not_answer_counts_as_a_start() -> None:
+    moving = Moving()
+    moving.minute()
+    del moving.alive["sender"]
+    next(iter(moving.cloud.compute[WEST].machines.values())).agent = False
+    assert moving.minute()["restarted"] == "sender"
+    record = moving.cloud.transfers.get("first")
+    assert record
+    assert record.ends
+    assert "NotManaged" in (record.ends.sender.trouble or "")
+
+
+def test_what_the_dead_sender_had_sent_stays_on_the_meter() -> None:
+    moving = Moving()
+    moving.minute()
+    del moving.alive["sender"]
+    moving.minute()
+    moving.alive["sender"] = 2
+    moving.minute()
+    record = moving.cloud.transfers.get("first")
+    assert record
+    assert record.spent
+    assert record.spent.sent.bytes == 2000
+
+
+def test_two_looks_at_once_start_it_once() -> None:
+    moving = Moving()
+    moving.minute()
+    del moving.alive["sender"]
+    write = moving.cloud.transfers.note_ends
+
+    def second(transfer: AcceptedTransfer, ends: Ends) -> bool:
+        write(transfer, ends)
+        return write(transfer, ends)
+
+    moving.cloud.transfers.note_ends = second  # type: ignore[method-assign]
+    assert not moving.minute()["heartbeat"]
+    assert moving.sent("sender") == []
+
+
+def test_function_that_died_before_it_sent_the_command_costs_one_restart() -> None:
+    moving = Moving()
+    moving.minute()
+    del moving.alive["sender"]
+    send = moving.cloud.commands[WEST].send
+
+    def die(*_: Any, **__: Any) -> str:
+        raise SystemExit
+
+    moving.cloud.commands[WEST].send = die  # type: ignore[method-assign]
+    with pytest.raises(SystemExit):
+        moving.minute()
+    moving.cloud.commands[WEST].send = send  # type: ignore[method-assign]
+    found = [moving.minute() for _ in range(3)]
+    assert [each.get("restarted") for each in found].count("sender") == 1
+    assert moving.sent("sender") == [3]
+
+
+def test_task_that_was_started_anew_has_new_ends() -> None:
+    moving = Moving()
+    moving.minute()
+    del moving.alive["sender"]
+    moving.minute()
+    epoch = moving.cloud.transfers.next_attempt("first")
+    moving.cloud.tokens.put("first", "another", epoch)
+    moving.alive = {"sender": epoch, "receiver": epoch}
+    assert moving.minute()["heartbeat"]
+    record = moving.cloud.transfers.get("first")
+    assert record
+    assert record.ends
+    assert (record.ends.task, record.ends.sender.restarts) == (3, 0)
+
+
+def event(kind: str, epoch: int, **detail: Any) -> BusEvent:
+    body = {"schemaVersion": 1, "type": kind, "transferId": "first", "epoch": epoch, **detail}
+    return BusEvent.from_document({"detail-type": kind, "detail": body})
+
+
+def restarted(side: Side) -> Cloud:
+    moving = Moving()
+    moving.minute()
+    del moving.alive[side]
+    moving.minute()
+    return moving.cloud
+
+
+def test_failure_of_a_process_that_was_replaced_is_ignored_and_that_of_its_successor_counts() -> None:
+    cloud = restarted("receiver")
+    gone = {"side": "receiver", "error": "ReceiverError", "cause": "disk"}
+    assert "ignored" in finish_transfer(noted(cloud, event("Transfer Failed", 1, **gone)), cloud.world)
+    assert finish_transfer(noted(cloud, event("Transfer Failed", 2, **gone)), cloud.world) == {"released": True}
+
+
+def test_failure_of_the_end_that_was_not_replaced_counts() -> None:
+    told = event("Transfer Failed", 1, side="sender", error="ChunksFailed", cause="chunk 3")
+    cloud = restarted("receiver")
+    assert finish_transfer(noted(cloud, told), cloud.world) == {"released": True}
+
+
+@pytest.mark.parametrize("epoch", [1, 2])
+def test_what_was_delivered_counts_whichever_sender_delivered_it(epoch: int) -> None:
+    told = event("Transfer Delivered", epoch, bytes=10, files=2, chunks=1, sentBytes=12)
+    cloud = restarted("sender")
+    assert finish_transfer(noted(cloud, told), cloud.world) == {"released": True}

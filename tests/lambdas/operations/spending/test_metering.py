@@ -1,0 +1,218 @@
+from typing import Any
+
+import pytest
+
+from lambdas.core.chunks.progress import Progress
+from lambdas.core.fleet.relay_node import Node
+from lambdas.core.spending.meter import Decision
+from lambdas.core.transfer import Membership
+from lambdas.handlers.reactions.reconcile import reconcile
+from lambdas.handlers.states.await_relays import AwaitInput, await_relays
+from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
+from lambdas.operations.fleet import relays
+from lambdas.operations.spending import metering
+from lambdas.runtime.handler import BusEvent
+from tests.lambdas.builders import SHARED, estimate, paths, progress, transfer
+from tests.lambdas.cloud import Cloud
+from tests.lambdas.fleet import path_ids, spawned, states
+
+# Of 1 GB: egress 0.02, control plane 0.001, 0.006 for a pair until the meter can end it. Slow relays use up the rest.
+BUDGET, SLOW_SECONDS = 0.03, 60.0
+
+
+def joined(pairs: int = 1, **objective: Any) -> Cloud:
+    cloud = spawned(pairs, objective=objective)
+    await_relays(AwaitInput(transfer=transfer(), paths=paths()), cloud.world)
+    cloud.tokens.put("first", "token", 1)
+    if objective:
+        cloud.clock.time += SLOW_SECONDS
+    return cloud
+
+
+def report(cloud: Cloud, *, moved: int, delivered: int | None = None, epoch: int = 1, rate: float = 40.0) -> None:
+    found = progress(sent=moved if delivered is None else delivered, rate=rate, epoch=epoch)
+    direct = [lane for lane in found.lanes if lane.path_id == "direct"]
+    changes = {"moved_bytes": moved, "first_byte_at": 1000.0, "lanes": direct}
+    cloud.agents.progresses[SHARED, "sender"] = Progress.model_validate(found.model_copy(update=changes))
+
+
+def look(cloud: Cloud) -> Decision:
+    record = cloud.transfers.get("first")
+    assert record is not None
+    return metering.enforce(cloud.world, record)
+
+
+def spent(cloud: Cloud) -> Any:
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert record.spent is not None
+    return record.spent
+
+
+def test_a_look_is_kept_and_money_only_grows() -> None:
+    cloud = joined()
+    report(cloud, moved=10**8)
+    assert look(cloud) is Decision.GO_ON
+    first = spent(cloud)
+    assert first.egress == pytest.approx(0.1 * 0.02)
+    assert first.relays == pytest.approx(2 * 60 * 0.1 / 3600)
+    del cloud.agents.progresses[SHARED, "sender"]
+    cloud.clock.time += 60
+    look(cloud)
+    assert spent(cloud).egress == first.egress
+    assert spent(cloud).total > first.total
+
+
+def test_each_look_counts_what_came_since_the_one_before() -> None:
+    cloud = joined()
+    report(cloud, moved=10**8)
+    look(cloud)
+    cloud.clock.time += 60
+    report(cloud, moved=3 * 10**8)
+    look(cloud)
+    assert cloud.measures.sums["DollarsSpent"] == pytest.approx(spent(cloud).total)
+    assert cloud.measures.sums["BytesSent"] == 3 * 10**8
+
+
+def test_bytes_of_an_end_that_was_started_again_are_not_forgotten() -> None:
+    cloud = joined()
+    report(cloud, moved=10**8)
+    look(cloud)
+    report(cloud, moved=5 * 10**7, epoch=2)
+    look(cloud)
+    assert spent(cloud).egress == pytest.approx(0.15 * 0.02)
+
+
+def test_an_earlier_look_that_is_late_does_not_take_back_a_later_one() -> None:
+    cloud = joined()
+    report(cloud, moved=10**8)
+    late = cloud.transfers.get("first")
+    cloud.clock.time += 60
+    look(cloud)
+    before = spent(cloud)
+    cloud.clock.time -= 30
+    assert late is not None
+    metering.look(cloud.world, late)
+    assert spent(cloud) == before
+
+
+def test_probes_between_the_regions_are_paid_for() -> None:
+    cloud = joined()
+    node = next(one for one in cloud.nodes.of("first") if one.role == "source")
+    cloud.nodes.move(node, "JOINED", ["JOINED"], measured_inter_region=500.0)
+    look(cloud)
+    assert spent(cloud).egress == pytest.approx(500e6 * 2.0 / 1e9 * 0.02)
+
+
+def test_relays_are_released_and_the_rest_goes_on_the_direct_path() -> None:
+    cloud = joined(maxCostUsd=BUDGET)
+    report(cloud, moved=2 * 10**8)
+    assert look(cloud) is Decision.RELEASE_FLEET
+    assert cloud.alive() == []
+    assert path_ids(cloud) == ["direct"]
+    assert (cloud.measures.sums["RelaysLaunched"], cloud.measures.sums.get("RelaysLost")) == (2, None)
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert record.budget is not None
+    assert "0.03 dollars are nearly used up" in record.budget.cause
+    assert (record.status, record.fenced, record.outcome) == ("ACTIVE", False, None)
+    assert cloud.executions.answers == []
+    assert look(cloud) is Decision.GO_ON
+
+
+def test_lanes_drain_before_their_relays_are_terminated() -> None:
+    cloud = joined(maxCostUsd=BUDGET)
+    report(cloud, moved=2 * 10**8)
+    through_relays = progress(sent=2 * 10**8).model_copy(update={"moved_bytes": 2 * 10**8})
+    cloud.agents.progresses[SHARED, "sender"] = through_relays
+    seen: list[tuple[int, Membership | None]] = []
+
+    def drained() -> None:
+        seen.append((len(cloud.alive()), cloud.agents.membership(SHARED)))
+        report(cloud, moved=2 * 10**8)
+
+    cloud.clock.at(7, drained)
+    assert look(cloud) is Decision.RELEASE_FLEET
+    (alive, membership) = seen[0]
+    assert alive == 2
+    assert membership is not None
+    assert [path.path_id for path in membership.paths] == ["direct"]
+    assert cloud.alive() == []
+
+
+def test_nothing_joins_or_is_launched_once_relays_were_released() -> None:
+    cloud = joined(maxCostUsd=BUDGET)
+    report(cloud, moved=2 * 10**8)
+    look(cloud)
+    record = cloud.transfers.get("first")
+    assert record is not None
+    accepted = record.transfer
+    event = SpawnInput(transfer=accepted, estimate=estimate(1), paths=paths())
+    assert spawn_relays(event, cloud.world)["spawned"] == 0
+    relays.join_ready(cloud.world, "first")
+    assert path_ids(cloud) == ["direct"]
+
+
+def test_a_relay_that_slipped_in_meanwhile_goes_with_the_next_look() -> None:
+    cloud = joined(maxCostUsd=BUDGET)
+    report(cloud, moved=2 * 10**8)
+    cloud.transfers.note(transfer(), budget={"decision": "direct", "cause": "x"})
+    assert len(cloud.alive()) == 2
+    look(cloud)
+    assert cloud.alive() == []
+
+
+def test_stop_fences_ends_relays_and_fails_the_task_with_what_to_do() -> None:
+    cloud = joined(maxCostUsd=BUDGET, onBudget="stop")
+    report(cloud, moved=10**9, delivered=4 * 10**8)
+    assert look(cloud) is Decision.STOP
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert (record.status, record.fenced) == ("DONE", True)
+    assert cloud.alive() == []
+    [(answer, (token, error, cause))] = cloud.executions.answers
+    assert (answer, token, error) == ("failure", "token", "BudgetReached")
+    assert "what has arrived stays" in cause
+
+
+def test_transfer_that_was_delivered_meanwhile_is_not_stopped() -> None:
+    cloud = joined(maxCostUsd=BUDGET, onBudget="stop")
+    report(cloud, moved=10**9, delivered=4 * 10**8)
+    record = cloud.transfers.get("first")
+    assert record is not None
+    cloud.transfers.finish(transfer(), {"delivered": {"epoch": 1, "sentBytes": 10**9}})
+    metering.enforce(cloud.world, record)
+    assert cloud.executions.answers == []
+    assert len(cloud.alive()) == 2
+
+
+def test_before_the_ends_have_started_only_the_outcome_is_written() -> None:
+    cloud = joined(maxCostUsd=BUDGET, onBudget="stop")
+    cloud.tokens.delete("first")
+    report(cloud, moved=10**9, delivered=4 * 10**8)
+    look(cloud)
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert (record.status, record.fenced) == ("DONE", False)
+
+
+def test_no_pair_is_launched_that_the_budget_does_not_bear() -> None:
+    assert len(spawned(3, objective={"maxCostUsd": 1.0}).alive()) == 6
+    assert len(spawned(3, objective={"maxCostUsd": 0.032}).alive()) == 2
+
+
+def test_without_a_budget_money_is_counted_and_nothing_else_happens() -> None:
+    cloud = joined()
+    report(cloud, moved=10**15)
+    assert look(cloud) is Decision.GO_ON
+    assert spent(cloud).total > 1000
+    assert set(states(cloud).values()) == {"JOINED"}
+
+
+def test_the_reconciler_says_what_became_of_a_budget() -> None:
+    cloud = joined(maxCostUsd=BUDGET)
+    report(cloud, moved=2 * 10**8)
+    found = reconcile(BusEvent.from_document({"detail-type": "Scheduled Event", "detail": {}}), cloud.world)
+    assert found["first"]["budget"] == "direct"
+    ended: list[Node] = [node for node in cloud.nodes.of("first") if node.ended_at is not None]
+    assert len(ended) == 2
