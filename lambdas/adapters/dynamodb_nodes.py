@@ -1,9 +1,8 @@
 """The node table."""
 
-from collections.abc import Iterable
-
 from lambdas.adapters.dynamodb import Table
-from lambdas.core.fleet.relay_node import Node, NodeState
+from lambdas.core.fleet.node_life import Change
+from lambdas.core.fleet.relay_node import Node
 
 INSTANCE_INDEX = "by-instance"
 
@@ -33,17 +32,19 @@ class DynamoNodeStore:
         items = (self._table.get(transferId=item["transferId"], nodeId=item["nodeId"]) for item in found)
         return [Node.from_document(item) for item in items if item]
 
-    def move(self, node: Node, state: NodeState, expected: Iterable[NodeState], **changes: object) -> Node | None:
-        """See NodeStore; `changes` are the node's fields by their Python names."""
-        document = node.model_copy(update=changes).to_document()
-        fields = {Node.model_fields[name].alias or name for name in changes}
-        values = {"state": state, **{field: document[field] for field in fields if field in document}}
-        allowed = {f"from{i}": before for i, before in enumerate(expected)}
+    def change(self, node: Node, change: Change) -> Node | None:
+        """See NodeStore."""
+        document = node.model_copy(update=change.values).to_document()
+        fields = {Node.model_fields[name].alias or name for name in change.values}
+        values = {field: document[field] for field in sorted(fields) if field in document}
+        if change.rule.target:
+            values["state"] = change.rule.target
+        allowed = {f"from{i}": before for i, before in enumerate(sorted(change.rule.sources))}
         item = self._table.update(
             {"transferId": node.transfer_id, "nodeId": node.node_id},
             "SET " + ", ".join(f"#{field} = :{field}" for field in values),
             f"#state IN ({', '.join(f':{name}' for name in allowed)})",
-            {f"#{field}": field for field in values},
+            {"#state": "state", **{f"#{field}": field for field in values}},
             **values,
             **allowed,
         )

@@ -16,7 +16,8 @@ from lambdas.core.documents import Document
 from lambdas.core.ends.liveness import Ends
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.profile import Metric, Profile
-from lambdas.core.fleet.relay_node import Node, NodeState
+from lambdas.core.fleet import node_life
+from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.intake import destination_lock
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
@@ -269,14 +270,13 @@ class MemoryNodeStore:
         """See NodeStore."""
         return [node for node in self._nodes.values() if node.instance_id == instance_id]
 
-    def move(self, node: Node, state: NodeState, expected: Iterable[NodeState], **changes: object) -> Node | None:
+    def change(self, node: Node, change: node_life.Change) -> Node | None:
         """See NodeStore."""
         key = (node.transfer_id, node.node_id)
-        known = self._nodes.get(key)
-        if known is None or known.state not in set(expected):
-            return None
-        self._nodes[key] = known.model_copy(update={"state": state, **changes})
-        return self._nodes[key]
+        changed = node_life.after(self._nodes[key], change) if key in self._nodes else None
+        if changed is not None:
+            self._nodes[key] = changed
+        return changed
 
 
 class MemoryProfileStore:

@@ -22,7 +22,8 @@ from lambdas.core.ends.liveness import Ends
 from lambdas.core.estimate.profile import Metric, Profile
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.fleet.launch_plan import Subnet
-from lambdas.core.fleet.relay_node import Node, NodeState
+from lambdas.core.fleet.node_life import Change as NodeChange
+from lambdas.core.fleet.relay_node import Node
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.metrics import MeasureName
 from lambdas.core.spending.meter import Spent
@@ -150,8 +151,8 @@ class NodeStore(Protocol):
     def by_instance(self, instance_id: str) -> list[Node]:
         """Nodes of an instance (index, eventually consistent)."""
 
-    def move(self, node: Node, state: NodeState, expected: Iterable[NodeState], **changes: object) -> Node | None:
-        """Change state and attributes if the state is one of `expected`; None otherwise."""
+    def change(self, node: Node, change: NodeChange) -> Node | None:
+        """One arrow of the node's life; None where the item is in another state."""
 
 
 class ProfileStore(Protocol):

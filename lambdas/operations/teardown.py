@@ -5,7 +5,7 @@ from contextlib import suppress
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.errors import MissingPermission, TeardownIncomplete, Throttled
-from lambdas.core.fleet import firewall
+from lambdas.core.fleet import firewall, node_life
 from lambdas.core.fleet.relay_node import LIVE_STATES
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.ends.commands import Order, run_all
@@ -119,7 +119,7 @@ def _end_nodes(world: World, transfer: AcceptedTransfer) -> None:
     _look_again(world, transfer)
     for node in nodes:
         if node.state in LIVE_STATES:
-            world.nodes.move(node, "TERMINATED", sorted(LIVE_STATES), ended_at=world.clock.now())
+            world.nodes.change(node, node_life.take_down(world.clock.now()))
 
 
 def _revoke(world: World, transfer: AcceptedTransfer) -> int:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from lambdas.core.fleet.relay_node import Node
 from lambdas.core.transfer import Membership, TransferPath
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from tests.lambdas.builders import SHARED, estimate, paths, plan, transfer
@@ -23,6 +24,15 @@ def spawned(pairs: int = 2, *, pre_test: bool = False, key: bool = True, **chang
         cloud.agents.route_keys[SHARED] = ROUTE_KEY
     spawn_relays(SpawnInput(transfer=accepted, estimate=wanted, paths=paths()), cloud.world)
     return cloud
+
+
+def amend(cloud: Cloud, node: Node, **fields: Any) -> None:
+    """Give a node fields that it would have from earlier changes of its life."""
+    nodes = {known.node_id: known for known in cloud.nodes.of(node.transfer_id)}
+    nodes[node.node_id] = nodes[node.node_id].model_copy(update=fields)
+    cloud.nodes.forget(node.transfer_id)
+    for known in nodes.values():
+        cloud.nodes.put(known)
 
 
 def states(cloud: Cloud) -> dict[str, str]:

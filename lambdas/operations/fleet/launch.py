@@ -8,7 +8,7 @@ from hashlib import sha256
 from lambdas.adapters.records import Instance, LaunchError, LaunchRequest, TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.errors import LaunchRefused, MissingPermission, NoCapacity, Throttled, TransferFenced
-from lambdas.core.fleet import launch_plan, pairing
+from lambdas.core.fleet import launch_plan, node_life, pairing
 from lambdas.core.fleet.launch_decision import LaunchDecision, decide_launch, missing_permission, remedy
 from lambdas.core.fleet.launch_plan import LaunchPlan, Step, usable
 from lambdas.core.fleet.relay_node import ROLES, Node, Role, node_id
@@ -226,9 +226,9 @@ class _Side:
 
 def discard(world: World, nodes: list[Node], reason: str) -> None:
     """Terminate nodes that will not be used; one that has joined meanwhile is."""
-    now = world.clock.now()
-    moved = [world.nodes.move(node, "LOST", ["SPAWNED", "READY"], reason=reason[:1000], ended_at=now) for node in nodes]
-    _terminate(world, [node for node in moved if node])
+    lost = node_life.lose(reason, world.clock.now(), "discard")
+    changed = [world.nodes.change(node, lost) for node in nodes]
+    _terminate(world, [node for node in changed if node])
 
 
 def _terminate(world: World, nodes: list[Node]) -> None:

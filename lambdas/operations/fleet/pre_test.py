@@ -2,7 +2,7 @@
 
 from lambdas.adapters.records import ProbeResult, TransferRecord
 from lambdas.adapters.world import World
-from lambdas.core.fleet import relay_node
+from lambdas.core.fleet import node_life, relay_node
 from lambdas.core.fleet.pairing import Pair
 from lambdas.core.fleet.relay_node import Measurement
 from lambdas.core.transfer import AcceptedTransfer, Probe
@@ -59,16 +59,9 @@ def note(world: World, pairs: list[Pair], ranking: list[Measurement], rejected: 
     by_slot = {pair.slot: pair for pair in pairs}
     for measurement in ranking:
         for node in (by_slot[measurement.slot].source, by_slot[measurement.slot].destination):
-            reject = measurement.slot in rejected
-            ended = {"ended_at": world.clock.now(), "reason": "slower half of the pre-test"} if reject else {}
-            moved = world.nodes.move(
-                node,
-                "REJECTED" if reject else "READY",
-                ["READY"],
-                measured_inter_region=measurement.inter_region,
-                measured_intra_region=measurement.intra_region,
-                **ended,
-            )
-            if moved and reject:
+            rates = (measurement.inter_region, measurement.intra_region)
+            if measurement.slot not in rejected:
+                world.nodes.change(node, node_life.measure(*rates))
+            elif world.nodes.change(node, node_life.reject(*rates, "slower half of the pre-test", world.clock.now())):
                 for ours in give_back(world, [node]):
                     world.compute(ours.region).terminate([ours.instance_id])

@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from lambdas.adapters.records import CommandResult, Instance, NotManagedError, TransferRecord
 from lambdas.adapters.throttling import will_be_retried
 from lambdas.adapters.world import World
 from lambdas.core.ends import commands
 from lambdas.core.errors import TooManyRules
-from lambdas.core.fleet import pairing, relay_node
-from lambdas.core.fleet.relay_node import LIVE_STATES, Node, NodeState, Role
+from lambdas.core.fleet import node_life, pairing, relay_node
+from lambdas.core.fleet.relay_node import Node, Role
 from lambdas.core.transfer import RELAY_PORT, ResolvedPaths
 from lambdas.operations.fleet import membership
 from lambdas.operations.fleet.existing import give_back
@@ -20,8 +19,6 @@ from lambdas.operations.fleet.launch import discard, endpoint_group, relay_group
 UNSEEN_SECONDS = 60.0
 # Also while a daemon is being started, which takes a moment.
 SHORTEST_PAUSE = 0.2
-# Two invocations may start one relay: where the other has made it READY, what this one failed at does not matter.
-BOOTING: frozenset[NodeState] = frozenset({"SPAWNED"})
 
 
 class RelayStarter:
@@ -78,16 +75,10 @@ class RelayStarter:
         try:
             self._admit(node, instance)
         except TooManyRules as error:
-            lose(self._world, node, str(error), states=BOOTING)
+            _fail_to_start(self._world, node, str(error))
             return None
-        return self._world.nodes.move(
-            node,
-            "SPAWNED",
-            ["SPAWNED"],
-            running_at=now,
-            public_address=instance.public_address,
-            private_address=instance.private_address,
-        )
+        booted = node_life.boot(now, instance.private_address, instance.public_address)
+        return self._world.nodes.change(node, booted)
 
     def _admit(self, node: Node, instance: Instance) -> None:
         """Open the hops of this relay: to itself from inside, and to the next machine from it.
@@ -136,17 +127,17 @@ class RelayStarter:
             return
         self._sent[node.node_id] = sent
         if node.online_at is None:
-            self._world.nodes.move(node, "SPAWNED", ["SPAWNED"], online_at=self._world.clock.now())
+            self._world.nodes.change(node, node_life.answer(self._world.clock.now()))
 
     def _finish(self, node: Node, result: CommandResult | None) -> None:
         if result is None:
             return
         del self._sent[node.node_id]
         if result.succeeded:
-            self._world.nodes.move(node, "READY", ["SPAWNED"], ready_at=self._world.clock.now(), port=RELAY_PORT)
+            self._world.nodes.change(node, node_life.start(self._world.clock.now(), RELAY_PORT))
         else:
             reason = f"cpt-relay did not start ({result.status}): {result.tail()}"
-            lose(self._world, node, reason, states=BOOTING)
+            _fail_to_start(self._world, node, reason)
 
 
 def await_ready(
@@ -172,7 +163,7 @@ def await_ready(
             for node in nodes:
                 # A younger one is a successor, which whoever has launched it waits for.
                 if node.state == "SPAWNED" and world.clock.now() - node.requested_at >= seconds:
-                    lose(world, node, f"not ready within {seconds:.0f} s: {_where_it_hangs(node)}", states=BOOTING)
+                    _fail_to_start(world, node, f"not ready within {seconds:.0f} s: {_where_it_hangs(node)}")
             return world.nodes.of(transfer_id)
         world.clock.sleep(starter.pause(waited))
 
@@ -214,33 +205,37 @@ def join_ready(world: World, transfer_id: str) -> None:
     if record is None or not record.running:
         return
     for node in pairing.entrants(world.nodes.of(transfer_id)):
-        world.nodes.move(node, "JOINED", ["READY"], joined_at=world.clock.now())
+        world.nodes.change(node, node_life.join(world.clock.now()))
     membership.settle(world, transfer_id)
 
 
 def drain(world: World, node: Node, reason: str) -> bool:
     """Take a relay out of the membership and leave it alive for what is in flight; False when somebody was first."""
-    moved = world.nodes.move(node, "DRAINING", ["READY", "JOINED"], reason=reason[:1000])
-    if moved is not None:
+    drained = world.nodes.change(node, node_life.drain(reason)) is not None
+    if drained:
         membership.settle(world, node.transfer_id)
-    return moved is not None
+    return drained
 
 
-def lose(
-    world: World, node: Node, reason: str, *, released: bool = False, states: frozenset[NodeState] = LIVE_STATES
-) -> bool:
-    """Mark a relay LOST, take its paths out and terminate what remains; False when somebody else was first.
+def lose(world: World, node: Node, reason: str) -> bool:
+    """Mark a relay LOST, take its paths out and terminate what remains; False when somebody else was first."""
+    return _end(world, node, node_life.lose(reason, world.clock.now()))
 
-    `released`: it could have gone on; it is not counted as lost, and nobody is to follow it. `states`: those in which
-    the reason holds.
-    """
-    ended: dict[str, Any] = {"reason": reason[:1000], "ended_at": world.clock.now()}
-    if released:
-        ended["not_replaced"] = reason[:1000]
-    moved = world.nodes.move(node, "LOST", sorted(states), **ended)
-    if moved is None:
+
+def release(world: World, node: Node, reason: str) -> bool:
+    """The same for a relay that could have gone on: it is not counted as lost, and nobody is to replace it."""
+    return _end(world, node, node_life.release(reason, world.clock.now()))
+
+
+def _fail_to_start(world: World, node: Node, reason: str) -> None:
+    # Two invocations may start one relay: where the other has made it READY, what this one failed at does not matter.
+    _end(world, node, node_life.lose(reason, world.clock.now(), "fail-to-start"))
+
+
+def _end(world: World, node: Node, change: node_life.Change) -> bool:
+    if world.nodes.change(node, change) is None:
         return False
-    if not released:
+    if change.name != "release":
         world.measures.put({"RelaysLost": 1})
     membership.settle(world, node.transfer_id)
     for ours in give_back(world, [node]):

@@ -9,7 +9,7 @@ from typing import Literal
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.errors import FailTransfer, ReplaceNode
-from lambdas.core.fleet import pairing, relay_node
+from lambdas.core.fleet import node_life, pairing, relay_node
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.fleet.replacement import why_not_replaced
 from lambdas.operations.fleet import relays
@@ -127,13 +127,12 @@ def _tell(world: World, node: Node, failing: Failing, refusal: str | None) -> No
     """Write how it ended into the node, and put it on the bus for people."""
     nodes = world.nodes.of(node.transfer_id)
     heir = relay_node.heir(nodes, node)
-    now = next(n for n in nodes if n.node_id == node.node_id)
     about = {"transferId": node.transfer_id, "nodeId": node.node_id, "cause": failing.reason[:1000]}
     if refusal is None and heir is not None:
-        world.nodes.move(now, now.state, [now.state], successor=heir.node_id)
+        world.nodes.change(node, node_life.succeed(heir.node_id))
         world.events.put("Relay Replaced", {**about, "successor": heir.node_id})
         return
-    world.nodes.move(now, now.state, [now.state], not_replaced=(refusal or "")[:1000])
+    world.nodes.change(node, node_life.stay_alone(refusal or ""))
     left = pairing.strength(nodes, "JOINED")
     world.events.put("Transfer Degraded", {**about, "reason": (refusal or "")[:1000], "pairs": left})
 
@@ -141,11 +140,11 @@ def _tell(world: World, node: Node, failing: Failing, refusal: str | None) -> No
 def _release_heir(world: World, node: Node) -> None:
     heir = relay_node.heir(world.nodes.of(node.transfer_id), node)
     if heir is not None:
-        relays.lose(world, heir, f"it could not take over from {node.node_id}", released=True)
+        relays.release(world, heir, f"it could not take over from {node.node_id}")
 
 
 def _release_partner(world: World, node: Node) -> None:
     """One that has nobody left to work with adds nothing and costs money."""
     for other in pairing.singles(world.nodes.of(node.transfer_id)):
         if other.slot == node.slot:
-            relays.lose(world, other, f"{node.node_id} was lost and has no successor", released=True)
+            relays.release(world, other, f"{node.node_id} was lost and has no successor")

@@ -124,7 +124,7 @@ def _stop(world: World, record: TransferRecord, reading: Reading) -> None:
 def _end(world: World, record: TransferRecord, cause: str) -> None:
     for node in world.nodes.of(record.transfer.transfer_id):
         if node.state in LIVE_STATES:
-            relays.lose(world, node, cause, released=True)
+            relays.release(world, node, cause)
 
 
 def _lanes_through_relays(world: World, transfer: AcceptedTransfer) -> bool:

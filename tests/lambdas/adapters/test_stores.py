@@ -1,6 +1,7 @@
 """One suite for the stores of nodes, tokens and what the ends write, in memory and in DynamoDB."""
 
 import json
+from typing import get_args
 
 import pytest
 
@@ -17,8 +18,11 @@ from lambdas.adapters.memory import (
 from lambdas.adapters.ports import AgentRecords, NodeStore, TokenStore
 from lambdas.adapters.records import ControlToken
 from lambdas.core.chunks.events import TransferFailed
+from lambdas.core.fleet import node_life
+from lambdas.core.fleet.relay_node import NodeState
 from lambdas.core.transfer import Membership, TransferPath
 from tests.lambdas import builders
+from tests.lambdas.core.fleet.test_node_life import VALUES as NODE_VALUES
 
 
 @pytest.fixture
@@ -57,16 +61,15 @@ def test_records_of_ends_that_have_not_spoken_are_absent(agents: AgentRecords) -
     assert (agents.outcome(builders.SHARED, "sender"), agents.lost_relays(builders.SHARED)) == (None, [])
 
 
-def test_node_moves_only_from_an_expected_state(nodes: NodeStore) -> None:
-    nodes.put(builders.node())
-    ready = nodes.move(builders.node(), "READY", ["SPAWNED"], ready_at=1003.25, port=4600)
-    assert ready is not None
-    assert (ready.state, ready.ready_at, ready.port) == ("READY", 1003.25, 4600)
-    assert nodes.move(builders.node(), "READY", ["SPAWNED"]) is None
-    lost = nodes.move(ready, "LOST", ["READY", "JOINED"], reason="gone", measured_inter_region=20.5)
-    assert lost is not None
-    assert nodes.of("first") == [lost]
-    assert (lost.ready_at, lost.reason, lost.measured_inter_region) == (1003.25, "gone", 20.5)
+@pytest.mark.parametrize("name", get_args(node_life.ChangeName))
+def test_node_changes_as_its_life_says_and_otherwise_stays(nodes: NodeStore, name: node_life.ChangeName) -> None:
+    for state in get_args(NodeState):
+        node = builders.node(state=state, transfer_id=state.lower())
+        change = node_life.Change(name, {field: NODE_VALUES[field] for field in node_life.RULES[name].sets})
+        expected = node_life.after(node, change)
+        nodes.put(node)
+        assert nodes.change(node, change) == expected
+        assert nodes.of(node.transfer_id) == [expected or node]
 
 
 def test_node_that_exists_is_not_written_again(nodes: NodeStore) -> None:

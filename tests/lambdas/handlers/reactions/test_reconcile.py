@@ -6,6 +6,7 @@ import pytest
 from lambdas.adapters.records import CommandResult, Instance
 from lambdas.core.ends.commands import Command
 from lambdas.core.errors import TeardownIncomplete, WriteConflict
+from lambdas.core.fleet import node_life
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
@@ -130,7 +131,7 @@ def test_replacement_that_stopped_half_way_is_told_of_again() -> None:
     assert run(cloud)["first"]["lost"] == 1
     assert cloud.events.put_events[-1][1]["message"] == "its instance is terminated"
     lost = next(node for node in cloud.nodes.of("first") if node.state == "LOST")
-    cloud.nodes.move(lost, "LOST", ["LOST"], not_replaced="nothing is left to move")
+    cloud.nodes.change(lost, node_life.stay_alone("nothing is left to move"))
     assert run(cloud)["first"]["lost"] == 0
 
 
@@ -289,7 +290,8 @@ def test_relay_that_drains_long_after_its_successor_joined_is_told_of() -> None:
     old = next(node for node in cloud.nodes.of("first") if node.role == "source")
     now = cloud.clock.now()
     cloud.nodes.put(node("source", 1, 1, "JOINED", instance_id=old.instance_id, joined_at=now, requested_at=now))
-    cloud.nodes.move(old, "DRAINING", ["JOINED"], reason="slow", successor="source-1-1")
+    cloud.nodes.change(old, node_life.drain("slow"))
+    cloud.nodes.change(old, node_life.succeed("source-1-1"))
     assert run(cloud)["first"]["lost"] == 0
     cloud.clock.time += RESUME_SECONDS + 1
     assert run(cloud)["first"]["lost"] == 1

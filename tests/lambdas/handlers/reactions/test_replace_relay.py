@@ -4,6 +4,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from lambdas.core.errors import Throttled, TooManyRules
+from lambdas.core.fleet import node_life
 from lambdas.core.fleet.relay_node import Node
 from lambdas.handlers.reactions.replace_relay import SPOT_WARNING, STATE_CHANGE, replace_relay
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
@@ -296,7 +297,8 @@ def test_successor_that_a_full_security_group_does_not_admit_is_terminated_and_t
 def test_drained_relay_of_which_the_replacing_function_died_ends_with_the_next_word_of_it() -> None:
     cloud = joined()
     drained = relay(cloud, "source-1-0")
-    cloud.nodes.move(drained, "DRAINING", ["JOINED"], reason="slow", successor="source-1-1")
+    cloud.nodes.change(drained, node_life.drain("slow"))
+    cloud.nodes.change(drained, node_life.succeed("source-1-1"))
     assert replace_relay(relay_lost(), cloud.world) == {"source-1-0": "known"}
     assert (relay(cloud, "source-1-0").state, relay(cloud, "source-1-0").reason) == ("LOST", "slow")
     assert drained.instance_id not in cloud.alive()

@@ -11,7 +11,7 @@ from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import SHARED, paths, plan, progress, transfer
 from tests.lambdas.cloud import Cloud
-from tests.lambdas.fleet import path_ids, spawned, states
+from tests.lambdas.fleet import amend, path_ids, spawned, states
 
 RATE = 20.0
 
@@ -21,7 +21,7 @@ def running(size: int = 10**11) -> Cloud:
     cloud.transfers.note(transfer(), plan=plan(size=size).to_document())
     await_relays(AwaitInput(transfer=transfer(), paths=paths()), cloud.world)
     for node in cloud.nodes.of("first"):
-        cloud.nodes.move(node, "JOINED", ["JOINED"], measured_inter_region=RATE, measured_intra_region=8 * RATE)
+        amend(cloud, node, measured_inter_region=RATE, measured_intra_region=8 * RATE)
     return cloud
 
 

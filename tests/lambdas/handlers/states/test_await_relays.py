@@ -6,6 +6,7 @@ from botocore.exceptions import ClientError
 from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
 from lambdas.core.errors import FailTransfer, Throttled, TooManyRules, WriteConflict
+from lambdas.core.fleet import node_life
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.operations.fleet import membership, relays
@@ -47,7 +48,7 @@ def test_partner_that_another_invocation_makes_ready_between_two_looks_joins(mon
     def settle_while_another_is_at_it(world: World, transfer_id: str) -> None:
         settle(world, transfer_id)
         partner = next(node for node in cloud.nodes.of("first") if node.role == "destination")
-        cloud.nodes.move(partner, "READY", ["SPAWNED"], ready_at=cloud.clock.now(), port=4600)
+        cloud.nodes.change(partner, node_life.start(cloud.clock.now(), 4600))
 
     monkeypatch.setattr(membership, "settle", settle_while_another_is_at_it)
     assert run(cloud) == {"ready": 1}
@@ -59,7 +60,7 @@ def test_relay_that_another_invocation_has_started_outlives_this_ones_failure() 
 
     def fail_after_another_has_started_it(_: Any) -> CommandResult:
         partner = next(node for node in cloud.nodes.of("first") if node.role == "destination")
-        cloud.nodes.move(partner, "READY", ["SPAWNED"], ready_at=cloud.clock.now(), port=4600)
+        cloud.nodes.change(partner, node_life.start(cloud.clock.now(), 4600))
         return failed("Throttled")
 
     cloud.commands[IRELAND].scripts["relay"] = fail_after_another_has_started_it

@@ -6,6 +6,7 @@ import pytest
 
 from lambdas.adapters.records import ProbeResult
 from lambdas.core.errors import MeasuringFailed, MissingPermission
+from lambdas.core.fleet import node_life
 from lambdas.core.transfer import Membership
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.join_relays import JoinInput, join_relays
@@ -81,7 +82,7 @@ def test_no_more_pairs_than_wanted_are_kept_untested() -> None:
     cloud = ready(2)
     for node in cloud.nodes.of("first"):
         if node.slot > 2:
-            cloud.nodes.move(node, "LOST", ["READY"])
+            cloud.nodes.change(node, node_life.lose("gone", cloud.clock.now()))
     assert pre_test_relays(PreTestInput(transfer=transfer()), cloud.world) == {"ranking": [], "rejected": []}
 
 
@@ -149,7 +150,7 @@ def test_measuring_takes_a_single_pair_too() -> None:
     cloud, _ = measuring({"pair-2": (20.0, 150.0), "direct": (30.0, 0.0)})
     for node in cloud.nodes.of("first"):
         if node.slot == 1:
-            cloud.nodes.move(node, "LOST", ["READY"])
+            cloud.nodes.change(node, node_life.lose("gone", cloud.clock.now()))
     assert [entry["slot"] for entry in measure(cloud)["ranking"]] == [2]
 
 
@@ -171,6 +172,6 @@ def test_measuring_without_a_result_fails_and_leaves_no_relay(rates: dict[str, t
 def test_measuring_without_a_pair_says_what_became_of_the_relays() -> None:
     cloud, _ = measuring({})
     for node in cloud.nodes.of("first"):
-        cloud.nodes.move(node, "LOST", ["READY"], reason="EC2 does not list its instance any more")
+        cloud.nodes.change(node, node_life.lose("EC2 does not list its instance any more", cloud.clock.now()))
     with pytest.raises(MeasuringFailed, match="source-1-0: EC2 does not list"):
         measure(cloud)

@@ -1,3 +1,4 @@
+from lambdas.core.fleet import node_life
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.transfer import Membership
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
@@ -51,13 +52,13 @@ def test_record_that_agrees_is_not_written() -> None:
 
 def test_relay_that_is_lost_while_the_record_is_written_does_not_come_back() -> None:
     cloud = joined(2)
-    cloud.nodes.move(relay(cloud, "source-2-0"), "LOST", ["JOINED"])
+    cloud.nodes.change(relay(cloud, "source-2-0"), node_life.lose("gone", cloud.clock.now()))
     original = cloud.agents.write_membership
 
     def write(shared: str, membership: Membership) -> bool:
         """Somebody loses a relay after the nodes were read, and finds the record without it."""
         cloud.agents.write_membership = original  # type: ignore[method-assign]
-        cloud.nodes.move(relay(cloud, "destination-1-0"), "LOST", ["JOINED"])
+        cloud.nodes.change(relay(cloud, "destination-1-0"), node_life.lose("gone", cloud.clock.now()))
         return original(shared, membership)
 
     cloud.agents.write_membership = write  # type: ignore[method-assign]

@@ -14,7 +14,7 @@ from lambdas.operations.spending import metering
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import SHARED, estimate, paths, progress, transfer
 from tests.lambdas.cloud import Cloud
-from tests.lambdas.fleet import path_ids, spawned, states
+from tests.lambdas.fleet import amend, path_ids, spawned, states
 
 # Of 1 GB: egress 0.02, control plane 0.001, 0.006 for a pair until the meter can end it. Slow relays use up the rest.
 BUDGET, SLOW_SECONDS = 0.03, 60.0
@@ -99,7 +99,7 @@ def test_an_earlier_look_that_is_late_does_not_take_back_a_later_one() -> None:
 def test_probes_between_the_regions_are_paid_for() -> None:
     cloud = joined()
     node = next(one for one in cloud.nodes.of("first") if one.role == "source")
-    cloud.nodes.move(node, "JOINED", ["JOINED"], measured_inter_region=500.0)
+    amend(cloud, node, measured_inter_region=500.0)
     look(cloud)
     assert spent(cloud).egress == pytest.approx(500e6 * 2.0 / 1e9 * 0.02)
 
