@@ -23,7 +23,7 @@ def live_view(state: TransferState) -> RenderableType:
     """Bytes, rate, time left, money, and a bar for each path; while it waits for a person, what they have to do."""
     if state.awaits_approval:
         return Text(ApprovalRequired(transfer_id=state.transfer_id).words(), style="bold yellow")
-    if state.measures:
+    if state.is_profiling:
         return Text.assemble((f"{state.transfer_id}  ", "bold"), measuring_line(state))
     head = Text.assemble((f"{state.transfer_id}  ", "bold"), state.stage or state.status.lower())
     if state.total_bytes is None:

@@ -44,7 +44,7 @@ class TransferState:
     status: str = "UNKNOWN"
     stage: str = ""
     awaits_approval: bool = False
-    measures: bool = False
+    is_profiling: bool = False
     estimate: dict[str, Any] | None = None
     total_bytes: int | None = None
     delivered_bytes: int = 0
@@ -107,7 +107,7 @@ def state_of(
         status=str(transfer.get("status", "UNKNOWN")),
         stage=", ".join(running),
         awaits_approval="Await Approval" in stages and stages.keys().isdisjoint(AFTER_APPROVAL),
-        measures=(_document(transfer.get("request")) or {}).get("profile") == "measure",
+        is_profiling=(_document(transfer.get("request")) or {}).get("profile") == "measure",
         estimate=_document(transfer.get("estimate")),
         total_bytes=int(plan["bytes"]) if plan else None,
         delivered_bytes=int(sender.get("bytes", 0)),

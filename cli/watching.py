@@ -107,11 +107,11 @@ class PlainLines:
     def __call__(self, state: TransferState) -> None:
         """Print what is new."""
         self._lines(state)
-        if state.measures and state.stage and measuring_line(state) != self._measuring:
+        if state.is_profiling and state.stage and measuring_line(state) != self._measuring:
             self._measuring = measuring_line(state)
             self._console.print(f"  {self._measuring}")
         found = progress(state)
-        if found and not state.measures and time.monotonic() - self._last >= PLAIN_LINE_SECONDS:
+        if found and not state.is_profiling and time.monotonic() - self._last >= PLAIN_LINE_SECONDS:
             self._console.print(f"  {found.words()}", soft_wrap=True)
             self._last = time.monotonic()
 

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 
 from aws_lambda_powertools.metrics import EphemeralMetrics
 
-from lambdas.core.metrics import UNITS, MeasureName
+from lambdas.core.metrics import UNITS, MetricName
 
 # One service for all functions, so that a metric has one sum, whichever function saw what it counts.
 SERVICE = "control-plane"
 
 
-class EmfMeasures:
+class EmfMetrics:
     """Measures over Powertools; the namespace is POWERTOOLS_METRICS_NAMESPACE."""
 
-    def put(self, measured: Mapping[MeasureName, float]) -> None:
-        """See Measures."""
+    def put(self, measured: Mapping[MetricName, float]) -> None:
+        """See Metrics."""
         metrics = EphemeralMetrics(service=SERVICE)
         for name, value in measured.items():
             metrics.add_metric(name=name, unit=UNITS[name], value=value)

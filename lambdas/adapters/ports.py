@@ -25,7 +25,7 @@ from lambdas.core.fleet.launch_plan import Subnet
 from lambdas.core.fleet.node_life import Change as NodeChange
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
-from lambdas.core.metrics import MeasureName
+from lambdas.core.metrics import MetricName
 from lambdas.core.spending.meter import Spent
 from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPlan
 
@@ -275,11 +275,11 @@ class Events(Protocol):
         """Put one event of our own; raises Throttled when the bus refuses it."""
 
 
-class Measures(Protocol):
+class Metrics(Protocol):
     """What is counted of all transfers together."""
 
-    def put(self, measured: Mapping[MeasureName, float]) -> None:
-        """Add to the sums, each in its unit (`measures.UNITS`)."""
+    def put(self, measured: Mapping[MetricName, float]) -> None:
+        """Add to the sums, each in its unit (`metrics.UNITS`)."""
 
 
 class Letters(Protocol):

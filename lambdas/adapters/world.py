@@ -16,7 +16,7 @@ from lambdas.adapters.dynamodb_transfers import DynamoPathLocks, DynamoTransferS
 from lambdas.adapters.ec2 import Ec2Compute
 from lambdas.adapters.events import EventBus
 from lambdas.adapters.instance_types import Ec2InstanceTypes
-from lambdas.adapters.metrics import EmfMeasures
+from lambdas.adapters.metrics import EmfMetrics
 from lambdas.adapters.price_cache import S3PriceCache
 from lambdas.adapters.pricing import AwsPriceList
 from lambdas.adapters.quotas import ServiceQuotas
@@ -53,7 +53,7 @@ class World:
     objects: ports.Objects
     events: ports.Events
     letters: ports.Letters
-    measures: ports.Measures
+    metrics: ports.Metrics
     executions: ports.Executions
     clock: ports.Clock
     price_list: market.PriceList
@@ -125,7 +125,7 @@ def world() -> World:
         objects=S3Objects(clients.s3(home), env.control_bucket),
         events=EventBus(clients.events(home), env.event_bus),
         letters=SnsLetters(clients.sns(home), env.approval_topic),
-        measures=EmfMeasures(),
+        metrics=EmfMetrics(),
         executions=StepFunctions(clients.stepfunctions(home), env.state_machine),
         clock=clock,
         price_list=AwsPriceList(clients.pricing(home)),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 Unit = Literal["Count", "Bytes", "Seconds", "Megabytes/Second", "None"]
-MeasureName = Literal[
+MetricName = Literal[
     "TransfersActive",
     "TransfersStarted",
     "TransfersSucceeded",
@@ -25,7 +25,7 @@ MeasureName = Literal[
     "Throttles",
 ]
 
-UNITS: Final[Mapping[MeasureName, Unit]] = {
+UNITS: Final[Mapping[MetricName, Unit]] = {
     "TransfersActive": "Count",  # each minute: those whose report is not written yet
     "TransfersStarted": "Count",
     "TransfersSucceeded": "Count",

@@ -124,7 +124,7 @@ class TransferRequest(Document):
         return False if sides and sides.source != sides.destination else self.pre_test
 
     @property
-    def measures(self) -> bool:
+    def is_profiling(self) -> bool:
         """Whether the execution measures, and moves nothing."""
         return self.profile == "measure"
 
@@ -192,7 +192,7 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
     budget, most = request.objective.max_cost_usd, limits.max_cost_usd
     if budget is not None and most is not None and budget > most:
         problems.append(f"$.objective.maxCostUsd: {budget} is more than this deployment's limit; give {most} at most")
-    if request.measures and request.bandwidth_limit_mbps is not None:
+    if request.is_profiling and request.bandwidth_limit_mbps is not None:
         problems.append(
             f"$.bandwidthLimitMbps: {request.bandwidth_limit_mbps} would be all that is measured; leave it out where "
             "$.profile is 'measure'"
@@ -228,7 +228,7 @@ def _existing_problems(request: TransferRequest) -> list[str]:
         if instance_id in ends or instance_id in existing[:i]:
             why = "is an end of this transfer" if instance_id in ends else "is named twice"
             problems.append(f"$.relays.existing[{i}]: '{instance_id}' {why}; name each other machine once")
-    if existing and request.measures:
+    if existing and request.is_profiling:
         problems.append(
             "$.relays.existing: a share of these machines would be all that is measured; leave it out where $.profile "
             "is 'measure'"

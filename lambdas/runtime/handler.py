@@ -13,7 +13,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import BaseModel, Field, ValidationError
 
-from lambdas.adapters.metrics import EmfMeasures
+from lambdas.adapters.metrics import EmfMetrics
 from lambdas.adapters.throttling import is_throttle
 from lambdas.adapters.world import World, world
 from lambdas.core.documents import Document, Handover
@@ -29,7 +29,7 @@ LAST_STAGES = frozenset({"Tear Down", "Write Report"})
 logger = Logger()
 tracer = Tracer(patch_modules=("botocore",))
 metrics = Metrics()
-measures = EmfMeasures()
+counts = EmfMetrics()
 
 Input = TypeVar("Input", bound=BaseModel)
 Result = Document | dict[str, Any] | None
@@ -111,9 +111,9 @@ def _observed(
             named = Throttled(str(error)) if is_throttle(error) else error
             metrics.add_metric(name="Failed", unit=MetricUnit.Count, value=1)
             if isinstance(named, Throttled):
-                measures.put({"Throttles": 1})
+                counts.put({"Throttles": 1})
             elif not isinstance(named, CptError):
-                measures.put({"Defects": 1})
+                counts.put({"Defects": 1})
             logger.warning("failed", extra={"error": type(named).__name__, "decision": _decision(named)})
             if named is error:
                 raise

@@ -58,5 +58,5 @@ def test_whoever_waits_for_a_person_says_what_they_have_to_do() -> None:
 
 
 def test_measuring_is_watched_by_its_stages() -> None:
-    state = TransferState("first", stage="Pre-Test Relays, Start Transfer", measures=True, total_bytes=0)
+    state = TransferState("first", stage="Pre-Test Relays, Start Transfer", is_profiling=True, total_bytes=0)
     assert lines(state) == ["first  measuring, nothing is moved: Pre-Test Relays, Start Transfer"]

@@ -17,7 +17,7 @@ interface Metric {
   readonly Dimensions?: { Name: string; Value: unknown }[];
 }
 
-/** Names of our own measures, as the Lambdas know them. */
+/** Names of our own metrics, as the Lambdas know them. */
 function ours(): string[] {
   const source = readFileSync(path.join(ROOT, 'lambdas', 'core', 'metrics.py'), 'utf8');
   return [...source.matchAll(/^ {4}"(\w+)": "/gm)].map(([, name]) => name ?? '');

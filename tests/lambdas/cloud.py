@@ -30,7 +30,7 @@ from tests.lambdas.services import (
     MemoryExecutions,
     MemoryGroups,
     MemoryLetters,
-    MemoryMeasures,
+    MemoryMetrics,
     MemoryObjects,
     MemorySubnets,
 )
@@ -50,7 +50,7 @@ class Cloud:
         self.transfers, self.locks, self.agents = MemoryTransferStore(), MemoryPathLocks(), MemoryAgentRecords()
         self.chunks, self.nodes, self.profiles = MemoryChunkStore(), MemoryNodeStore(), MemoryProfileStore()
         self.tokens, self.objects, self.events = MemoryTokenStore(), MemoryObjects(), MemoryEvents()
-        self.executions, self.letters, self.measures = MemoryExecutions(), MemoryLetters(), MemoryMeasures()
+        self.executions, self.letters, self.metrics = MemoryExecutions(), MemoryLetters(), MemoryMetrics()
         self.price_list, self.price_cache = MemoryPriceList(), MemoryPriceCache()
         self.spot_market = {region: MemorySpotMarket() for region in (WEST, IRELAND)}
         self.instance_types = {region: MemoryInstanceTypes() for region in (WEST, IRELAND)}
@@ -71,7 +71,7 @@ class Cloud:
             objects=self.objects,
             events=self.events,
             letters=self.letters,
-            measures=self.measures,
+            metrics=self.metrics,
             executions=self.executions,
             clock=self.clock,
             price_list=self.price_list,

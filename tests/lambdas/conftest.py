@@ -10,7 +10,7 @@ from tests.lambdas import tables as made
 
 # The same suite holds the stores in memory and those over DynamoDB, as an emulator and as the official DynamoDB Local
 # understand its expressions.
-KINDS = ["memory", "dynamodb", "dynamodb-local"]
+KINDS = ["memory", *made.DYNAMODBS]
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from typing import Any
 
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.fleet.launch_plan import Subnet
-from lambdas.core.metrics import MeasureName
+from lambdas.core.metrics import MetricName
 
 MACHINE = "arn:aws:states:us-west-2:000000000000:stateMachine:cpt-transfer"
 
@@ -87,12 +87,12 @@ class MemoryLetters:
 
 
 @dataclass
-class MemoryMeasures:
+class MemoryMetrics:
     """Sums by name."""
 
     sums: dict[str, float] = field(default_factory=dict)
 
-    def put(self, measured: Mapping[MeasureName, float]) -> None:
+    def put(self, measured: Mapping[MetricName, float]) -> None:
         for name, value in measured.items():
             self.sums[name] = self.sums.get(name, 0.0) + value
 

@@ -6,17 +6,18 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import boto3
-import pytest
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
 from lambdas.adapters.dynamodb import Table
+from tests.paths import ROOT
 
-DYNAMODB_LOCAL = Path(__file__).parents[2] / ".cache" / "dynamodb-local"
+DYNAMODB_LOCAL = ROOT / ".cache" / "dynamodb-local"
+# DynamoDB Local where `make test-dynamodb-local` has fetched it.
+DYNAMODBS = ["dynamodb", *(["dynamodb-local"] if DYNAMODB_LOCAL.is_dir() and shutil.which("java") else [])]
 START_SECONDS = 60.0
 TABLES: dict[str, tuple[str, str, dict[str, tuple[str, str | None]]]] = {
     "transfers": ("transferId", "record", {"active": ("active", "transferId")}),
@@ -55,11 +56,7 @@ def _schema(hash_key: str, sort_key: str | None) -> list[dict[str, str]]:
 
 @contextlib.contextmanager
 def dynamodb_local() -> Iterator[Any]:
-    """A client of DynamoDB Local in a process of its own; skips the test where it cannot run."""
-    if not shutil.which("java"):
-        pytest.skip("DynamoDB Local needs Java 17, and there is no java")
-    if not DYNAMODB_LOCAL.is_dir():
-        pytest.skip("DynamoDB Local is not here; `make test-dynamodb-local` fetches it")
+    """A client of DynamoDB Local in a process of its own."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     main = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"

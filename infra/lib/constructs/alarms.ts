@@ -7,7 +7,7 @@ import * as sns from 'aws-cdk-lib/aws-sns';
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
-import { measured } from '../measures';
+import { measured } from '../metrics';
 import { AlarmTopic } from './alarm-topic';
 
 interface Watch {

@@ -7,7 +7,7 @@ import * as sqs from 'aws-cdk-lib/aws-sqs';
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
-import { Measure, measured } from '../measures';
+import { MetricName, measured } from '../metrics';
 
 const MINUTE = Duration.minutes(1);
 const SIZE = { width: 8, height: 6 };
@@ -67,10 +67,10 @@ export class Dashboard extends Construct {
     dashboard.addWidgets(this.graph('Defects and throttles', ['Defects', 'Throttles']));
   }
 
-  private graph(title: string, measures: readonly Measure[]): cloudwatch.GraphWidget {
+  private graph(title: string, metrics: readonly MetricName[]): cloudwatch.GraphWidget {
     return this.lines(
       title,
-      measures.map((name) => measured(this.settings, name)),
+      metrics.map((name) => measured(this.settings, name)),
     );
   }
 

@@ -40,7 +40,7 @@ def may_be_followed(transfer: AcceptedTransfer) -> bool:
     """Whether nothing that the request says needs the whole listing, or the estimate, before the first byte."""
     request, objective = transfer.request, transfer.request.objective
     bounded = objective.max_cost_usd is not None or objective.deadline_seconds is not None
-    return not (bounded or request.approval == "required" or request.measures or request.resume)
+    return not (bounded or request.approval == "required" or request.is_profiling or request.resume)
 
 
 def announcement_name(transfer: AcceptedTransfer) -> str:

@@ -187,7 +187,7 @@ class Reading:
         )
 
 
-def decide(reading: Reading, objective: Objective, *, measures: bool = False) -> Decision:
+def decide(reading: Reading, objective: Objective, *, is_profiling: bool = False) -> Decision:
     """What keeps the total below `objective.max_cost_usd` whatever happens until the next look.
 
     With onBudget "direct" relays are paid only from what the rest of the data does not need on the direct path.
@@ -195,7 +195,7 @@ def decide(reading: Reading, objective: Objective, *, measures: bool = False) ->
     most = objective.max_cost_usd
     if most is None:
         return Decision.GO_ON
-    if not reading.live or objective.on_budget == "stop" or measures:
+    if not reading.live or objective.on_budget == "stop" or is_profiling:
         return Decision.GO_ON if reading.until_next_look().total <= most else Decision.STOP
     if reading.released_next_time().total <= most:
         return Decision.GO_ON

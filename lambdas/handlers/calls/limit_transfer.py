@@ -14,7 +14,7 @@ def limit_transfer(event: LimitRequest, world: World) -> dict[str, Any]:
     """The limit that holds now; raises NoSuchTransfer or NotMoving."""
     transfer_id, mbps = event.transfer_id, event.bandwidth_limit_mbps
     record = named.transfer(world, transfer_id)
-    if record.transfer.request.measures:
+    if record.transfer.request.is_profiling:
         raise NotMoving(f"'{transfer_id}' moves nothing: a limit would be all that is measured")
     if not record.moving:
         raise NotMoving(f"'{transfer_id}' is over, or is being taken down; nothing was changed")

@@ -16,7 +16,7 @@ def reconcile(_event: BusEvent, world: World) -> dict[str, Any]:
     found: dict[str, Any] = {}
     broken: list[Exception] = []
     active = {record.transfer.transfer_id: record for record in world.transfers.active()}
-    world.measures.put({"TransfersActive": len(active)})
+    world.metrics.put({"TransfersActive": len(active)})
     for transfer_id, record in active.items():
         with _going_on(broken, transfer_id):
             found[transfer_id] = reconciliation.look_at(world, record)
@@ -31,7 +31,7 @@ def reconcile(_event: BusEvent, world: World) -> dict[str, Any]:
     with _going_on(broken, "relays of no active transfer"):
         if strays := reconciliation.terminate_strays(world):
             logger.warning("relays of no active transfer were terminated", extra={"instances": strays})
-            world.measures.put({"RelaysStray": len(strays)})
+            world.metrics.put({"RelaysStray": len(strays)})
     if broken:
         raise broken[0]
     return found

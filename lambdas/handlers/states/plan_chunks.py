@@ -38,13 +38,14 @@ def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
 
 
 def _planned(event: PlanInput, world: World) -> TransferPlan:
-    transfer_id, to_send, measures = event.transfer.transfer_id, event.survey.to_send, event.transfer.request.measures
+    transfer_id, to_send = event.transfer.transfer_id, event.survey.to_send
+    is_profiling = event.transfer.request.is_profiling
     figures = event.estimate.figures
     lanes = plan.lanes_per_path(max(figures.direct.value, figures.pair.value), to_send.bytes, to_send.files)
     paths = 1 + event.estimate.chosen_pairs
     part_bytes = plan.chunk_size(to_send.bytes, lanes * paths, event.transfer.request.chunk_size_mib)
     first_range = (event.transfer.run - 1) * RANGES_PER_RUN
-    parts = 0 if measures else to_send.parts
+    parts = 0 if is_profiling else to_send.parts
     listing = [
         world.shared_key(event.transfer, f"{event.survey.folder}part-{number:05d}.ndjson") for number in range(parts)
     ]
@@ -58,10 +59,10 @@ def _planned(event: PlanInput, world: World) -> TransferPlan:
         first_range=first_range,
         last_phase_chunks=written.last_phase,
         bytes=written.bytes,
-        files=0 if measures else to_send.files,
+        files=0 if is_profiling else to_send.files,
         manifest_parts=written.parts,
         lanes_per_path=lanes,
-        listing=None if measures else _listing(event.survey, parts),
+        listing=None if is_profiling else _listing(event.survey, parts),
     )
 
 

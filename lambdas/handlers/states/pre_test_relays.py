@@ -27,13 +27,13 @@ class PreTestInput(Handover):
 
 def pre_test_relays(event: PreTestInput, world: World) -> dict[str, Any]:
     """The ranking, best first, and the slots that were rejected; raises MeasuringFailed."""
-    transfer_id, measures = event.transfer.transfer_id, event.transfer.request.measures
+    transfer_id, is_profiling = event.transfer.transfer_id, event.transfer.request.is_profiling
     record = world.transfers.get(transfer_id)
     if record is None or record.paths is None or record.estimate is None:
         raise TransferFenced(f"the record of {transfer_id} does not say what to test")
     pairs = pairing.pairs(world.nodes.of(transfer_id), "READY")
     few = len(pairs) <= record.estimate.chosen_pairs
-    if not record.running or (few and not measures):
+    if not record.running or (few and not is_profiling):
         return {"ranking": [], "rejected": []}
     with unused_discarded(world, transfer_id):
         return _keep_the_best(world, record, pairs, record.estimate.chosen_pairs)
@@ -45,7 +45,7 @@ def _keep_the_best(world: World, record: TransferRecord, pairs: list[Pair], coun
         return {"ranking": [], "rejected": []}
     rejected = relay_node.lower_half(ranking, count)
     note(world, pairs, ranking, rejected)
-    if record.transfer.request.measures:
+    if record.transfer.request.is_profiling:
         finish_measuring(world, record, pairs, ranking)
     return {"ranking": [_document(m) for m in ranking], "rejected": rejected}
 

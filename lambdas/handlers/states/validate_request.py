@@ -48,7 +48,7 @@ def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
     world.transfers.note_port(transfer, held.port)
     transfer = transfer.model_copy(update={"receiver_port": held.port})
     world.events.put("Transfer Started", {"transferId": transfer_id, "executionArn": event.execution_arn})
-    world.measures.put({"TransfersStarted": 1})
+    world.metrics.put({"TransfersStarted": 1})
     return transfer
 
 

@@ -3,7 +3,7 @@
 from lambdas.adapters.world import World
 from lambdas.core.chunks import chunk_life
 from lambdas.core.chunks.retry_policy import GiveUp, TryAgain, after_failure
-from lambdas.core.metrics import MeasureName
+from lambdas.core.metrics import MetricName
 
 
 def decide(world: World, shared: str, chunk: int, attempt: int, reason: str) -> str:
@@ -11,11 +11,11 @@ def decide(world: World, shared: str, chunk: int, attempt: int, reason: str) -> 
     match after_failure(attempt, reason):
         case TryAgain(delay):
             change, answer = chunk_life.retry(attempt, world.clock.now() + delay, reason), "retried"
-            measure: MeasureName = "ChunksRetried"
+            metric: MetricName = "ChunksRetried"
         case GiveUp(why):
             change, answer = chunk_life.give_up(attempt, why), "given up"
-            measure = "ChunksGivenUp"
+            metric = "ChunksGivenUp"
     if not world.chunks.change(shared, chunk, change):
         return "known"
-    world.measures.put({measure: 1})
+    world.metrics.put({metric: 1})
     return answer

@@ -21,7 +21,7 @@ COMMAND_SECONDS = 100.0
 
 def sides(transfer: AcceptedTransfer) -> tuple[Side, ...]:
     """The ends that run: where nothing is moved but measured, the sender alone."""
-    return ("sender",) if transfer.request.measures else ("receiver", "sender")
+    return ("sender",) if transfer.request.is_profiling else ("receiver", "sender")
 
 
 def start(world: World, transfer: AcceptedTransfer, which: Sequence[Side], epoch: int) -> list[str]:
@@ -57,7 +57,7 @@ def _known(record: TransferRecord, held: ControlToken, now: float) -> Ends:
     if record.ends is not None and record.ends.task == held.epoch:
         return record.ends
     version = record.ends.version if record.ends else 0
-    return Ends.begun(held.epoch, now, receives=not record.transfer.request.measures, version=version)
+    return Ends.begun(held.epoch, now, receives=not record.transfer.request.is_profiling, version=version)
 
 
 def _restart(world: World, record: TransferRecord, side: Side, ends: Ends) -> None:

@@ -48,25 +48,25 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
         ),
         [offers.offer(route, kind, profiles[kind]) for kind in types],
         requested=_requested(transfer, size_bytes),
-        pre_test=True if request.measures else request.testing,
-        objective=Objective() if request.measures else request.objective,
+        pre_test=True if request.is_profiling else request.testing,
+        objective=Objective() if request.is_profiling else request.objective,
         most_pairs=world.env.max_pairs,
         # Both hops of a path are measured one after the other.
         pre_test_seconds=2 * world.pre_test_seconds(request),
         notes=_notes(transfer, types, market, route.now),
-        crew=PAIRS if request.measures else Crew.of(transfer),
+        crew=PAIRS if request.is_profiling else Crew.of(transfer),
     )
     notes = [*found.notes, *_notes_on_relays(found, transfer, market)]
-    reason = found.reason if size_bytes or request.measures else "there is nothing to send"
+    reason = found.reason if size_bytes or request.is_profiling else "there is nothing to send"
     found = found.model_copy(update={"notes": notes, "reason": reason})
-    if request.measures:
+    if request.is_profiling:
         return estimate_of_measuring(found, world.pre_test_seconds(request), request.objective.max_cost_usd)
     return found
 
 
 def _requested(transfer: AcceptedTransfer, size_bytes: int) -> int | Literal["auto"]:
     """No relay helps where there are no bytes to send, whatever was asked for."""
-    if transfer.request.measures:
+    if transfer.request.is_profiling:
         return 1
     return transfer.request.relays.wanted if size_bytes else 0
 

@@ -216,7 +216,7 @@ class _Side:
     def _put(self, node: Node) -> Node:
         """The node as the table has it: an earlier call may have launched it, of another type or number."""
         if self._world.nodes.put(node):
-            self._world.measures.put({"RelaysLaunched": 1})
+            self._world.metrics.put({"RelaysLaunched": 1})
             return node
         known = next(known for known in self._world.nodes.of(node.transfer_id) if known.node_id == node.node_id)
         if known.instance_id != node.instance_id:

@@ -14,7 +14,7 @@ _ATTEMPTS = 8
 def begin(world: World, transfer: AcceptedTransfer, lanes: int) -> None:
     """The first record: the direct path with `lanes` streams; no path where nothing is moved but measured."""
     limit = transfer.request.bandwidth_limit_mbps
-    paths = [] if transfer.request.measures else [_direct(world, transfer, lanes)]
+    paths = [] if transfer.request.is_profiling else [_direct(world, transfer, lanes)]
     first = Membership(version=1, paths=paths, bandwidth_limit_mbps=limit)
     world.agents.write_membership(transfer.shared, first)
 

@@ -94,7 +94,7 @@ class RelayStarter:
                 self._open("destination", "endpoint", outward)
         else:
             self._open("destination", "endpoint", instance.private_address, self._transfer.receiver_port)
-            if self._transfer.request.measures:
+            if self._transfer.request.is_profiling:
                 self._open("destination", "relay", self._paths.source_address)
 
     def _open(self, role: Role, kind: str, address: str, port: int = RELAY_PORT) -> None:
@@ -236,7 +236,7 @@ def _end(world: World, node: Node, change: node_life.Change) -> bool:
     if world.nodes.change(node, change) is None:
         return False
     if change.name != "release":
-        world.measures.put({"RelaysLost": 1})
+        world.metrics.put({"RelaysLost": 1})
     membership.settle(world, node.transfer_id)
     for ours in give_back(world, [node]):
         world.compute(ours.region).terminate([ours.instance_id])

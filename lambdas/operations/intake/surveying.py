@@ -47,7 +47,7 @@ def look_at_ends(transfer: AcceptedTransfer, world: World) -> Survey | OpenSurve
     )
     check(transfer, survey)
     hold(transfer, survey.destination, world)
-    if not transfer.request.measures:
+    if not transfer.request.is_profiling:
         survey = compared(transfer, survey, world)
     check_room(transfer, survey.to_send, survey.destination)
     return survey

@@ -6,7 +6,7 @@ from typing import Any
 from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.estimate.profiling import Measured
-from lambdas.core.metrics import MeasureName
+from lambdas.core.metrics import MetricName
 from lambdas.core.report import report
 from lambdas.core.report.page.render import Files, render
 from lambdas.core.report.report import Report
@@ -76,10 +76,10 @@ def write(
 
 def _count(world: World, document: Report) -> None:
     if document.status == "FAILED":
-        world.measures.put({"TransfersFailed": 1})
+        world.metrics.put({"TransfersFailed": 1})
         return
-    took: dict[MeasureName, float] = {"TransfersSucceeded": 1, "TransferSeconds": document.seconds.total}
-    world.measures.put({**took, "TransferRate": document.rate} if document.rate else took)
+    took: dict[MetricName, float] = {"TransfersSucceeded": 1, "TransferSeconds": document.seconds.total}
+    world.metrics.put({**took, "TransferRate": document.rate} if document.rate else took)
 
 
 def _measured(outcome: dict[str, Any] | None) -> Measured | None:

@@ -27,7 +27,7 @@ def _keep(world: World, record: TransferRecord, reading: Reading, sent: Sent) ->
     spent = Spent.of(reading.spent(), reading.now, sent).not_below(record.spent)
     if world.transfers.note_spent(record.transfer, spent):
         more = spent.since(record.spent)
-        world.measures.put({"DollarsSpent": more.dollars, "BytesSent": more.bytes})
+        world.metrics.put({"DollarsSpent": more.dollars, "BytesSent": more.bytes})
     return spent
 
 
@@ -39,7 +39,7 @@ def enforce(world: World, record: TransferRecord) -> Decision:
     if not record.moving:
         return Decision.GO_ON
     request = record.transfer.request
-    decision = meter.decide(reading, request.objective, measures=request.measures)
+    decision = meter.decide(reading, request.objective, is_profiling=request.is_profiling)
     if decision is Decision.STOP:
         _stop(world, record, reading)
     elif decision is Decision.RELEASE_FLEET or (record.budget is not None and reading.live):
@@ -78,7 +78,7 @@ def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
         estimate=record.estimate,
         chunks=record.plan.chunks if record.plan else 0,
         # Where nothing is moved, relays are measured for as long as the execution runs.
-        since=transfer.execution_started_at if transfer.request.measures else first_byte_at,
+        since=transfer.execution_started_at if transfer.request.is_profiling else first_byte_at,
         sent_bytes=sent.bytes + _probe_bytes(world, record, nodes),
         left_bytes=max(round((planned - useful) * repeats), 0),
         rate=rate,

@@ -21,6 +21,7 @@ from lambdas.core.errors import Throttled
 from tests.lambdas import builders
 from tests.lambdas.clock import FakeClock
 from tests.lambdas.core.chunks.test_chunk_life import GOLDEN, change
+from tests.lambdas.tables import DYNAMODBS
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def test_the_expressions_are_those_that_the_contract_prescribes_for_the_daemon_t
     assert GOLDEN["changes"][name]["update"] == update_of(change(name))
 
 
-@pytest.mark.parametrize("kind", ["dynamodb", "dynamodb-local"], indirect=True)
+@pytest.mark.parametrize("kind", DYNAMODBS, indirect=True)
 def test_a_lease_goes_to_the_later_epoch_only_and_again_to_its_holder(tables: dict[str, Table]) -> None:
     def lease(owner: str, epoch: int) -> bool:
         rule, key = GOLDEN["lease"], {"rangeKey": "first#0000000", "itemKey": "lease"}
@@ -119,7 +120,7 @@ class BusyTable(Table):
         return [*requests[:left], *(super().write_requests(taken) if taken else [])]
 
 
-@pytest.mark.parametrize("kind", ["dynamodb", "dynamodb-local"], indirect=True)
+@pytest.mark.parametrize("kind", DYNAMODBS, indirect=True)
 def test_items_that_a_busy_table_left_unwritten_are_written_in_the_end(tables: dict[str, Table]) -> None:
     busy = BusyTable(tables["chunks"], [25, 0, 7, 25, 1, 24])
     store = DynamoChunkStore(busy, FakeClock())

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from lambdas.adapters.metrics import EmfMeasures
-from lambdas.core.metrics import UNITS, MeasureName
+from lambdas.adapters.metrics import EmfMetrics
+from lambdas.core.metrics import UNITS, MetricName
 
 
-def written(capsys: pytest.CaptureFixture[str], measured: dict[MeasureName, float]) -> dict[str, Any]:
-    EmfMeasures().put(measured)
+def written(capsys: pytest.CaptureFixture[str], measured: dict[MetricName, float]) -> dict[str, Any]:
+    EmfMetrics().put(measured)
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
 
@@ -25,7 +25,7 @@ def test_values_and_units_are_one_line_that_cloudwatch_reads(capsys: pytest.Capt
 
 @pytest.mark.parametrize("name", UNITS)
 def test_every_function_counts_into_one_sum_of_one_dimension(
-    capsys: pytest.CaptureFixture[str], name: MeasureName
+    capsys: pytest.CaptureFixture[str], name: MetricName
 ) -> None:
     found = written(capsys, {name: 1.0})
     assert found["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["service"]]

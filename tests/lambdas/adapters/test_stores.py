@@ -23,6 +23,7 @@ from lambdas.core.fleet.relay_node import NodeState
 from lambdas.core.transfer import Membership, TransferPath
 from tests.lambdas import builders
 from tests.lambdas.core.fleet.test_node_life import VALUES as NODE_VALUES
+from tests.lambdas.tables import DYNAMODBS
 
 
 @pytest.fixture
@@ -108,7 +109,7 @@ def test_approvals_have_a_token_of_their_own(tokens: TokenStore) -> None:
     assert (tokens.get("first"), tokens.approval("first")) == (None, None)
 
 
-@pytest.mark.parametrize("kind", ["dynamodb", "dynamodb-local"], indirect=True)
+@pytest.mark.parametrize("kind", DYNAMODBS, indirect=True)
 def test_records_of_the_ends_are_read_as_the_daemon_writes_them(tables: dict[str, Table]) -> None:
     table, agents = tables["transfers"], DynamoAgentRecords(tables["transfers"])
     table.put({"transferId": builders.SHARED, "record": "key#sender", "epoch": 1, "routePublicKey": "k" * 43})
@@ -124,7 +125,7 @@ def test_records_of_the_ends_are_read_as_the_daemon_writes_them(tables: dict[str
     ]
 
 
-@pytest.mark.parametrize("kind", ["dynamodb", "dynamodb-local"], indirect=True)
+@pytest.mark.parametrize("kind", DYNAMODBS, indirect=True)
 def test_outcome_is_of_its_own_transfer_and_side_or_none(tables: dict[str, Table]) -> None:
     table, agents = tables["transfers"], DynamoAgentRecords(tables["transfers"])
     failed = {"schemaVersion": 1, "type": "Transfer Failed", "transferId": "first", "side": "receiver", "epoch": 2}
@@ -147,7 +148,7 @@ def test_outcome_is_of_its_own_transfer_and_side_or_none(tables: dict[str, Table
     assert agents.outcome(builders.SHARED, "receiver") is None
 
 
-@pytest.mark.parametrize("kind", ["dynamodb", "dynamodb-local"], indirect=True)
+@pytest.mark.parametrize("kind", DYNAMODBS, indirect=True)
 def test_what_the_ends_of_an_earlier_execution_wrote_is_forgotten(tables: dict[str, Table]) -> None:
     table = tables["transfers"]
     agents, transfers = DynamoAgentRecords(table), DynamoTransferStore(table)

@@ -88,7 +88,7 @@ class NextRun:
             "rules": {region: groups.rules() for region, groups in cloud.groups.items()},
             "objects": dict(cloud.objects.objects),
             "told": list(cloud.events.put_events),
-            "counted": {name: n for name, n in cloud.measures.sums.items() if name.startswith("Transfers")},
+            "counted": {name: n for name, n in cloud.metrics.sums.items() if name.startswith("Transfers")},
         }
 
     def untouched(self) -> None:

@@ -181,7 +181,7 @@ def test_transfer_without_a_running_execution_is_swept() -> None:
 def test_running_transfers_are_counted_each_minute() -> None:
     cloud = running()
     run(cloud)
-    assert cloud.measures.sums["TransfersActive"] == 1
+    assert cloud.metrics.sums["TransfersActive"] == 1
 
 
 def test_no_active_transfer_needs_no_work() -> None:
@@ -193,7 +193,7 @@ def test_relay_of_a_transfer_that_is_over_is_terminated() -> None:
     cloud.transfers.close(transfer(), "SUCCEEDED")
     assert run(cloud) == {}
     assert cloud.alive() == []
-    assert cloud.measures.sums["RelaysStray"] == 2
+    assert cloud.metrics.sums["RelaysStray"] == 2
 
 
 def test_relays_of_a_transfer_that_begins_meanwhile_are_left_alone() -> None:

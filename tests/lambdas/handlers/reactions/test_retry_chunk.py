@@ -45,7 +45,7 @@ def test_poison_is_given_up_with_its_reason(attempt: int, reason: str) -> None:
     found = cloud.chunks.get(SHARED, 0)
     assert found is not None
     assert (found.state, found.reason) == ("FAILED", f"{reason} after {attempt} attempts")
-    assert cloud.measures.sums == {"ChunksGivenUp": 1}
+    assert cloud.metrics.sums == {"ChunksGivenUp": 1}
 
 
 def test_event_that_comes_twice_or_late_changes_nothing() -> None:
@@ -56,7 +56,7 @@ def test_event_that_comes_twice_or_late_changes_nothing() -> None:
     before = cloud.chunks.get(SHARED, 0)
     assert retry_chunk(told(cloud, failed(1)), cloud.world) == {"decision": "known"}
     assert cloud.chunks.get(SHARED, 0) == before
-    assert cloud.measures.sums == {"ChunksRetried": 1}
+    assert cloud.metrics.sums == {"ChunksRetried": 1}
 
 
 def test_failure_that_no_sender_noted_changes_nothing() -> None:

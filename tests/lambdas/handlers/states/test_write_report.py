@@ -169,7 +169,7 @@ def test_what_people_are_told_and_what_is_counted(failure: dict[str, str] | None
     kind, detail = cloud.events.put_events[-1]
     EVENTS.validate({"schemaVersion": 1, "type": kind, **detail})
     assert (detail["bytes"], detail["files"], detail["seconds"]) == (300, 3, 100.0)
-    counted = cloud.measures.sums
+    counted = cloud.metrics.sums
     assert counted["DollarsSpent"] == pytest.approx(detail["costUsd"])
     assert counted["BytesSent"] == 2 * 10**9
     if failure is None:
@@ -183,7 +183,7 @@ def test_report_that_is_written_again_is_counted_once() -> None:
     cloud = finished()
     run(cloud)
     run(cloud)
-    assert cloud.measures.sums["TransfersSucceeded"] == 1
+    assert cloud.metrics.sums["TransfersSucceeded"] == 1
 
 
 def test_page_is_written_beside_the_report_with_the_files_that_were_verified() -> None:

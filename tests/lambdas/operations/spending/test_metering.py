@@ -70,8 +70,8 @@ def test_each_look_counts_what_came_since_the_one_before() -> None:
     cloud.clock.time += 60
     report(cloud, moved=3 * 10**8)
     look(cloud)
-    assert cloud.measures.sums["DollarsSpent"] == pytest.approx(spent(cloud).total)
-    assert cloud.measures.sums["BytesSent"] == 3 * 10**8
+    assert cloud.metrics.sums["DollarsSpent"] == pytest.approx(spent(cloud).total)
+    assert cloud.metrics.sums["BytesSent"] == 3 * 10**8
 
 
 def test_bytes_of_an_end_that_was_started_again_are_not_forgotten() -> None:
@@ -110,7 +110,7 @@ def test_relays_are_released_and_the_rest_goes_on_the_direct_path() -> None:
     assert look(cloud) is Decision.RELEASE_FLEET
     assert cloud.alive() == []
     assert path_ids(cloud) == ["direct"]
-    assert (cloud.measures.sums["RelaysLaunched"], cloud.measures.sums.get("RelaysLost")) == (2, None)
+    assert (cloud.metrics.sums["RelaysLaunched"], cloud.metrics.sums.get("RelaysLost")) == (2, None)
     record = cloud.transfers.get("first")
     assert record is not None
     assert record.budget is not None

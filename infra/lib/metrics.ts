@@ -4,7 +4,7 @@ import { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { Settings } from './config';
 
-export type Measure =
+export type MetricName =
   | 'TransfersActive'
   | 'TransfersStarted'
   | 'TransfersSucceeded'
@@ -22,13 +22,13 @@ export type Measure =
   | 'Throttles';
 
 /**
- * A measure over all functions.
+ * A metric over all functions.
  * @param period of one value
  * @param statistic what is made of the values of a period
  */
 export function measured(
   settings: Settings,
-  metricName: Measure,
+  metricName: MetricName,
   period = Duration.minutes(5),
   statistic = 'Sum',
 ): cloudwatch.Metric {
