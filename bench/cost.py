@@ -22,7 +22,7 @@ SMALL_BYTES, LARGE_BYTES = 10_000_000, 400_000_000
 MANY_FILES = 20_000
 # 10 MB at 2 Mbit/s: 40 s.
 SLOW_MBPS = 2
-RATE_MBPS = 500.0
+RATE_MB_S = 500.0
 """At which 1 TB and the million files are taken to move, MB/s: what is asked per second depends on it."""
 SMALL_FILE_BYTES = 10 * 1024
 MOST_BEYOND_USD = 0.01
@@ -37,8 +37,8 @@ class Extent:
     files: float
 
 
-TERABYTE = Extent(1e6 / RATE_MBPS, ceil(1e12 / (LARGEST_AUTO_MIB * MIB)), 1)
-MILLION_FILES = Extent(1e6 * SMALL_FILE_BYTES / 1e6 / RATE_MBPS, 1e6 / MAX_BUNDLE_ENTRIES, 1e6)
+TERABYTE = Extent(1e6 / RATE_MB_S, ceil(1e12 / (LARGEST_AUTO_MIB * MIB)), 1)
+MILLION_FILES = Extent(1e6 * SMALL_FILE_BYTES / 1e6 / RATE_MB_S, 1e6 / MAX_BUNDLE_ENTRIES, 1e6)
 
 
 @dataclass(frozen=True)

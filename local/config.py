@@ -21,8 +21,8 @@ class _Section(BaseModel):
 class Caps(_Section):
     """Most that one VM may send or receive, MB/s (10⁶ bytes per second); absent: no cap."""
 
-    inter_region_mbps: float | None = Field(default=None, gt=0, alias="interRegionMBps")
-    intra_region_mbps: float | None = Field(default=None, gt=0, alias="intraRegionMBps")
+    inter_region_mb_s: float | None = Field(default=None, gt=0, alias="interRegionMBps")
+    intra_region_mb_s: float | None = Field(default=None, gt=0, alias="intraRegionMBps")
 
     @staticmethod
     def of(inter: float | None, intra: float | None) -> Caps:
@@ -31,7 +31,7 @@ class Caps(_Section):
 
     def scaled(self, factor: float) -> Caps:
         """The same caps times `factor`."""
-        inter, intra = self.inter_region_mbps, self.intra_region_mbps
+        inter, intra = self.inter_region_mb_s, self.intra_region_mb_s
         return Caps.of(
             None if inter is None else inter * factor,
             None if intra is None else intra * factor,
@@ -71,8 +71,8 @@ class CapsSection(Caps):
         """Caps of a type; what it does not name comes from the default."""
         own = self.by_type.get(instance_type, Caps())
         return Caps.of(
-            own.inter_region_mbps or self.inter_region_mbps,
-            own.intra_region_mbps or self.intra_region_mbps,
+            own.inter_region_mb_s or self.inter_region_mb_s,
+            own.intra_region_mb_s or self.intra_region_mb_s,
         )
 
 

@@ -68,12 +68,12 @@ class Source:
         return text.encode()
 
 
-def delivered(chunk: int, entries: int, chunk_bytes: int, rate_mbps: float) -> str:
-    """A chunk's item as the receiver leaves it, in DynamoDB's JSON; `rate_mbps` MB/s in all.
+def delivered(chunk: int, entries: int, chunk_bytes: int, rate_mb_s: float) -> str:
+    """A chunk's item as the receiver leaves it, in DynamoDB's JSON; `rate_mb_s` MB/s in all.
 
     The first chunk counts for all `entries`. Written out, since making it must take less time than reading it.
     """
-    seconds = chunk_bytes / 1e6 / rate_mbps
+    seconds = chunk_bytes / 1e6 / rate_mb_s
     at = 1.7e9 + chunk * seconds
     done = at + LANES * len(PATHS) * seconds
     return (

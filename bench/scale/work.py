@@ -22,7 +22,7 @@ from tests.lambdas import builders
 from tests.lambdas.cloud import Cloud
 
 MIB = 1 << 20
-RATE_MBPS = 1000.0
+RATE_MB_S = 1000.0
 
 
 class PassingClock:
@@ -64,7 +64,7 @@ def plan(source: Source) -> dict[str, Any]:
 def verify(source: Source) -> dict[str, Any]:
     """Verify Transfer, of as many chunks as the plan has and with the digests of both ends."""
     plan = _plan(source)
-    table = ChunkTable(lambda chunk: delivered(chunk, source.entries, plan.chunk_size_bytes, RATE_MBPS), plan.chunks)
+    table = ChunkTable(lambda chunk: delivered(chunk, source.entries, plan.chunk_size_bytes, RATE_MB_S), plan.chunks)
     folders = ("listing", *(f"digests/{plan.plan_id}/{side}" for side in ("receiver", "sender")))
     keys = [f"{PREFIX}{folder}/part-{n:05d}.ndjson" for folder in folders for n in range(source.parts)]
 
@@ -80,7 +80,7 @@ def verify(source: Source) -> dict[str, Any]:
 def report(source: Source) -> dict[str, Any]:
     """Write Report."""
     plan = _plan(source)
-    table = ChunkTable(lambda chunk: delivered(chunk, source.entries, plan.chunk_size_bytes, RATE_MBPS), plan.chunks)
+    table = ChunkTable(lambda chunk: delivered(chunk, source.entries, plan.chunk_size_bytes, RATE_MB_S), plan.chunks)
     bucket = Bucket(lambda _: b"")
     world = _world(table, bucket, PassingClock())
     world.transfers.create(builders.transfer(TRANSFER))

@@ -162,7 +162,7 @@ class SourceSurvey(Listed):
     side: Literal["source"]
     skipped: Count
     listing_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    read_mbps: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="readMBps")
+    read_mb_s: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="readMBps")
     problems: list[SurveyProblemEntry]
     problem_count: Count
 
@@ -192,7 +192,7 @@ class DestinationSurvey(Document):
     free_inodes: Count
     occupied: bool
     ways: Annotated[list[DirectoryWay], Field(min_length=1)]
-    write_mbps: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="writeMBps")
+    write_mb_s: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="writeMBps")
     problems: list[SurveyProblemEntry]
     problem_count: Count
 

@@ -34,9 +34,9 @@ def duration(seconds: float | None) -> str:
     return f"{minutes // 1440} d {minutes % 1440 // 60} h"
 
 
-def rate(mbps: float) -> str:
+def rate(mb_s: float) -> str:
     """MB/s (10⁶ bytes)."""
-    return f"{three_digits(mbps)} MB/s"
+    return f"{three_digits(mb_s)} MB/s"
 
 
 def dollars(usd: float) -> str:

@@ -69,11 +69,11 @@ def rate_limits(instance: Instance, plan: AddressPlan) -> list[dict[str, object]
     """Content of the file that `CPT_RATE_LIMITS` names: own region first, then all else; first match wins."""
     limits: list[dict[str, object]] = []
     caps = instance.caps
-    if caps.intra_region_mbps is not None:
+    if caps.intra_region_mb_s is not None:
         own = (plan.private_range(instance.region), plan.public_range(instance.region))
-        limits += [{"cidr": cidr, "megabytesPerSecond": caps.intra_region_mbps} for cidr in own]
-    if caps.inter_region_mbps is not None:
-        limits += [{"cidr": cidr, "megabytesPerSecond": caps.inter_region_mbps} for cidr in plan.everywhere]
+        limits += [{"cidr": cidr, "megabytesPerSecond": caps.intra_region_mb_s} for cidr in own]
+    if caps.inter_region_mb_s is not None:
+        limits += [{"cidr": cidr, "megabytesPerSecond": caps.inter_region_mb_s} for cidr in plan.everywhere]
     return limits
 
 

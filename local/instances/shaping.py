@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from local.config import Caps
 
-FAST_MBPS = 5_000  # where only the other cap is set; above what two cores can move
+FAST_MB_S = 5_000  # where only the other cap is set; above what two cores can move
 QUANTUM = 60_000  # bytes a class may send in its turn; htb's own choice warns above 200 kB at these rates
 
 
@@ -16,10 +16,10 @@ def link_commands(caps: Caps, device: str, side: str, own_ranges: Sequence[str])
 
     `side` is "dst" on the VM's own device, "src" on the bridge's. MB/s are 10⁶ bytes; tc's "bps" are bytes per second.
     """
-    if caps.inter_region_mbps is None and caps.intra_region_mbps is None:
+    if caps.inter_region_mb_s is None and caps.intra_region_mb_s is None:
         return []
-    inter = caps.inter_region_mbps or FAST_MBPS
-    intra = caps.intra_region_mbps or FAST_MBPS
+    inter = caps.inter_region_mb_s or FAST_MB_S
+    intra = caps.intra_region_mb_s or FAST_MB_S
     # The network card's own limit holds for both together: what leaves the region is not on top.
     total = max(inter, intra)
     commands = [
@@ -54,5 +54,5 @@ def _class(device: str, parent: str, class_id: str, rate: float, ceil: float) ->
     ]
 
 
-def _rate(mbps: float) -> str:
-    return f"{int(mbps * 1e6)}bps"
+def _rate(mb_s: float) -> str:
+    return f"{int(mb_s * 1e6)}bps"

@@ -125,7 +125,7 @@ def estimate(pairs: int = 1, *, pre_test: bool = False, size: int = 10**9) -> Es
         reason="asked for",
         figures=figures(),
         instance_type="t3.small",
-        candidates=[Candidate(instance_type="t3.small", pair_mbps=20.0, hour_usd=0.1, suitable=True, reason="x")],
+        candidates=[Candidate(instance_type="t3.small", pair_mb_s=20.0, hour_usd=0.1, suitable=True, reason="x")],
         notes=[],
     )
 

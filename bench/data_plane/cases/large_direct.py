@@ -50,30 +50,30 @@ def run(bench: Bench) -> list[Result]:
             sides["rclone"] = trial(setting)
         if have("rsync"):
             sides["rsync"] = lambda: rsync.copy(bench, source, sender, receiver)
-        mbps = {name: size / 1e6 / median(values) for name, values in bench.alternate(sides).items()}
-        results = [_ours(size, mbps["cpt-relay"], moves)]
-        if "rclone" in mbps:
-            ratio = mbps["cpt-relay"] / mbps["rclone"]
-            note = f"rclone {mbps['rclone']:.0f} MB/s ({setting}; no checksum)"
+        mb_s = {name: size / 1e6 / median(values) for name, values in bench.alternate(sides).items()}
+        results = [_ours(size, mb_s["cpt-relay"], moves)]
+        if "rclone" in mb_s:
+            ratio = mb_s["cpt-relay"] / mb_s["rclone"]
+            note = f"rclone {mb_s['rclone']:.0f} MB/s ({setting}; no checksum)"
             results.append(Result("large-direct / rclone sftp", ratio, "×", RCLONE_BAR, "higher", note))
-        if "rsync" in mbps:
-            ratio = mbps["cpt-relay"] / mbps["rsync"]
-            note = f"rsync {mbps['rsync']:.0f} MB/s (rsyncd, not encrypted)"
+        if "rsync" in mb_s:
+            ratio = mb_s["cpt-relay"] / mb_s["rsync"]
+            note = f"rsync {mb_s['rsync']:.0f} MB/s (rsyncd, not encrypted)"
             results.append(Result("large-direct / rsync", ratio, "×", note=note))
         if have("iperf3"):
-            results += _bound(bench, sender, receiver, mbps["cpt-relay"])
+            results += _bound(bench, sender, receiver, mb_s["cpt-relay"])
     return results
 
 
-def _ours(size: int, mbps: float, moves: list[Moved]) -> Result:
+def _ours(size: int, mb_s: float, moves: list[Moved]) -> Result:
     def cpu(role: str) -> float:
         return median([move.ended[role].cpu_seconds for move in moves]) / size * GB
 
     note = f"CPU s/GB: sender {cpu('sender'):.2f}, receiver {cpu('receiver'):.2f}"
-    return Result("large-direct", mbps, "MB/s", better="higher", note=note)
+    return Result("large-direct", mb_s, "MB/s", better="higher", note=note)
 
 
-def _bound(bench: Bench, sender: Node, receiver: Node, mbps: float) -> list[Result]:
+def _bound(bench: Bench, sender: Node, receiver: Node, mb_s: float) -> list[Result]:
     seconds = 1 if bench.quick else 4
     links = [iperf.measure(bench, sender, receiver, streams, seconds) for streams in IPERF_STREAMS]
     read, write = rates.copying(bench.work / "source" / "large", bench.work / "copy")
@@ -92,7 +92,7 @@ def _bound(bench: Bench, sender: Node, receiver: Node, mbps: float) -> list[Resu
     fastest = max(link.bytes_per_second for link in links) / 1e6
     return [
         Result(
-            "large-direct / bound", mbps / limit, "", BOUND_BAR, "higher", f"bound {limit:.0f} MB/s; CPU s/GB: {parts}"
+            "large-direct / bound", mb_s / limit, "", BOUND_BAR, "higher", f"bound {limit:.0f} MB/s; CPU s/GB: {parts}"
         ),
         Result("iperf3", fastest, "MB/s", better="higher", note=f"best of {IPERF_STREAMS} streams"),
     ]

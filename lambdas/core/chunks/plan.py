@@ -19,7 +19,7 @@ MAX_BUNDLE_LINES_BYTES = MIB
 CHUNKS_PER_LANE = 48
 SMALLEST_AUTO_MIB, LARGEST_AUTO_MIB = 1, 64
 # One flow between machines that share no placement group carries at most 5 Gbit/s.
-FLOW_MBPS = 625.0
+FLOW_MB_S = 625.0
 # Below this mean size a lane spends its time on opening, making and renaming files: another one uses a second core.
 SMALL_FILE_BYTES = 256 << 10
 
@@ -54,12 +54,12 @@ def chunk_size(size_bytes: int, lanes: int, requested_mib: int | None) -> int:
 MOST_LANES = 32
 
 
-def lanes_per_path(path_mbps: float, size_bytes: int, files: int) -> int:
-    """TCP streams that a path of `path_mbps` MB/s begins with; where the round trip is long the sender adds to them.
+def lanes_per_path(path_mb_s: float, size_bytes: int, files: int) -> int:
+    """TCP streams that a path of `path_mb_s` MB/s begins with; where the round trip is long the sender adds to them.
 
     No more than the path can use: two streams into one file wait for each other's writes (docs/design/003).
     """
-    flows = ceil(path_mbps / FLOW_MBPS)
+    flows = ceil(path_mb_s / FLOW_MB_S)
     small = size_bytes < files * SMALL_FILE_BYTES
     return min(max(flows, 2 if small else 1), MOST_LANES)
 

@@ -101,14 +101,14 @@ def end_figures(
     )
 
 
-def with_disks(ends: EndFigures, read_mbps: float | None, write_mbps: float | None) -> EndFigures:
+def with_disks(ends: EndFigures, read_mb_s: float | None, write_mb_s: float | None) -> EndFigures:
     """`ends` with what the survey saw of the disks, MB/s."""
 
     def of(rate: float | None, what: str) -> Figure | None:
         return Figure(value=rate, origin="measured", note=f"{what}, 0.3 s in the survey") if rate else None
 
     return ends.model_copy(
-        update={"source_disk": of(read_mbps, "largest file"), "destination_disk": of(write_mbps, "unnamed file")}
+        update={"source_disk": of(read_mb_s, "largest file"), "destination_disk": of(write_mb_s, "unnamed file")}
     )
 
 

@@ -42,7 +42,7 @@ class Candidate(Document):
     """Contract `estimate`, `candidates`: a type, what a pair of it carries and costs, and whether it helps."""
 
     instance_type: str
-    pair_mbps: NonNegative = Field(alias="pairMBps")
+    pair_mb_s: NonNegative = Field(alias="pairMBps")
     hour_usd: NonNegative
     suitable: bool
     reason: str
@@ -50,7 +50,7 @@ class Candidate(Document):
     @property
     def value(self) -> float:
         """MB/s per dollar and hour; what costs nothing comes first."""
-        return self.pair_mbps / self.hour_usd if self.hour_usd else float("inf")
+        return self.pair_mb_s / self.hour_usd if self.hour_usd else float("inf")
 
 
 def rank(size_bytes: int, ends: EndFigures, offers: list[Offer], most_pairs: int) -> list[Candidate]:
@@ -63,7 +63,7 @@ def rank(size_bytes: int, ends: EndFigures, offers: list[Offer], most_pairs: int
     assumed = {offer.instance_type for offer in offers if offer.pair.origin == "assumed"}
 
     def order(one: Candidate) -> tuple[bool, bool, float, float, str]:
-        return (not one.suitable, one.instance_type in assumed, -one.value, -one.pair_mbps, one.instance_type)
+        return (not one.suitable, one.instance_type in assumed, -one.value, -one.pair_mb_s, one.instance_type)
 
     return sorted(found, key=order)
 
@@ -72,7 +72,7 @@ def _candidate(size_bytes: int, ends: EndFigures, offer: Offer, pairs: int) -> C
     reason = offer.refusal or _use(size_bytes, ends, offer, pairs)
     return Candidate(
         instance_type=offer.instance_type,
-        pair_mbps=round(offer.pair.value, 3),
+        pair_mb_s=round(offer.pair.value, 3),
         hour_usd=round(offer.hour.value, 6),
         suitable=reason == "",
         reason=reason or f"{offer.pair.value / max(offer.hour.value, 1e-9):.0f} MB/s per dollar and hour",

@@ -12,7 +12,7 @@ from lambdas.core.errors import EndSilent, FileSystemHangs, MissingPermission, T
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations import token
 from lambdas.operations.ends.commands import Order, run_all
-from lambdas.operations.fleet.remaining import ends_mbps
+from lambdas.operations.fleet.remaining import ends_mb_s
 from lambdas.operations.spending import metering
 
 # The documents' own limit is 90 s: fetching the daemon, then 20 s for it to be ready.
@@ -37,7 +37,7 @@ def look_at(world: World, record: TransferRecord, held: ControlToken) -> dict[st
     reports = {side: world.agents.progress(transfer.shared, side) for side in sides(transfer)}
     before = _known(record, held, now)
     ends = before.seen(reports, now)
-    silent = ends.silent(now, liveness.still_seconds(record.plan, ends_mbps(record)) if record.plan else now)
+    silent = ends.silent(now, liveness.still_seconds(record.plan, ends_mb_s(record)) if record.plan else now)
     end = ends.of(silent) if silent else None
     if silent and end and end.restarts >= MOST_RESTARTS:
         return {"gaveUp": silent, "released": _give_up(world, record, silent, ends)}

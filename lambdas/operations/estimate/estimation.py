@@ -43,8 +43,8 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
         size_bytes,
         offers.with_disks(
             offers.end_figures(route, (ends[0], ends[1]), machines, profiles, types, request.bandwidth_limit_mbps),
-            survey.source.read_mbps if survey else None,
-            survey.destination.write_mbps if survey else None,
+            survey.source.read_mb_s if survey else None,
+            survey.destination.write_mb_s if survey else None,
         ),
         [offers.offer(route, kind, profiles[kind]) for kind in types],
         requested=_requested(transfer, size_bytes),

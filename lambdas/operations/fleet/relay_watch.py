@@ -4,7 +4,7 @@ from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.fleet import relay_watch
 from lambdas.core.fleet.relay_watch import SLOW_SECONDS, Circumstances, Suspicion
-from lambdas.operations.fleet.remaining import ends_mbps
+from lambdas.operations.fleet.remaining import ends_mb_s
 
 
 def has_relays(record: TransferRecord) -> bool:
@@ -25,7 +25,7 @@ def look_at(world: World, record: TransferRecord) -> dict[str, str]:
         return {}  # the sender has not reported since
     world.transfers.note(record.transfer, watch=seen.to_document())
     now = Circumstances(
-        ends=ends_mbps(record),
+        ends=ends_mb_s(record),
         remaining=record.plan.bytes - progress.bytes,
         chunk_bytes=record.plan.chunk_size_bytes,
     )

@@ -45,7 +45,7 @@ def test_each_transfer_has_its_own_relays_and_only_the_emulator_knows(tmp_path: 
         ("a", HOME, [0.5, 1]),
         ("a", OTHER, [0.25, 0.75]),
     ]
-    assert caps.inter_region_mbps is None  # default caps would be told to the estimator as configured figures
+    assert caps.inter_region_mb_s is None  # default caps would be told to the estimator as configured figures
 
 
 def test_fleets_of_the_pre_test_have_four_or_six_pairs() -> None:

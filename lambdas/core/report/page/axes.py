@@ -49,12 +49,12 @@ def time_axis(seconds: float, first: float, last: float, most: int) -> Axis:
     return axis
 
 
-def rate_axis(mbps: float, first: float, last: float, most: int = 5) -> Axis:
+def rate_axis(mb_s: float, first: float, last: float, most: int = 5) -> Axis:
     """Ends at a round value above the data."""
-    raw = max(mbps, 1e-3) / most
+    raw = max(mb_s, 1e-3) / most
     power = 10.0 ** floor(log10(raw))
     step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= raw * (1 - 1e-9))
-    count = ceil(mbps / step - 1e-9) or 1
+    count = ceil(mb_s / step - 1e-9) or 1
     axis = Axis(count * step, first, last, [])
     axis.ticks.extend(Tick(axis.at(number * step), _plain(number * step)) for number in range(count + 1))
     return axis

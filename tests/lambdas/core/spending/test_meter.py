@@ -32,7 +32,9 @@ def reading(pairs: int = 1, *, left: int = SIZE, rate: float = 40.0, sent: int =
 
 
 def decided(found: Reading, most: float, on_budget: str = "direct", *, is_profiling: bool = False) -> Decision:
-    return decide(found, Objective.from_document({"maxCostUsd": most, "onBudget": on_budget}), is_profiling=is_profiling)
+    return decide(
+        found, Objective.from_document({"maxCostUsd": most, "onBudget": on_budget}), is_profiling=is_profiling
+    )
 
 
 def test_spent_is_relays_since_their_request_egress_and_control_plane() -> None:

@@ -19,7 +19,7 @@ def test_times_have_round_ticks_of_one_unit(seconds: float, labels: list[str]) -
 
 
 @pytest.mark.parametrize(
-    ("mbps", "labels"),
+    ("mb_s", "labels"),
     [
         (0.0, ["0", "0.0002"]),
         (0.37, ["0", "0.1", "0.2", "0.3", "0.4"]),
@@ -27,8 +27,8 @@ def test_times_have_round_ticks_of_one_unit(seconds: float, labels: list[str]) -
         (1180.0, ["0", "250", "500", "750", "1000", "1250"]),
     ],
 )
-def test_rates_end_at_a_round_value_above_the_data(mbps: float, labels: list[str]) -> None:
-    assert [tick.label for tick in rate_axis(mbps, 300, 20).ticks] == labels
+def test_rates_end_at_a_round_value_above_the_data(mb_s: float, labels: list[str]) -> None:
+    assert [tick.label for tick in rate_axis(mb_s, 300, 20).ticks] == labels
 
 
 def test_values_outside_stop_at_the_edge() -> None:
