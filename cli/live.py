@@ -5,9 +5,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from cli.happenings import ApprovalRequired
 from cli.render import BAR_WIDTH, limit_words, megabytes
 from cli.transfer_state import TransferState
+from cli.watch_events import ApprovalRequired
 from lambdas.core.words import dollars, duration
 
 PROGRESS_WIDTH = 60

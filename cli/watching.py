@@ -14,12 +14,12 @@ from rich.text import Text
 from cli.aws import Aws, home
 from cli.executions import find, find_by_arn, transfer_id
 from cli.exit_codes import exit_code
-from cli.happenings import Ended, Estimated, Told, Untold, happened, in_words, progress
 from cli.live import live_view, measuring_line
 from cli.options import AsJson, Local
 from cli.render import estimate_table, make_console
 from cli.reporting import Name, finish, read_report
 from cli.transfer_state import TransferState, read_state
+from cli.watch_events import Ended, Estimated, Told, Untold, happened, in_words, progress
 from lambdas.core.words import duration
 
 LOOK_SECONDS = 0.5  # the ends report every two seconds; a look is three calls

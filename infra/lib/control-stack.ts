@@ -9,7 +9,7 @@ import { Dashboard } from './constructs/dashboard';
 import { ringForDeadLetters } from './constructs/dead-letter-queue';
 import { EndpointAccess } from './constructs/endpoint-access';
 import { Daemons } from './constructs/function-environment';
-import { LetterTopic } from './constructs/letter-topic';
+import { SubscribedTopic } from './constructs/subscribed-topic';
 import { Notifications } from './constructs/notifications';
 import { StageFunctions } from './constructs/stage-functions';
 import { TransferEvents } from './constructs/transfer-events';
@@ -31,7 +31,7 @@ export class ControlStack extends Stack {
     const { stateMachine } = new TransferWorkflow(this, 'Workflow', settings, functions.stages);
     const { bus } = new TransferEvents(this, 'Events', settings, functions.reactions);
     new TransferStarts(this, 'Starts', settings, functions.reactions);
-    const approvals = new LetterTopic(this, 'Approvals', {
+    const approvals = new SubscribedTopic(this, 'Approvals', {
       topicName: approvalTopicName(settings),
       displayName: 'CPT approvals',
       mail: settings.approvalMail,

@@ -282,7 +282,7 @@ class Metrics(Protocol):
         """Add to the sums, each in its unit (`metrics.UNITS`)."""
 
 
-class Letters(Protocol):
+class Notifications(Protocol):
     """What people subscribe to, by mail for instance."""
 
     def send(self, subject: str, text: str) -> None:

@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sns import SNSClient
 
 
-class SnsLetters:
+class SnsNotifications:
     """Letters over SNS."""
 
     def __init__(self, client: "SNSClient", topic: str) -> None:
@@ -14,5 +14,5 @@ class SnsLetters:
         self._topic = topic
 
     def send(self, subject: str, text: str) -> None:
-        """See Letters."""
+        """See Notifications."""
         self._client.publish(TopicArn=self._topic, Subject=subject, Message=text)

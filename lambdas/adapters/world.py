@@ -22,7 +22,7 @@ from lambdas.adapters.pricing import AwsPriceList
 from lambdas.adapters.quotas import ServiceQuotas
 from lambdas.adapters.s3 import S3Objects
 from lambdas.adapters.security_groups import Ec2SecurityGroups
-from lambdas.adapters.sns import SnsLetters
+from lambdas.adapters.sns import SnsNotifications
 from lambdas.adapters.spot import Ec2SpotMarket
 from lambdas.adapters.ssm import SsmCommands
 from lambdas.adapters.stepfunctions import StepFunctions
@@ -52,7 +52,7 @@ class World:
     subnets: Callable[[str], ports.Subnets]
     objects: ports.Objects
     events: ports.Events
-    letters: ports.Letters
+    notifications: ports.Notifications
     metrics: ports.Metrics
     executions: ports.Executions
     clock: ports.Clock
@@ -124,7 +124,7 @@ def world() -> World:
         subnets=lambda region: Ec2Subnets(clients.ec2(region), env.deployment, env.subnet_ids.get(region, ())),
         objects=S3Objects(clients.s3(home), env.control_bucket),
         events=EventBus(clients.events(home), env.event_bus),
-        letters=SnsLetters(clients.sns(home), env.approval_topic),
+        notifications=SnsNotifications(clients.sns(home), env.approval_topic),
         metrics=EmfMetrics(),
         executions=StepFunctions(clients.stepfunctions(home), env.state_machine),
         clock=clock,

@@ -29,8 +29,8 @@ from tests.lambdas.services import (
     MemoryEvents,
     MemoryExecutions,
     MemoryGroups,
-    MemoryLetters,
     MemoryMetrics,
+    MemoryNotifications,
     MemoryObjects,
     MemorySubnets,
 )
@@ -50,7 +50,7 @@ class Cloud:
         self.transfers, self.locks, self.agents = MemoryTransferStore(), MemoryPathLocks(), MemoryAgentRecords()
         self.chunks, self.nodes, self.profiles = MemoryChunkStore(), MemoryNodeStore(), MemoryProfileStore()
         self.tokens, self.objects, self.events = MemoryTokenStore(), MemoryObjects(), MemoryEvents()
-        self.executions, self.letters, self.metrics = MemoryExecutions(), MemoryLetters(), MemoryMetrics()
+        self.executions, self.notifications, self.metrics = MemoryExecutions(), MemoryNotifications(), MemoryMetrics()
         self.price_list, self.price_cache = MemoryPriceList(), MemoryPriceCache()
         self.spot_market = {region: MemorySpotMarket() for region in (WEST, IRELAND)}
         self.instance_types = {region: MemoryInstanceTypes() for region in (WEST, IRELAND)}
@@ -70,7 +70,7 @@ class Cloud:
             subnets=lambda region: self.subnets[region],
             objects=self.objects,
             events=self.events,
-            letters=self.letters,
+            notifications=self.notifications,
             metrics=self.metrics,
             executions=self.executions,
             clock=self.clock,

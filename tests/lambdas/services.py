@@ -79,7 +79,7 @@ class MemoryEvents:
 
 
 @dataclass
-class MemoryLetters:
+class MemoryNotifications:
     sent: list[tuple[str, str]] = field(default_factory=list)
 
     def send(self, subject: str, text: str) -> None:

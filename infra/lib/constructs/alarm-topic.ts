@@ -6,14 +6,14 @@ import * as sns from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
 import { alarmTopicName, arn } from '../names';
-import { LetterTopic } from './letter-topic';
+import { SubscribedTopic } from './subscribed-topic';
 
 export class AlarmTopic extends Construct {
   public readonly topic: sns.Topic;
 
   public constructor(scope: Construct, id: string, settings: Settings, region: string) {
     super(scope, id);
-    this.topic = new LetterTopic(this, 'Letters', {
+    this.topic = new SubscribedTopic(this, 'Letters', {
       topicName: alarmTopicName(settings),
       displayName: 'CPT alarms',
       mail: settings.alarmMail,

@@ -1,4 +1,4 @@
-/** What the Lambdas read from their environment; `lambdas/runtime/environment.py` is the other end of it. */
+/** What the Lambdas read from their environment; `lambdas/runtime/env.py` is the other end of it. */
 
 import { Settings } from '../config';
 import { approvalTopicName, arn, controlBucketName, RegionDaemons, stateMachineArn, tableName } from '../names';

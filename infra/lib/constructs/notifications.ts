@@ -9,7 +9,7 @@ import { Construct } from 'constructs';
 import { Settings } from '../config';
 import { notificationTopicName } from '../names';
 import { DeadLetterQueue } from './dead-letter-queue';
-import { LetterTopic } from './letter-topic';
+import { SubscribedTopic } from './subscribed-topic';
 import { CONTROL } from './transfer-events';
 
 /** Detail types that are news; `Transfer Finished` says in its status how. */
@@ -21,7 +21,7 @@ export class Notifications extends Construct {
 
   public constructor(scope: Construct, id: string, settings: Settings, bus: events.IEventBus) {
     super(scope, id);
-    this.topic = new LetterTopic(this, 'Letters', {
+    this.topic = new SubscribedTopic(this, 'Letters', {
       topicName: notificationTopicName(settings),
       displayName: 'CPT transfers',
       mail: settings.notificationMail,

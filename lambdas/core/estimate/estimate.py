@@ -11,7 +11,7 @@ from lambdas.core.estimate.figures import EndFigures, Figures
 from lambdas.core.estimate.pair_choice import choose
 from lambdas.core.estimate.rows import Row, build_rows, seconds_for
 from lambdas.core.estimate.type_choice import Candidate, Offer, rank
-from lambdas.core.fleet.relay_counts import PAIRS, Crew
+from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
 from lambdas.core.request import Objective
 
 DEFAULT_MOST_PAIRS = 8
@@ -77,7 +77,7 @@ def estimate(
     most_pairs: int,
     pre_test_seconds: float,
     notes: list[str],
-    crew: Crew = PAIRS,
+    relay_counts: RelayCounts = PAIRS,
 ) -> Estimate:
     """The whole estimate. `ends`: figures of the end machines; those of relays come from the best of `offers`.
 
@@ -89,7 +89,7 @@ def estimate(
     offer = _best(candidates, offers, requested)
     figures = offer.figures(ends)
     most = 0 if offer.refusal else min(wanted, offer.most_pairs)
-    rows = build_rows(size_bytes, most, figures, pre_test_seconds if pre_test is True else 0.0, crew)
+    rows = build_rows(size_bytes, most, figures, pre_test_seconds if pre_test is True else 0.0, relay_counts)
     asked = requested if requested == "auto" else min(requested, most)
     pairs, reason = choose(rows, asked, objective, figures, pre_test=pre_test is True)
     if requested != "auto" and requested > most:
@@ -105,7 +105,7 @@ def estimate(
         figures=figures,
         instance_type=offer.instance_type,
         candidates=candidates,
-        notes=[*notes, *_quota_notes(offer, pairs, wanted), *crew.notes(pairs)],
+        notes=[*notes, *_quota_notes(offer, pairs, wanted), *relay_counts.notes(pairs)],
     )
 
 

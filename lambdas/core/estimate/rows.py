@@ -9,7 +9,7 @@ from lambdas.core import models
 from lambdas.core.chunks import plan
 from lambdas.core.documents import Count, Document
 from lambdas.core.estimate.figures import Figures
-from lambdas.core.fleet.relay_counts import PAIRS, Crew
+from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
 from lambdas.core.tariff import control_plane, cost
 
 NonNegative = Annotated[float, Field(ge=0)]
@@ -36,11 +36,12 @@ def seconds_for(size_bytes: int, pairs: int, figures: Figures, wait_seconds: flo
 
 
 def build_rows(
-    size_bytes: int, most_pairs: int, figures: Figures, pre_test_seconds: float = 0.0, crew: Crew = PAIRS
+    size_bytes: int, most_pairs: int, figures: Figures, pre_test_seconds: float = 0.0, relay_counts: RelayCounts = PAIRS
 ) -> list[Row]:
     """p = 0..`most_pairs`; with `pre_test_seconds` > 0 the rows pay for a pre-test in time and money.
 
-    A row pays for the relays that `crew` has launched; it carries what its pairs do, whatever the larger side is.
+    A row pays for the relays that `relay_counts` has launched. It carries what its pairs do, whatever the larger side
+    is.
     """
     direct = seconds_for(size_bytes, 0, figures)
     rows = []
@@ -48,10 +49,10 @@ def build_rows(
         wait = pre_test_seconds if pairs else 0.0
         seconds = seconds_for(size_bytes, pairs, figures, wait)
         dollars = _control_plane(size_bytes, pairs, seconds, figures)
-        launched, hour = crew.launched(pairs), figures.relay_hour.value
+        launched, hour = relay_counts.launched(pairs), figures.relay_hour.value
         dollars += cost.relays(launched, seconds, hour) + cost.egress(size_bytes, figures.egress.value)
         if wait:
-            more = crew.launched(2 * pairs) - launched
+            more = relay_counts.launched(2 * pairs) - launched
             dollars += cost.relays(more, min(figures.spawn.value + wait, seconds), hour)
         rows.append(
             Row(

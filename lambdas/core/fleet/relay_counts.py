@@ -11,7 +11,7 @@ from lambdas.core.transfer import AcceptedTransfer
 
 
 @dataclass(frozen=True)
-class Crew:
+class RelayCounts:
     """What a request says of its relays; `existing`: machines of the user on each side, which take the first slots."""
 
     relays: RelaysRequest = field(default_factory=RelaysRequest)
@@ -61,4 +61,4 @@ class Crew:
         return notes
 
 
-PAIRS = Crew()
+PAIRS = RelayCounts()

@@ -71,7 +71,7 @@ class Node(Document):
         return min(filter(None, (self.measured_inter_region, self.measured_intra_region)), default=None)
 
 
-def heir(nodes: Iterable[Node], node: Node) -> Node | None:
+def successor_of(nodes: Iterable[Node], node: Node) -> Node | None:
     """The newest relay that was launched after `node` for its place."""
     later = [n for n in nodes if (n.role, n.slot) == (node.role, node.slot) and n.generation > node.generation]
     return max(later, key=lambda n: n.generation, default=None)

@@ -32,7 +32,7 @@ def await_approval(event: AwaitInput, world: World) -> dict[str, Any]:
         world.tokens.delete(transfer_id)
         raise TransferFenced(f"{transfer_id} is being torn down")
     world.events.put("Approval Required", event_detail(event.transfer, event.estimate))
-    world.letters.send(*letter(event.transfer, event.estimate))
+    world.notifications.send(*letter(event.transfer, event.estimate))
     return {"asked": True}
 
 

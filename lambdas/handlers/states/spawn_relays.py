@@ -12,7 +12,7 @@ from lambdas.core.documents import Handover
 from lambdas.core.errors import CptError, NoCapacity
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet import pairing
-from lambdas.core.fleet.relay_counts import Crew
+from lambdas.core.fleet.relay_counts import RelayCounts
 from lambdas.core.report.fleet_report import Spawned
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
 from lambdas.operations.fleet.existing import enlist
@@ -49,16 +49,16 @@ def spawn_relays(event: SpawnInput, world: World) -> dict[str, Any]:
 
 def _launch(event: SpawnInput, world: World, record: TransferRecord, wanted: int) -> Launched:
     request = event.transfer.request
-    crew = Crew.of(event.transfer)
-    bearable = crew.most_pairs(metering.affordable(world, record, crew.launched(wanted)), wanted)
+    relay_counts = RelayCounts.of(event.transfer)
+    bearable = relay_counts.most_pairs(metering.affordable(world, record, relay_counts.launched(wanted)), wanted)
     budget = f"$.objective.maxCostUsd: {request.objective.max_cost_usd} bears {bearable} of {wanted} pairs now"
     if bearable == 0:
         raise NoCapacity(budget)
     # The selected one first; where it has no capacity, the others in the request's order.
     allowed = request.relays.instance_types or world.env.instance_types
     types = list(dict.fromkeys([event.estimate.instance_type, *allowed]))
-    launched = launch_relays(world, record, event.paths, crew.places(bearable), types)
-    launched = replace(launched, nodes=[*launched.nodes, *enlist(world, record, crew, bearable)])
+    launched = launch_relays(world, record, event.paths, relay_counts.places(bearable), types)
+    launched = replace(launched, nodes=[*launched.nodes, *enlist(world, record, relay_counts, bearable)])
     return launched if bearable == wanted else replace(launched, notes=[*launched.notes, budget])
 
 

@@ -8,7 +8,7 @@ from lambdas.core.estimate.estimate import Estimate, estimate
 from lambdas.core.estimate.offers import Side
 from lambdas.core.estimate.profile import hosts
 from lambdas.core.estimate.profiling import estimate_of_measuring
-from lambdas.core.fleet.relay_counts import PAIRS, Crew
+from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
 from lambdas.core.request import Objective
 from lambdas.core.spending import cross_zone
 from lambdas.core.tariff.prices import needed
@@ -54,7 +54,7 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
         # Both hops of a path are measured one after the other.
         pre_test_seconds=2 * world.pre_test_seconds(request),
         notes=_notes(transfer, types, market, route.now),
-        crew=PAIRS if request.is_profiling else Crew.of(transfer),
+        relay_counts=PAIRS if request.is_profiling else RelayCounts.of(transfer),
     )
     notes = [*found.notes, *_notes_on_relays(found, transfer, market)]
     reason = found.reason if size_bytes or request.is_profiling else "there is nothing to send"

@@ -7,7 +7,7 @@ from lambdas.adapters.records import Instance, NotManagedError, TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.estimate import published_limits
-from lambdas.core.fleet.relay_counts import Crew
+from lambdas.core.fleet.relay_counts import RelayCounts
 from lambdas.core.fleet.relay_node import ROLES, Node, Role, node_id
 from lambdas.core.request import TransferRequest
 from lambdas.core.transfer import EndMachine, ExistingRelay
@@ -53,12 +53,12 @@ def _problem(world: World, end: EndMachine, instance: Instance) -> str | None:
     return None
 
 
-def enlist(world: World, record: TransferRecord, crew: Crew, pairs: int) -> list[Node]:
+def enlist(world: World, record: TransferRecord, relay_counts: RelayCounts, pairs: int) -> list[Node]:
     """Nodes for the existing machines that the first slots of `pairs` pairs take."""
     nodes = []
     for role in ROLES:
         machines = [relay for relay in record.transfer.existing if relay.role == role]
-        for slot, machine in zip(crew.slots(role, pairs), machines, strict=False):
+        for slot, machine in zip(relay_counts.slots(role, pairs), machines, strict=False):
             node = _node(world, record, machine, slot)
             world.nodes.put(node)
             nodes.append(node)

@@ -54,7 +54,7 @@ def replace(world: World, node: Node, failing: Failing) -> str:
     began = world.clock.monotonic()
     refusal = _bring_successor(world, record, node, failing)
     if refusal is not None:
-        _release_heir(world, node)
+        _release_successor(world, node)
     if failing.how == "slow":
         if refusal is not None:
             return "kept"
@@ -79,11 +79,11 @@ def _is_mine(world: World, node: Node, failing: Failing) -> bool:
         # One that was warned ends as it was told it would.
         warned = node.reason if node.state == "DRAINING" else None
         first = relays.lose(world, node, warned or failing.reason)
-    heir = relay_node.heir(world.nodes.of(node.transfer_id), node)
+    successor = relay_node.successor_of(world.nodes.of(node.transfer_id), node)
     now = world.clock.now()
-    if heir is not None and heir.state in LIVE_STATES:
-        return now - heir.requested_at > RESUME_SECONDS
-    if heir is not None and failing.how == "slow":
+    if successor is not None and successor.state in LIVE_STATES:
+        return now - successor.requested_at > RESUME_SECONDS
+    if successor is not None and failing.how == "slow":
         return False  # its successor did not come; slow is better than nothing
     return first or (failing.how == "lost" and node.ended_at is not None and now - node.ended_at > RESUME_SECONDS)
 
@@ -92,9 +92,9 @@ def _bring_successor(world: World, record: TransferRecord, node: Node, failing: 
     """Why there is none, in words; None when it has joined."""
     assert record.paths is not None  # noqa: S101  the node has joined over them
     nodes = world.nodes.of(node.transfer_id)
-    heir = relay_node.heir(nodes, node)
-    if heir is None or heir.state not in LIVE_STATES:
-        generation = (heir or node).generation
+    successor = relay_node.successor_of(nodes, node)
+    if successor is None or successor.state not in LIVE_STATES:
+        generation = (successor or node).generation
         if why := _why_not(world, record, node, failing, nodes, generation):
             return why
         # A machine of the user may be of a type that is not launched here.
@@ -105,10 +105,10 @@ def _bring_successor(world: World, record: TransferRecord, node: Node, failing: 
         except (ReplaceNode, FailTransfer) as error:
             return f"{type(error).__name__}: {error}"
     nodes = relays.await_ready(world, record, record.paths, join_at_once=True, seconds=JOIN_TIMEOUT_SECONDS)
-    heir = relay_node.heir(nodes, node)
-    if heir is None or heir.state == "JOINED":
+    successor = relay_node.successor_of(nodes, node)
+    if successor is None or successor.state == "JOINED":
         return None
-    return f"{heir.node_id} did not join: {heir.reason or 'it has no partner'}"
+    return f"{successor.node_id} did not join: {successor.reason or 'it has no partner'}"
 
 
 def _why_not(
@@ -126,21 +126,21 @@ def _why_not(
 def _tell(world: World, node: Node, failing: Failing, refusal: str | None) -> None:
     """Write how it ended into the node, and put it on the bus for people."""
     nodes = world.nodes.of(node.transfer_id)
-    heir = relay_node.heir(nodes, node)
+    successor = relay_node.successor_of(nodes, node)
     about = {"transferId": node.transfer_id, "nodeId": node.node_id, "cause": failing.reason[:1000]}
-    if refusal is None and heir is not None:
-        world.nodes.change(node, node_life.succeed(heir.node_id))
-        world.events.put("Relay Replaced", {**about, "successor": heir.node_id})
+    if refusal is None and successor is not None:
+        world.nodes.change(node, node_life.succeed(successor.node_id))
+        world.events.put("Relay Replaced", {**about, "successor": successor.node_id})
         return
     world.nodes.change(node, node_life.stay_alone(refusal or ""))
     left = pairing.strength(nodes, "JOINED")
     world.events.put("Transfer Degraded", {**about, "reason": (refusal or "")[:1000], "pairs": left})
 
 
-def _release_heir(world: World, node: Node) -> None:
-    heir = relay_node.heir(world.nodes.of(node.transfer_id), node)
-    if heir is not None:
-        relays.release(world, heir, f"it could not take over from {node.node_id}")
+def _release_successor(world: World, node: Node) -> None:
+    successor = relay_node.successor_of(world.nodes.of(node.transfer_id), node)
+    if successor is not None:
+        relays.release(world, successor, f"it could not take over from {node.node_id}")
 
 
 def _release_partner(world: World, node: Node) -> None:

@@ -13,7 +13,7 @@ from moto import mock_aws
 from lambdas.adapters.events import EventBus
 from lambdas.adapters.records import NotManagedError
 from lambdas.adapters.s3 import S3Objects
-from lambdas.adapters.sns import SnsLetters
+from lambdas.adapters.sns import SnsNotifications
 from lambdas.adapters.ssm import SsmCommands
 from lambdas.adapters.stepfunctions import StepFunctions
 from lambdas.core.errors import MissingPermission, Throttled
@@ -140,7 +140,7 @@ def test_letter_goes_to_the_topic() -> None:
     client, stubber = stub("sns")
     topic = "arn:aws:sns:us-west-2:000000000000:cpt-approvals"
     stubber.add_response("publish", {"MessageId": "1"}, {"TopicArn": topic, "Subject": "Approve a?", "Message": "b\nc"})
-    SnsLetters(client, topic).send("Approve a?", "b\nc")
+    SnsNotifications(client, topic).send("Approve a?", "b\nc")
     stubber.assert_no_pending_responses()
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from lambdas.core.report.page.axes import Axis, rate_axis, time_axis
-from lambdas.core.report.page.happenings import Happening
+from lambdas.core.report.page.events import PageEvent
 from lambdas.core.report.timeline import Course, LaneBars
 
 # Colours and textures that can be told apart; further paths share the last.
@@ -103,10 +103,10 @@ def seconds(course: Course) -> float:
     return course.seconds or course.rates_from + intervals * course.interval_seconds
 
 
-def rate_picture(course: Course, happenings: Sequence[Happening], frame: Frame) -> RatePicture:
+def rate_picture(course: Course, events: Sequence[PageEvent], frame: Frame) -> RatePicture:
     """Rates stacked in the order of the paths, the first at the bottom."""
     x = time_axis(seconds(course), frame.left, frame.last, frame.ticks)
-    marks = _marks(happenings, x)
+    marks = _marks(events, x)
     top = 12 + 20 * (max((mark.row for mark in marks), default=-1) + 1)
     bottom = top + (260 if frame is WIDE else 200)
     totals = [sum(rates) for rates in zip(*(path.rates for path in course.paths), strict=True)]
@@ -141,15 +141,15 @@ def _outline(edges: list[float], floor: list[float], ceiling: list[float], y: Ax
     return "".join(parts)
 
 
-def _marks(happenings: Sequence[Happening], x: Axis) -> list[Mark]:
+def _marks(events: Sequence[PageEvent], x: Axis) -> list[Mark]:
     """Labels that would cover each other go into further rows."""
     ends: list[float] = []
     marks = []
-    for number, happening in enumerate(happenings, 1):
-        at = x.at(happening.second)
+    for number, event in enumerate(events, 1):
+        at = x.at(event.second)
         row = next((row for row, end in enumerate(ends) if at - end >= _MARK_WIDTH), len(ends))
         ends[row : row + 1] = [at]
-        marks.append(Mark(number, happening.kind, at, row))
+        marks.append(Mark(number, event.kind, at, row))
     return marks
 
 

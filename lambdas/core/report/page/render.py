@@ -16,12 +16,12 @@ from lambdas.core.chunks.file_list import FileEntry
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.report.page import pictures, tables
-from lambdas.core.report.page.happenings import happenings
+from lambdas.core.report.page.events import page_events
 from lambdas.core.report.report import Report
 
 # A list that is read, not searched: the whole one lies beside the report.
 SHOWN_FILES = 200
-SHOWN_HAPPENINGS = 40
+SHOWN_EVENTS = 40
 CAUSES = {
     "checksum-mismatch": "what arrived was not what was sent; it was sent again",
     "stream-lost": "the stream broke before the chunk was on disk",
@@ -46,7 +46,7 @@ def render(report: Report, files: Files | None = None) -> str:
     nodes = [Node.from_document(node) for node in report.nodes]
     estimate = Estimate.from_document(report.estimate) if report.estimate else None
     course = report.course
-    events = happenings(nodes, course, pictures.seconds(course)) if course else []
+    events = page_events(nodes, course, pictures.seconds(course)) if course else []
     style = _template("report.css").render().strip()
     return _template("report.html").render(
         report=report,
@@ -59,9 +59,9 @@ def render(report: Report, files: Files | None = None) -> str:
         relays=tables.relays(nodes, course),
         course=course,
         paths=tables.paths(course) if course else [],
-        happenings=events[:SHOWN_HAPPENINGS],
-        happenings_left_out=max(len(events) - SHOWN_HAPPENINGS, 0),
-        rate_pictures=[pictures.rate_picture(course, events[:SHOWN_HAPPENINGS], f) for f in pictures.FRAMES]
+        events=events[:SHOWN_EVENTS],
+        events_left_out=max(len(events) - SHOWN_EVENTS, 0),
+        rate_pictures=[pictures.rate_picture(course, events[:SHOWN_EVENTS], f) for f in pictures.FRAMES]
         if course
         else [],
         lane_pictures=[pictures.lane_picture(course, frame) for frame in pictures.FRAMES] if course else [],

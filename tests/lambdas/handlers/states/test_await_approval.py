@@ -22,14 +22,16 @@ def test_people_are_asked_by_event_and_letter_and_the_token_is_kept() -> None:
     assert cloud.tokens.approval("first") == "token-a"
     ((kind, detail),) = cloud.events.put_events
     assert (kind, detail["transferId"], detail["recommendedPairs"]) == ("Approval Required", "first", 2)
-    ((subject, _),) = cloud.letters.sent
+    ((subject, _),) = cloud.notifications.sent
     assert subject == "Approve first?"
 
 
 def test_nobody_is_told_the_token() -> None:
     cloud = prepared()
     answer = await_approval(event(), cloud.world)
-    assert "token-a" not in repr((answer, cloud.events.put_events, cloud.letters.sent, cloud.transfers.get("first")))
+    assert "token-a" not in repr(
+        (answer, cloud.events.put_events, cloud.notifications.sent, cloud.transfers.get("first"))
+    )
 
 
 def test_token_of_a_later_attempt_replaces_the_earlier_one() -> None:
@@ -44,4 +46,4 @@ def test_transfer_that_is_being_torn_down_asks_nobody_and_keeps_no_token() -> No
     cloud.transfers.fence(transfer())
     with pytest.raises(TransferFenced):
         await_approval(event(), cloud.world)
-    assert (cloud.tokens.approval("first"), cloud.events.put_events, cloud.letters.sent) == (None, [], [])
+    assert (cloud.tokens.approval("first"), cloud.events.put_events, cloud.notifications.sent) == (None, [], [])

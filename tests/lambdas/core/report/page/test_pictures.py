@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from lambdas.core.report.page.happenings import Happening
+from lambdas.core.report.page.events import PageEvent
 from lambdas.core.report.page.pictures import FRAMES, SHADES, WIDE, Frame, lane_picture, rate_picture
 from lambdas.core.report.timeline import Course, PathRates
 from tests.page import scenarios
@@ -43,8 +43,8 @@ def test_paths_beyond_the_colours_are_one_area_with_the_last() -> None:
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-def test_labels_of_happenings_never_touch(frame: Frame) -> None:
-    events = [Happening(second / 4, "joined", ["source-1-0"], "") for second in range(16)]
+def test_labels_of_events_never_touch(frame: Frame) -> None:
+    events = [PageEvent(second / 4, "joined", ["source-1-0"], "") for second in range(16)]
     marks = rate_picture(course([1.0] * 2), events, frame).marks
     assert [mark.number for mark in marks] == list(range(1, 17))
     for row in {mark.row for mark in marks}:

@@ -6,26 +6,26 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from cli.happenings import (
+from cli.transfer_state import TransferState, state_of
+from cli.watch_events import (
     ApprovalRequired,
     Ended,
     Estimated,
-    Happening,
     LimitChanged,
     Progressed,
     RelayChanged,
     StageEntered,
     Untold,
+    WatchEvent,
     happened,
     in_words,
     progress,
 )
-from cli.transfer_state import TransferState, state_of
 from tests.cli.transfers import records, relay
 
 CONTRACTS = Path(__file__).parents[2] / "contracts"
 SCHEMA = Draft202012Validator(json.loads((CONTRACTS / "watch-event.schema.json").read_text()))
-MODELS: dict[str, type[Happening]] = {
+MODELS: dict[str, type[WatchEvent]] = {
     "Stage Entered": StageEntered,
     "Limit Changed": LimitChanged,
     "Relay Joined": RelayChanged,
@@ -143,5 +143,5 @@ def test_a_transfer_that_waits_says_for_what() -> None:
     assert told[-1].words() == "nightly waits for approval: cpt approve nightly [--pairs N], or cpt reject nightly"
 
 
-def test_a_transfer_without_a_record_has_no_happenings() -> None:
+def test_a_transfer_without_a_record_has_no_events() -> None:
     assert happened(state_of("nightly", {}, [])) == []

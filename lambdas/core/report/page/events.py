@@ -13,7 +13,7 @@ CLOSE_SECONDS, CLOSE_SHARE = 1.0, 0.015
 
 
 @dataclass(frozen=True)
-class Happening:
+class PageEvent:
     """Second since the course's zero; `reason` of the first that has one, of a limit all that is to be said."""
 
     second: float
@@ -21,15 +21,15 @@ class Happening:
     node_ids: list[str]
     reason: str
 
-    def with_node(self, other: "Happening") -> "Happening":
+    def with_node(self, other: "PageEvent") -> "PageEvent":
         """Both as one."""
-        return Happening(self.second, self.kind, self.node_ids + other.node_ids, self.reason or other.reason)
+        return PageEvent(self.second, self.kind, self.node_ids + other.node_ids, self.reason or other.reason)
 
 
-def happenings(nodes: list[Node], course: Course, end: float) -> list[Happening]:
+def page_events(nodes: list[Node], course: Course, end: float) -> list[PageEvent]:
     """In order of time, from zero to `end` (s): what came after the last byte was the teardown's doing."""
     close = max(CLOSE_SECONDS, end * CLOSE_SHARE)
-    found: list[Happening] = []
+    found: list[PageEvent] = []
     for one in sorted([*_single(nodes, course.zero_at), *map(_limit, course.limits)], key=lambda single: single.second):
         if not 0 <= one.second < end:
             continue
@@ -41,20 +41,20 @@ def happenings(nodes: list[Node], course: Course, end: float) -> list[Happening]
     return found
 
 
-def _single(nodes: list[Node], zero_at: float) -> list[Happening]:
+def _single(nodes: list[Node], zero_at: float) -> list[PageEvent]:
     found = []
     for node in nodes:
         if node.joined_at is not None:
-            found.append(Happening(node.joined_at - zero_at, "joined", [node.node_id], ""))
+            found.append(PageEvent(node.joined_at - zero_at, "joined", [node.node_id], ""))
         if node.ended_at is not None:
             kind: Kind = "lost" if node.state == "LOST" else "left"
-            found.append(Happening(node.ended_at - zero_at, kind, [node.node_id], node.reason or ""))
+            found.append(PageEvent(node.ended_at - zero_at, kind, [node.node_id], node.reason or ""))
     return found
 
 
-def _limit(change: LimitSet) -> Happening:
-    return Happening(change.second, "limit", [], limit_in_words(change.bandwidth_limit_mbps))
+def _limit(change: LimitSet) -> PageEvent:
+    return PageEvent(change.second, "limit", [], limit_in_words(change.bandwidth_limit_mbps))
 
 
-def _same(one: Happening, other: Happening, close: float) -> bool:
+def _same(one: PageEvent, other: PageEvent, close: float) -> bool:
     return one.kind == other.kind != "limit" and other.second - one.second <= close

@@ -14,7 +14,7 @@ from lambdas.core.documents import Count, Document
 from lambdas.core.words import dollars, duration
 
 
-class Happening(Document):
+class WatchEvent(Document):
     """Contract `watch-event`; `at` in Unix seconds."""
 
     transfer_id: str
@@ -25,7 +25,7 @@ class Happening(Document):
         return (type(self).__name__,)
 
 
-class StageEntered(Happening):
+class StageEntered(WatchEvent):
     """A state of the state machine."""
 
     type: Literal["Stage Entered"] = "Stage Entered"
@@ -42,7 +42,7 @@ class StageEntered(Happening):
         return self.stage
 
 
-class RelayChanged(Happening):
+class RelayChanged(WatchEvent):
     """A relay was launched, joined the transfer, or left it, and why."""
 
     type: Literal["Relay Launched", "Relay Joined", "Relay Left"]
@@ -70,7 +70,7 @@ class RelayChanged(Happening):
         return f"relay {self.node_id} {self.what}"
 
 
-class LimitChanged(Happening):
+class LimitChanged(WatchEvent):
     """Somebody set another limit, Mbit/s; None: lifted it."""
 
     type: Literal["Limit Changed"] = "Limit Changed"
@@ -87,7 +87,7 @@ class LimitChanged(Happening):
         return f"limit {limit_in_words(self.bandwidth_limit_mbps)}"
 
 
-class Estimated(Happening):
+class Estimated(WatchEvent):
     """What the estimate chose; seconds and dollars for the whole transfer."""
 
     type: Literal["Estimated"] = "Estimated"
@@ -106,7 +106,7 @@ class Estimated(Happening):
         return f"{self.pairs} pairs, {duration(self.seconds)}, {dollars(self.cost)}: {self.reason}"
 
 
-class ApprovalRequired(Happening):
+class ApprovalRequired(WatchEvent):
     """It waits for a person."""
 
     type: Literal["Approval Required"] = "Approval Required"
@@ -136,7 +136,7 @@ def path_rates(lanes: Iterable[LaneRate]) -> dict[str, float]:
     return rates
 
 
-class Progressed(Happening):
+class Progressed(WatchEvent):
     """Where it is: bytes, MB/s, seconds, dollars so far."""
 
     type: Literal["Progress"] = "Progress"
@@ -159,7 +159,7 @@ class Progressed(Happening):
         )
 
 
-class Ended(Happening):
+class Ended(WatchEvent):
     """The last of all; `report` as `cpt report --json` prints it."""
 
     type: Literal["Transfer Ended"] = "Transfer Ended"
@@ -221,7 +221,7 @@ def progress(state: TransferState) -> Progressed | None:
 
 
 class Untold:
-    """Passes each happening on once."""
+    """Passes each event on once."""
 
     def __init__(self) -> None:
         self._told: set[tuple[str, ...]] = set()
