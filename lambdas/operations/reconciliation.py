@@ -11,7 +11,7 @@ from lambdas.core.transfer import Failure
 from lambdas.operations import teardown
 from lambdas.operations.chunks import retry
 from lambdas.operations.ends import end_daemons
-from lambdas.operations.fleet import relays
+from lambdas.operations.fleet import relay_end, relay_start
 from lambdas.operations.fleet.replacement import RESUME_SECONDS
 from lambdas.operations.report import outcome, reporting
 from lambdas.operations.token import release
@@ -149,7 +149,7 @@ def _dead(world: World, live: list[Node]) -> dict[Node, str]:
             state = shown.get(node.instance_id)
             if state in ENDED_INSTANCE_STATES:
                 found[node] = f"its instance is {state}"
-            elif state is None and world.clock.now() - node.requested_at > relays.UNSEEN_SECONDS:
+            elif state is None and world.clock.now() - node.requested_at > relay_start.UNSEEN_SECONDS:
                 found[node] = "EC2 does not list its instance any more"
     return found
 
@@ -157,4 +157,4 @@ def _dead(world: World, live: list[Node]) -> dict[Node, str]:
 def _discard_old_unused(world: World, record: TransferRecord) -> int:
     now = world.clock.now()
     old = [n for n in world.nodes.of(record.transfer.transfer_id) if now - n.requested_at > UNUSED_SECONDS]
-    return relays.discard_unused(world, old, f"not joined within {UNUSED_SECONDS:.0f} s")
+    return relay_end.discard_unused(world, old, f"not joined within {UNUSED_SECONDS:.0f} s")

@@ -7,7 +7,8 @@ from lambdas.core.documents import Handover
 from lambdas.core.errors import TransferFenced
 from lambdas.core.fleet import pairing, relay_node
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
-from lambdas.operations.fleet.relays import await_ready, release_singles, unused_discarded
+from lambdas.operations.fleet.relay_end import release_singles, unused_discarded
+from lambdas.operations.fleet.relay_start import await_ready
 from lambdas.runtime.handler import task_state
 
 

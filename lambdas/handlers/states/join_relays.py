@@ -7,7 +7,7 @@ from lambdas.core.documents import Handover
 from lambdas.core.errors import TransferFenced
 from lambdas.core.fleet import pairing
 from lambdas.core.transfer import AcceptedTransfer
-from lambdas.operations.fleet.relays import join_ready
+from lambdas.operations.fleet.relay_start import join_ready
 from lambdas.runtime.handler import task_state
 
 

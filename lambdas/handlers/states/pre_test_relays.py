@@ -15,7 +15,7 @@ from lambdas.core.fleet.relay_node import Measurement
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.estimate.profiling import finish_measuring
 from lambdas.operations.fleet.pre_test import note, rank_pairs
-from lambdas.operations.fleet.relays import unused_discarded
+from lambdas.operations.fleet.relay_end import unused_discarded
 from lambdas.runtime.handler import task_state
 
 

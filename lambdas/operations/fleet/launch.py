@@ -8,16 +8,14 @@ from hashlib import sha256
 from lambdas.adapters.records import Instance, LaunchError, LaunchRequest, TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.errors import LaunchRefused, MissingPermission, NoCapacity, Throttled, TransferFenced
-from lambdas.core.fleet import launch_plan, node_life, pairing
+from lambdas.core.fleet import launch_plan, pairing
 from lambdas.core.fleet.launch_decision import LaunchDecision, decide_launch, missing_permission, remedy
 from lambdas.core.fleet.launch_plan import LaunchPlan, Step, usable
 from lambdas.core.fleet.relay_node import ROLES, Node, Role, node_id
 from lambdas.core.spending import cross_zone
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
-from lambdas.operations.fleet.existing import give_back
+from lambdas.operations.fleet.relay_end import discard, terminate_until_gone
 
-# For some seconds after RunInstances, EC2 may know neither an instance's id nor its state; a minute bounds the wait.
-TERMINATE_SECONDS = 60.0
 # What EC2 does not give; the fence and its wish to be asked later are no reason to go on with fewer.
 _BORNE = (NoCapacity, LaunchRefused, MissingPermission)
 
@@ -220,25 +218,5 @@ class _Side:
             return node
         known = next(known for known in self._world.nodes.of(node.transfer_id) if known.node_id == node.node_id)
         if known.instance_id != node.instance_id:
-            _terminate(self._world, [node])
+            terminate_until_gone(self._world, [node])
         return known
-
-
-def discard(world: World, nodes: list[Node], reason: str) -> None:
-    """Terminate nodes that will not be used; one that has joined meanwhile is."""
-    lost = node_life.lose(reason, world.clock.now(), "discard")
-    changed = [world.nodes.change(node, lost) for node in nodes]
-    _terminate(world, [node for node in changed if node])
-
-
-def _terminate(world: World, nodes: list[Node]) -> None:
-    """Terminate until EC2 shows them all gone: an id that it does not know yet is not terminated."""
-    nodes = give_back(world, nodes)
-    deadline = world.clock.monotonic() + TERMINATE_SECONDS
-    left = {region: {n.instance_id for n in nodes if n.region == region} for region in {n.region for n in nodes}}
-    while any(left.values()) and world.clock.monotonic() < deadline:
-        for region, ids in left.items():
-            world.compute(region).terminate(ids)
-            ids -= {instance.instance_id for instance in world.compute(region).describe(ids) if instance.gone}
-        if any(left.values()):
-            world.clock.sleep(world.env.poll_seconds)

@@ -6,8 +6,7 @@ from lambdas.core.fleet import node_life, relay_node
 from lambdas.core.fleet.pairing import Pair
 from lambdas.core.fleet.relay_node import Measurement
 from lambdas.core.transfer import AcceptedTransfer, Probe
-from lambdas.operations.fleet import membership
-from lambdas.operations.fleet.existing import give_back
+from lambdas.operations.fleet import membership, relay_end
 
 # Two hops one after the other for each pair, should the sender test the pairs in turn, and time to see the record.
 SPARE_SECONDS = 20.0
@@ -59,9 +58,7 @@ def note(world: World, pairs: list[Pair], ranking: list[Measurement], rejected: 
     by_slot = {pair.slot: pair for pair in pairs}
     for measurement in ranking:
         for node in (by_slot[measurement.slot].source, by_slot[measurement.slot].destination):
-            rates = (measurement.inter_region, measurement.intra_region)
-            if measurement.slot not in rejected:
-                world.nodes.change(node, node_life.measure(*rates))
-            elif world.nodes.change(node, node_life.reject(*rates, "slower half of the pre-test", world.clock.now())):
-                for ours in give_back(world, [node]):
-                    world.compute(ours.region).terminate([ours.instance_id])
+            if measurement.slot in rejected:
+                relay_end.reject(world, node, measurement)
+            else:
+                world.nodes.change(node, node_life.measure(measurement.inter_region, measurement.intra_region))

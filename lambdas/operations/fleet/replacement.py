@@ -12,7 +12,7 @@ from lambdas.core.errors import FailTransfer, ReplaceNode
 from lambdas.core.fleet import node_life, pairing, relay_node
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.fleet.replacement import why_not_replaced
-from lambdas.operations.fleet import relays
+from lambdas.operations.fleet import relay_end, relay_start
 from lambdas.operations.fleet.launch import launch_side
 from lambdas.operations.fleet.remaining import rest_without
 from lambdas.operations.spending import metering
@@ -44,11 +44,11 @@ def replace(world: World, node: Node, failing: Failing) -> str:
     if record is None or not record.running:
         return "over"  # its end is the teardown's doing
     if node.settled and node.state == "DRAINING" and failing.how == "lost":
-        relays.lose(world, node, node.reason or failing.reason)  # whoever drained it may have died
+        relay_end.lose(world, node, node.reason or failing.reason)  # whoever drained it may have died
     if node.settled or not _is_mine(world, node, failing):
         return "known"
     if node.joined_at is None:
-        relays.lose(world, node, failing.reason)
+        relay_end.lose(world, node, failing.reason)
         _release_partner(world, node)
         return "removed"
     began = world.clock.monotonic()
@@ -59,11 +59,11 @@ def replace(world: World, node: Node, failing: Failing) -> str:
         if refusal is not None:
             return "kept"
         began = world.clock.monotonic()
-        relays.drain(world, node, failing.reason)
+        relay_end.drain(world, node, failing.reason)
     _tell(world, node, failing, refusal)
     if failing.how != "lost":
         world.clock.sleep(max(began + DRAIN_SECONDS - world.clock.monotonic(), 0))
-        relays.lose(world, node, failing.reason)
+        relay_end.lose(world, node, failing.reason)
     if refusal is not None:
         _release_partner(world, node)
     return "replaced" if refusal is None else "removed"
@@ -74,11 +74,11 @@ def _is_mine(world: World, node: Node, failing: Failing) -> bool:
     if failing.how == "slow":
         first = node.state == "JOINED"
     elif failing.how == "warned" and node.state in ("READY", "JOINED"):
-        first = relays.drain(world, node, failing.reason)
+        first = relay_end.drain(world, node, failing.reason)
     else:
         # One that was warned ends as it was told it would.
         warned = node.reason if node.state == "DRAINING" else None
-        first = relays.lose(world, node, warned or failing.reason)
+        first = relay_end.lose(world, node, warned or failing.reason)
     successor = relay_node.successor_of(world.nodes.of(node.transfer_id), node)
     now = world.clock.now()
     if successor is not None and successor.state in LIVE_STATES:
@@ -104,7 +104,7 @@ def _bring_successor(world: World, record: TransferRecord, node: Node, failing: 
             launch_side(world, record, record.paths, node.role, [node.slot], generation + 1, list(dict.fromkeys(types)))
         except (ReplaceNode, FailTransfer) as error:
             return f"{type(error).__name__}: {error}"
-    nodes = relays.await_ready(world, record, record.paths, join_at_once=True, seconds=JOIN_TIMEOUT_SECONDS)
+    nodes = relay_start.await_ready(world, record, record.paths, join_at_once=True, seconds=JOIN_TIMEOUT_SECONDS)
     successor = relay_node.successor_of(nodes, node)
     if successor is None or successor.state == "JOINED":
         return None
@@ -140,11 +140,11 @@ def _tell(world: World, node: Node, failing: Failing, refusal: str | None) -> No
 def _release_successor(world: World, node: Node) -> None:
     successor = relay_node.successor_of(world.nodes.of(node.transfer_id), node)
     if successor is not None:
-        relays.release(world, successor, f"it could not take over from {node.node_id}")
+        relay_end.release(world, successor, f"it could not take over from {node.node_id}")
 
 
 def _release_partner(world: World, node: Node) -> None:
     """One that has nobody left to work with adds nothing and costs money."""
     for other in pairing.singles(world.nodes.of(node.transfer_id)):
         if other.slot == node.slot:
-            relays.release(world, other, f"{node.node_id} was lost and has no successor")
+            relay_end.release(world, other, f"{node.node_id} was lost and has no successor")

@@ -13,7 +13,7 @@ from lambdas.core.spending.meter import BudgetDecision, Decision, Reading, Sent,
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations import token
 from lambdas.operations.fence import fence
-from lambdas.operations.fleet import relays
+from lambdas.operations.fleet import relay_end
 
 
 def look(world: World, record: TransferRecord, delivered_bytes: int = 0) -> Spent:
@@ -100,7 +100,7 @@ def _release(world: World, record: TransferRecord, reading: Reading) -> None:
     cause = f"{_why(record, reading)}; its relays were released and the rest goes on the direct path"
     world.transfers.note(record.transfer, budget=BudgetDecision(decision="direct", cause=cause).to_document())
     for node in world.nodes.of(transfer_id):
-        relays.drain(world, node, cause)
+        relay_end.drain(world, node, cause)
     deadline = world.clock.monotonic() + RELEASE_SECONDS - world.env.poll_seconds
     while _lanes_through_relays(world, record.transfer) and world.clock.monotonic() < deadline:
         world.clock.sleep(world.env.poll_seconds)
@@ -124,7 +124,7 @@ def _stop(world: World, record: TransferRecord, reading: Reading) -> None:
 def _end(world: World, record: TransferRecord, cause: str) -> None:
     for node in world.nodes.of(record.transfer.transfer_id):
         if node.state in LIVE_STATES:
-            relays.release(world, node, cause)
+            relay_end.release(world, node, cause)
 
 
 def _lanes_through_relays(world: World, transfer: AcceptedTransfer) -> bool:

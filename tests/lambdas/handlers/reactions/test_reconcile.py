@@ -12,7 +12,7 @@ from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.operations.fleet import membership
-from lambdas.operations.fleet.relays import lose
+from lambdas.operations.fleet.relay_end import lose
 from lambdas.operations.fleet.replacement import RESUME_SECONDS
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import ARN, ENDS, SHARED, WEST, chunk, estimate, node, paths, plan, progress, transfer

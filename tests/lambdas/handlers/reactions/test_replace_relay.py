@@ -8,7 +8,7 @@ from lambdas.core.fleet import node_life
 from lambdas.core.fleet.relay_node import Node
 from lambdas.handlers.reactions.replace_relay import SPOT_WARNING, STATE_CHANGE, replace_relay
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
-from lambdas.operations.fleet.relays import lose
+from lambdas.operations.fleet.relay_end import lose
 from lambdas.operations.fleet.replacement import DRAIN_SECONDS, RESUME_SECONDS
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import IRELAND, SHARED, WEST, paths, progress, transfer

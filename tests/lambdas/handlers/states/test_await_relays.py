@@ -9,7 +9,7 @@ from lambdas.core.errors import FailTransfer, Throttled, TooManyRules, WriteConf
 from lambdas.core.fleet import node_life
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
-from lambdas.operations.fleet import membership, relays
+from lambdas.operations.fleet import membership, relay_end
 from tests.lambdas import builders
 from tests.lambdas.builders import IRELAND, SHARED, WEST, paths, transfer
 from tests.lambdas.cloud import Cloud
@@ -182,7 +182,7 @@ def test_relay_that_has_joined_since_it_was_looked_at_is_not_discarded() -> None
     cloud = spawned(1)
     seen = cloud.nodes.of("first")
     run(cloud)
-    relays.discard_unused(cloud.world, seen, "not joined")
+    relay_end.discard_unused(cloud.world, seen, "not joined")
     assert set(states(cloud).values()) == {"JOINED"}
     assert len(cloud.alive()) == 2
 

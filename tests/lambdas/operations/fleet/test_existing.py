@@ -14,7 +14,7 @@ from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPath
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down
-from lambdas.operations.fleet import relays
+from lambdas.operations.fleet import relay_end
 from lambdas.operations.intake.acceptance import accept
 from lambdas.operations.reconciliation import terminate_strays
 from tests.lambdas.builders import IRELAND, SHARED, WEST, estimate, paths, plan, request, transfer
@@ -183,12 +183,12 @@ def test_hops_to_them_are_opened_in_the_group_of_the_ends() -> None:
 
 
 def lose(cloud: Cloud) -> None:
-    relays.lose(cloud.world, relay(cloud, "source-1-0"), "its daemon is gone")
-    relays.lose(cloud.world, relay(cloud, "destination-1-0"), "its daemon is gone")
+    relay_end.lose(cloud.world, relay(cloud, "source-1-0"), "its daemon is gone")
+    relay_end.lose(cloud.world, relay(cloud, "destination-1-0"), "its daemon is gone")
 
 
 def discard(cloud: Cloud) -> None:
-    relays.discard_unused(cloud.world, cloud.nodes.of("first"), "not joined")
+    relay_end.discard_unused(cloud.world, cloud.nodes.of("first"), "not joined")
 
 
 def take_down(cloud: Cloud) -> None:
@@ -234,7 +234,7 @@ def test_machine_whose_agent_is_silent_is_left_to_end_by_itself() -> None:
         raise NotManagedError(LENT[WEST])
 
     cloud.commands[WEST].send = refuse  # type: ignore[method-assign,assignment]
-    assert relays.lose(cloud.world, relay(cloud, "source-1-0"), "its daemon is gone")
+    assert relay_end.lose(cloud.world, relay(cloud, "source-1-0"), "its daemon is gone")
     assert states(cloud)["source-1-0"] == "LOST"
 
 

@@ -2,7 +2,7 @@ from lambdas.core.fleet import node_life
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.transfer import Membership
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
-from lambdas.operations.fleet import relays
+from lambdas.operations.fleet import relay_end
 from lambdas.operations.fleet.membership import settle
 from tests.lambdas.builders import SHARED, paths, transfer
 from tests.lambdas.cloud import Cloud
@@ -27,7 +27,7 @@ def version(cloud: Cloud) -> int:
 
 def test_partner_of_a_lost_relay_serves_on_with_the_others() -> None:
     cloud = joined(2)
-    assert relays.lose(cloud.world, relay(cloud, "source-1-0"), "its instance is gone")
+    assert relay_end.lose(cloud.world, relay(cloud, "source-1-0"), "its instance is gone")
     assert path_ids(cloud) == ["direct", "pair-2-1", "pair-2"]
     assert states(cloud)["destination-1-0"] == "JOINED"
 
@@ -35,11 +35,11 @@ def test_partner_of_a_lost_relay_serves_on_with_the_others() -> None:
 def test_drained_relay_is_out_of_the_membership_and_alive_until_it_is_lost() -> None:
     cloud = joined(1)
     alive = cloud.alive()
-    assert relays.drain(cloud.world, relay(cloud, "source-1-0"), "spot interruption in two minutes")
+    assert relay_end.drain(cloud.world, relay(cloud, "source-1-0"), "spot interruption in two minutes")
     assert path_ids(cloud) == ["direct"]
     assert (states(cloud)["source-1-0"], cloud.alive()) == ("DRAINING", alive)
-    assert not relays.drain(cloud.world, relay(cloud, "source-1-0"), "again")
-    assert relays.lose(cloud.world, relay(cloud, "source-1-0"), "its instance is shutting down")
+    assert not relay_end.drain(cloud.world, relay(cloud, "source-1-0"), "again")
+    assert relay_end.lose(cloud.world, relay(cloud, "source-1-0"), "its instance is shutting down")
     assert len(cloud.alive()) == len(alive) - 1
 
 
@@ -73,11 +73,11 @@ def test_two_writers_agree_on_what_the_nodes_say() -> None:
     def write(shared: str, membership: Membership) -> bool:
         """Somebody else loses another relay, and is the first to write."""
         cloud.agents.write_membership = original  # type: ignore[method-assign]
-        relays.lose(cloud.world, relay(cloud, "destination-2-0"), "its instance is gone")
+        relay_end.lose(cloud.world, relay(cloud, "destination-2-0"), "its instance is gone")
         return original(shared, membership)
 
     cloud.agents.write_membership = write  # type: ignore[method-assign]
-    relays.lose(cloud.world, relay(cloud, "source-2-0"), "its instance is gone")
+    relay_end.lose(cloud.world, relay(cloud, "source-2-0"), "its instance is gone")
     assert path_ids(cloud) == ["direct", "pair-1"]
 
 
@@ -85,5 +85,5 @@ def test_transfer_that_is_torn_down_keeps_its_record() -> None:
     cloud = joined(1)
     before = version(cloud)
     cloud.transfers.fence(transfer())
-    relays.lose(cloud.world, relay(cloud, "source-1-0"), "its instance is gone")
+    relay_end.lose(cloud.world, relay(cloud, "source-1-0"), "its instance is gone")
     assert version(cloud) == before

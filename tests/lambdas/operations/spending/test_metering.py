@@ -9,7 +9,7 @@ from lambdas.core.transfer import Membership
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
-from lambdas.operations.fleet import relays
+from lambdas.operations.fleet import relay_start
 from lambdas.operations.spending import metering
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import SHARED, estimate, paths, progress, transfer
@@ -149,7 +149,7 @@ def test_nothing_joins_or_is_launched_once_relays_were_released() -> None:
     accepted = record.transfer
     event = SpawnInput(transfer=accepted, estimate=estimate(1), paths=paths())
     assert spawn_relays(event, cloud.world)["spawned"] == 0
-    relays.join_ready(cloud.world, "first")
+    relay_start.join_ready(cloud.world, "first")
     assert path_ids(cloud) == ["direct"]
 
 

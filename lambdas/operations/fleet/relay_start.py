@@ -1,10 +1,6 @@
-"""From launched to joined: rules opened, daemons started, relays let into the membership; and out of it again."""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
+"""From launched to joined: rules opened, daemons started, relays let into the membership."""
 
 from lambdas.adapters.records import CommandResult, Instance, NotManagedError, TransferRecord
-from lambdas.adapters.throttling import will_be_retried
 from lambdas.adapters.world import World
 from lambdas.core.ends import commands
 from lambdas.core.errors import TooManyRules
@@ -12,8 +8,8 @@ from lambdas.core.fleet import node_life, pairing, relay_node
 from lambdas.core.fleet.relay_node import Node, Role
 from lambdas.core.transfer import RELAY_PORT, ResolvedPaths
 from lambdas.operations.fleet import membership
-from lambdas.operations.fleet.existing import give_back
-from lambdas.operations.fleet.launch import discard, endpoint_group, relay_group
+from lambdas.operations.fleet.launch import endpoint_group, relay_group
+from lambdas.operations.fleet.relay_end import fail_to_start, lose
 
 # EC2 may not show an instance for some seconds after RunInstances has named it.
 UNSEEN_SECONDS = 60.0
@@ -75,7 +71,7 @@ class RelayStarter:
         try:
             self._admit(node, instance)
         except TooManyRules as error:
-            _fail_to_start(self._world, node, str(error))
+            fail_to_start(self._world, node, str(error))
             return None
         booted = node_life.boot(now, instance.private_address, instance.public_address)
         return self._world.nodes.change(node, booted)
@@ -137,7 +133,7 @@ class RelayStarter:
             self._world.nodes.change(node, node_life.start(self._world.clock.now(), RELAY_PORT))
         else:
             reason = f"cpt-relay did not start ({result.status}): {result.tail()}"
-            _fail_to_start(self._world, node, reason)
+            fail_to_start(self._world, node, reason)
 
 
 def await_ready(
@@ -163,7 +159,7 @@ def await_ready(
             for node in nodes:
                 # A younger one is a successor, which whoever has launched it waits for.
                 if node.state == "SPAWNED" and world.clock.now() - node.requested_at >= seconds:
-                    _fail_to_start(world, node, f"not ready within {seconds:.0f} s: {_where_it_hangs(node)}")
+                    fail_to_start(world, node, f"not ready within {seconds:.0f} s: {_where_it_hangs(node)}")
             return world.nodes.of(transfer_id)
         world.clock.sleep(starter.pause(waited))
 
@@ -176,29 +172,6 @@ def _where_it_hangs(node: Node) -> str:
     return "its daemon did not say that it listens"
 
 
-def release_singles(world: World, nodes: list[Node]) -> None:
-    """Terminate relays whose partner will not come."""
-    discard_unused(world, pairing.singles(nodes), "its partner was lost")
-
-
-@contextmanager
-def unused_discarded(world: World, transfer_id: str) -> Iterator[None]:
-    """A failure that is not retried terminates the relays that have not joined: nobody else would use them."""
-    try:
-        yield
-    except Exception as error:
-        if not will_be_retried(error):
-            discard_unused(world, world.nodes.of(transfer_id), f"{type(error).__name__}: {error}")
-        raise
-
-
-def discard_unused(world: World, nodes: list[Node], reason: str) -> int:
-    """Terminate those that have not joined; how many there were."""
-    unused = [node for node in nodes if node.state in ("SPAWNED", "READY")]
-    discard(world, unused, reason)
-    return len(unused)
-
-
 def join_ready(world: World, transfer_id: str) -> None:
     """Let every ready relay that has somebody to work with carry data."""
     record = world.transfers.get(transfer_id)
@@ -207,37 +180,3 @@ def join_ready(world: World, transfer_id: str) -> None:
     for node in pairing.entrants(world.nodes.of(transfer_id)):
         world.nodes.change(node, node_life.join(world.clock.now()))
     membership.settle(world, transfer_id)
-
-
-def drain(world: World, node: Node, reason: str) -> bool:
-    """Take a relay out of the membership and leave it alive for what is in flight; False when somebody was first."""
-    drained = world.nodes.change(node, node_life.drain(reason)) is not None
-    if drained:
-        membership.settle(world, node.transfer_id)
-    return drained
-
-
-def lose(world: World, node: Node, reason: str) -> bool:
-    """Mark a relay LOST, take its paths out and terminate what remains; False when somebody else was first."""
-    return _end(world, node, node_life.lose(reason, world.clock.now()))
-
-
-def release(world: World, node: Node, reason: str) -> bool:
-    """The same for a relay that could have gone on: it is not counted as lost, and nobody is to replace it."""
-    return _end(world, node, node_life.release(reason, world.clock.now()))
-
-
-def _fail_to_start(world: World, node: Node, reason: str) -> None:
-    # Two invocations may start one relay: where the other has made it READY, what this one failed at does not matter.
-    _end(world, node, node_life.lose(reason, world.clock.now(), "fail-to-start"))
-
-
-def _end(world: World, node: Node, change: node_life.Change) -> bool:
-    if world.nodes.change(node, change) is None:
-        return False
-    if change.name != "release":
-        world.metrics.put({"RelaysLost": 1})
-    membership.settle(world, node.transfer_id)
-    for ours in give_back(world, [node]):
-        world.compute(ours.region).terminate([ours.instance_id])
-    return True

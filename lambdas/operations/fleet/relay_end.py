@@ -1,0 +1,105 @@
+"""How a relay ends, whoever ends it: its item says so first, then it leaves the membership, then its instance goes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from lambdas.adapters.throttling import will_be_retried
+from lambdas.adapters.world import World
+from lambdas.core.fleet import node_life, pairing
+from lambdas.core.fleet.relay_node import Measurement, Node
+from lambdas.operations.fleet import membership
+from lambdas.operations.fleet.existing import give_back
+
+# For some seconds after RunInstances, EC2 may know neither an instance's id nor its state; a minute bounds the wait.
+TERMINATE_SECONDS = 60.0
+
+
+def drain(world: World, node: Node, reason: str) -> bool:
+    """Take a relay out of the membership and leave it alive for what is in flight; False when somebody was first."""
+    drained = world.nodes.change(node, node_life.drain(reason)) is not None
+    if drained:
+        membership.settle(world, node.transfer_id)
+    return drained
+
+
+def lose(world: World, node: Node, reason: str) -> bool:
+    """Mark a relay LOST, take its paths out and terminate what remains; False when somebody else was first."""
+    return _end(world, node, node_life.lose(reason, world.clock.now()))
+
+
+def release(world: World, node: Node, reason: str) -> bool:
+    """The same for a relay that could have gone on: it is not counted as lost, and nobody is to replace it."""
+    return _end(world, node, node_life.release(reason, world.clock.now()))
+
+
+def fail_to_start(world: World, node: Node, reason: str) -> None:
+    """The same for one that did not become ready.
+
+    Two invocations may start one relay: where the other has made it READY, what this one failed at does not matter.
+    """
+    _end(world, node, node_life.lose(reason, world.clock.now(), "fail-to-start"))
+
+
+def _end(world: World, node: Node, change: node_life.Change) -> bool:
+    if world.nodes.change(node, change) is None:
+        return False
+    if change.name != "release":
+        world.metrics.put({"RelaysLost": 1})
+    membership.settle(world, node.transfer_id)
+    _terminate(world, node)
+    return True
+
+
+def reject(world: World, node: Node, measured: Measurement) -> None:
+    """Note what the pre-test measured of its pair, and terminate it: others are better."""
+    rates = (measured.inter_region, measured.intra_region)
+    if world.nodes.change(node, node_life.reject(*rates, "slower half of the pre-test", world.clock.now())):
+        _terminate(world, node)
+
+
+def _terminate(world: World, node: Node) -> None:
+    for ours in give_back(world, [node]):
+        world.compute(ours.region).terminate([ours.instance_id])
+
+
+def release_singles(world: World, nodes: list[Node]) -> None:
+    """Terminate relays whose partner will not come."""
+    discard_unused(world, pairing.singles(nodes), "its partner was lost")
+
+
+@contextmanager
+def unused_discarded(world: World, transfer_id: str) -> Iterator[None]:
+    """A failure that is not retried terminates the relays that have not joined: nobody else would use them."""
+    try:
+        yield
+    except Exception as error:
+        if not will_be_retried(error):
+            discard_unused(world, world.nodes.of(transfer_id), f"{type(error).__name__}: {error}")
+        raise
+
+
+def discard_unused(world: World, nodes: list[Node], reason: str) -> int:
+    """Terminate those that have not joined; how many there were."""
+    unused = [node for node in nodes if node.state in ("SPAWNED", "READY")]
+    discard(world, unused, reason)
+    return len(unused)
+
+
+def discard(world: World, nodes: list[Node], reason: str) -> None:
+    """Terminate nodes that will not be used; one that has joined meanwhile is."""
+    lost = node_life.lose(reason, world.clock.now(), "discard")
+    changed = [world.nodes.change(node, lost) for node in nodes]
+    terminate_until_gone(world, [node for node in changed if node])
+
+
+def terminate_until_gone(world: World, nodes: list[Node]) -> None:
+    """Terminate until EC2 shows them all gone: an id that it does not know yet is not terminated."""
+    nodes = give_back(world, nodes)
+    deadline = world.clock.monotonic() + TERMINATE_SECONDS
+    left = {region: {n.instance_id for n in nodes if n.region == region} for region in {n.region for n in nodes}}
+    while any(left.values()) and world.clock.monotonic() < deadline:
+        for region, ids in left.items():
+            world.compute(region).terminate(ids)
+            ids -= {instance.instance_id for instance in world.compute(region).describe(ids) if instance.gone}
+        if any(left.values()):
+            world.clock.sleep(world.env.poll_seconds)
