@@ -3,7 +3,19 @@
 from dataclasses import replace
 from typing import Any
 
-from lambdas.adapters.memory import (
+from lambdas.adapters.world import World
+from lambdas.runtime.env import DaemonAsset, Environment
+from tests.lambdas.builders import DESTINATION_ID, IRELAND, SOURCE_ID, WEST
+from tests.lambdas.clock import FakeClock
+from tests.lambdas.machines import MemoryCommands, MemoryCompute
+from tests.lambdas.memory.market import (
+    MemoryInstanceTypes,
+    MemoryPriceCache,
+    MemoryPriceList,
+    MemoryQuotas,
+    MemorySpotMarket,
+)
+from tests.lambdas.memory.stores import (
     MemoryAgentRecords,
     MemoryChunkStore,
     MemoryNodeStore,
@@ -12,18 +24,6 @@ from lambdas.adapters.memory import (
     MemoryTokenStore,
     MemoryTransferStore,
 )
-from lambdas.adapters.memory_market import (
-    MemoryInstanceTypes,
-    MemoryPriceCache,
-    MemoryPriceList,
-    MemoryQuotas,
-    MemorySpotMarket,
-)
-from lambdas.adapters.world import World
-from lambdas.runtime.env import DaemonAsset, Environment
-from tests.lambdas.builders import DESTINATION_ID, IRELAND, SOURCE_ID, WEST
-from tests.lambdas.clock import FakeClock
-from tests.lambdas.machines import MemoryCommands, MemoryCompute
 from tests.lambdas.services import (
     MACHINE,
     MemoryEvents,

@@ -11,7 +11,6 @@ from botocore.compat import HTTPHeaders
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_chunks import BATCH, STILL_THERE, DynamoChunkStore, update_of
-from lambdas.adapters.memory import MemoryChunkStore
 from lambdas.adapters.ports import ChunkStore
 from lambdas.core.chunks import chunk_life
 from lambdas.core.chunks.chunk import RANGE_SIZE, RANGES_PER_RUN
@@ -21,6 +20,7 @@ from lambdas.core.errors import Throttled
 from tests.lambdas import builders
 from tests.lambdas.clock import FakeClock
 from tests.lambdas.core.chunks.test_chunk_life import GOLDEN, change
+from tests.lambdas.memory.stores import MemoryChunkStore
 from tests.lambdas.tables import DYNAMODBS
 
 

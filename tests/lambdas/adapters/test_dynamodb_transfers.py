@@ -6,10 +6,6 @@ import pytest
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_transfers import DynamoPathLocks, DynamoTransferStore, _new_item, to_record
-from lambdas.adapters.memory import (
-    MemoryPathLocks,
-    MemoryTransferStore,
-)
 from lambdas.adapters.ports import PathLocks, TransferStore
 from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.ends.liveness import Ends
@@ -18,6 +14,10 @@ from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.spending.meter import BudgetDecision, Dollars, Sent, Spent
 from lambdas.core.transfer import AcceptedTransfer, ExistingRelay
 from tests.lambdas import builders
+from tests.lambdas.memory.stores import (
+    MemoryPathLocks,
+    MemoryTransferStore,
+)
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from lambdas.adapters.instance_types import Ec2InstanceTypes
-from lambdas.adapters.memory_market import MemoryPriceCache
 from lambdas.adapters.pricing import AwsPriceList
 from lambdas.adapters.quotas import ServiceQuotas
 from lambdas.adapters.spot import Ec2SpotMarket
 from lambdas.core.tariff.prices import Price, PriceItem
 from tests.lambdas.adapters.test_services import stub
+from tests.lambdas.memory.market import MemoryPriceCache
 
 ADDRESS = PriceItem("public-address-hour", "us-west-2")
 

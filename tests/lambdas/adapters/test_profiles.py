@@ -9,11 +9,11 @@ from moto import mock_aws
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_profiles import DynamoProfileStore
-from lambdas.adapters.memory import MemoryProfileStore
 from lambdas.adapters.ports import ProfileStore
 from lambdas.core.errors import WriteConflict
 from lambdas.core.estimate.history import integrate
 from lambdas.core.estimate.profile import Known, Metric
+from tests.lambdas.memory.stores import MemoryProfileStore
 
 TYPE, PAIR = "t3.small", "us-west-2>eu-west-1"
 KEYS = ("subject", "regionPair")

@@ -10,11 +10,6 @@ from lambdas.adapters.dynamodb_agents import DynamoAgentRecords
 from lambdas.adapters.dynamodb_nodes import DynamoNodeStore
 from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
 from lambdas.adapters.dynamodb_transfers import DynamoTransferStore
-from lambdas.adapters.memory import (
-    MemoryAgentRecords,
-    MemoryNodeStore,
-    MemoryTokenStore,
-)
 from lambdas.adapters.ports import AgentRecords, NodeStore, TokenStore
 from lambdas.adapters.records import ControlToken
 from lambdas.core.chunks.events import TransferFailed
@@ -23,6 +18,11 @@ from lambdas.core.fleet.relay_node import NodeState
 from lambdas.core.transfer import Membership, TransferPath
 from tests.lambdas import builders
 from tests.lambdas.core.fleet.test_node_life import VALUES as NODE_VALUES
+from tests.lambdas.memory.stores import (
+    MemoryAgentRecords,
+    MemoryNodeStore,
+    MemoryTokenStore,
+)
 from tests.lambdas.tables import DYNAMODBS
 
 

@@ -6,13 +6,13 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from jsonschema import Draft202012Validator
 
-from lambdas.adapters.memory import MemoryProfileStore
 from lambdas.core.ends.liveness import Ends
 from lambdas.core.errors import Throttled, WriteConflict
 from lambdas.core.estimate.profile import Known
 from lambdas.handlers.states.write_report import ReportInput, write_report
 from tests.lambdas.builders import ARN, IRELAND, WEST, chunk, estimate, node, plan, transfer
 from tests.lambdas.cloud import Cloud
+from tests.lambdas.memory.stores import MemoryProfileStore
 from tests.lambdas.traffic import Traffic
 from tests.paths import CONTRACTS
 
