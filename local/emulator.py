@@ -76,7 +76,7 @@ def prepare_environment(config: LocalConfig, state: StateDir, port: int) -> None
 
 def make_backend(config: LocalConfig, state: StateDir, plan: AddressPlan, port: int) -> Backend:
     """The backend that the configuration names."""
-    from local.patches.credentials import instance_credentials
+    from local.patches.iam.credentials import instance_credentials
 
     if config.instances == "netns":
         return NamespaceBackend(plan, state, port, instance_credentials, peering=config.peering, image=config.image)
@@ -91,7 +91,7 @@ async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, f
 
     from local.control import with_control
     from local.holds import Holds, with_holds
-    from local.patches.latency import with_latency
+    from local.patches.faults.latency import with_latency
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -1,7 +1,7 @@
 """What the emulated AWS charges, by its own price list, and by AWS's pages for what that list does not have."""
 
 from bench.estimate.arithmetic import Tariff
-from local.patches.list_prices import DISK_GB_MONTH, EGRESS_GB, PUBLIC_ADDRESS_HOUR, REGIONS, instance_hour
+from local.patches.market.list_prices import DISK_GB_MONTH, EGRESS_GB, PUBLIC_ADDRESS_HOUR, REGIONS, instance_hour
 
 DISK_GB, HOURS_A_MONTH = 8, 730
 # us-west-2, November 2026: Standard workflows, x86-64 functions, on-demand tables, custom events, S3 Standard.

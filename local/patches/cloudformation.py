@@ -13,7 +13,8 @@ import json
 import threading
 from typing import Any
 
-from local.patches import lambda_runtime, ssm_documents
+from local.patches.functions import runtime as lambda_runtime
+from local.patches.ssm import documents as ssm_documents
 from local.patches.upstream import account_id, ec2, lambda_svc, provisioners, region_name
 from local.state import StateDir
 

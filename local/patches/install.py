@@ -12,29 +12,22 @@ from local.state import StateDir
 
 def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) -> None:
     """Install all patches; GATEWAY_PORT and AWS_ENDPOINT_URL are in the environment."""
-    from local.patches import (
-        cloudformation,
-        dead_letters,
-        ec2_describe,
-        ec2_launch,
-        event_faults,
-        events,
-        faults,
-        iam_checks,
-        images,
-        instance_types,
-        lambda_faults,
-        lambda_runtime,
-        policy_variables,
-        pricing,
-        privileges,
-        security_groups,
-        service_quotas,
-        spot_prices,
-        ssm_commands,
-        stepfunctions,
-        table_faults,
-    )
+    from local.patches import cloudformation
+    from local.patches.ec2 import describe as ec2_describe
+    from local.patches.ec2 import images, instance_types, security_groups, spot_prices
+    from local.patches.ec2 import launch as ec2_launch
+    from local.patches.events import bus as events
+    from local.patches.faults import answers as faults
+    from local.patches.faults import events as event_faults
+    from local.patches.faults import functions as lambda_faults
+    from local.patches.faults import tables as table_faults
+    from local.patches.functions import dead_letters
+    from local.patches.functions import runtime as lambda_runtime
+    from local.patches.iam import checks as iam_checks
+    from local.patches.iam import policy_variables, privileges
+    from local.patches.market import pricing, service_quotas
+    from local.patches.ssm import commands as ssm_commands
+    from local.patches.states import stepfunctions
 
     endpoint = os.environ["AWS_ENDPOINT_URL"]
     stepfunctions.install(endpoint)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from local.instances.faults import Faults
-from local.patches.ec2_wire import Params, Response, refuse
+from local.patches.ec2.wire import Params, Response, refuse
 from local.patches.upstream import ec2, region_name
 
 Action = Callable[[Params], Response]

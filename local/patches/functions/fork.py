@@ -1,4 +1,4 @@
-"""The emulator's side of `lambda_worker.py`: one fork server per asset, and the processes it makes."""
+"""The emulator's side of `worker.py`: one fork server per asset, and the processes it makes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import IO
 
 from local.state import MARKER, StateDir
 
-WORKER = Path(__file__).with_name("lambda_worker.py")
+WORKER = Path(__file__).with_name("worker.py")
 
 
 class ForkedProcess:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from local.patches.policy_variables import matches
+from local.patches.iam.policy_variables import matches
 from local.patches.upstream import iam_evaluator
 
 VARIABLE = "CPT_RECORD_GRANTS"

@@ -11,7 +11,7 @@ import json
 import logging
 from typing import Any
 
-from local.patches.iam_checks import role_may
+from local.patches.iam.checks import role_may
 from local.patches.upstream import eventbridge, lambda_svc, parse_arn
 
 log = logging.getLogger("local.events")

@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from local.config import LocalConfig
-from local.patches.dead_letters import bury
-from local.patches.iam_checks import role_may
+from local.patches.functions.dead_letters import bury
+from local.patches.iam.checks import role_may
 from local.patches.upstream import (
     account_id,
     eventbridge,

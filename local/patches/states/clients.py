@@ -11,9 +11,9 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from local.patches.credentials import role_session
-from local.patches.engine import ENGINE, boto_client
+from local.patches.iam.credentials import role_session
 from local.patches.replace import replace_everywhere
+from local.patches.states.engine import ENGINE, boto_client
 
 LAMBDA_SECONDS = 900  # the longest a Lambda may run; a task's own timeout is the engine's matter
 

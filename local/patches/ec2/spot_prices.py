@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from local.patches.ec2_wire import Params, Response, document, members, pages, parameter, refuse
-from local.patches.instance_types import offerings
-from local.patches.list_prices import instance_hour
+from local.patches.ec2.instance_types import offerings
+from local.patches.ec2.wire import Params, Response, document, members, pages, parameter, refuse
+from local.patches.market.list_prices import instance_hour
 from local.patches.upstream import ec2, region_name
 
 LINUX = "Linux/UNIX"

@@ -17,12 +17,12 @@ from typing import Any
 
 from local.instances.fleet import Fleet, State
 from local.instances.model import Instance, NoAddressLeftError
-from local.patches import events
-from local.patches.ec2_wire import Params, Response, answer, members, parameter, refuse
-from local.patches.faults import MESSAGES, refused
-from local.patches.images import architecture_of
-from local.patches.instance_types import vcpus_of
-from local.patches.launch_request import LaunchRefusedError, LaunchRequest, read_request
+from local.patches.ec2.images import architecture_of
+from local.patches.ec2.instance_types import vcpus_of
+from local.patches.ec2.launch_request import LaunchRefusedError, LaunchRequest, read_request
+from local.patches.ec2.wire import Params, Response, answer, members, parameter, refuse
+from local.patches.events import bus as events
+from local.patches.faults.answers import MESSAGES, refused
 from local.patches.upstream import account_id, ec2, region_name
 from local.state import StateDir
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from local.patches.ec2_wire import Params, members, parameter
-from local.patches.images import ImageNotFoundError, image_id_for
+from local.patches.ec2.images import ImageNotFoundError, image_id_for
+from local.patches.ec2.wire import Params, members, parameter
 from local.patches.upstream import ec2, iam
 
 

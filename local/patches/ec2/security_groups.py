@@ -13,7 +13,7 @@ from typing import Any
 from local.instances.firewall import Rule, ruleset
 from local.instances.fleet import Fleet
 from local.instances.model import Instance
-from local.patches.ec2_wire import Params, Response, members, parameter, refuse
+from local.patches.ec2.wire import Params, Response, members, parameter, refuse
 from local.patches.upstream import account_id, ec2, region_name
 
 RULES_PER_GROUP = 60

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from local.patches.json_services import RefusedError, add
-from local.patches.list_prices import Product, products
+from local.patches.market.list_prices import Product, products
 
 PAGE = 100
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from local.patches.ec2_wire import Params, Response, filters_of, matches, members, refuse
-from local.patches.instance_types import cores_and_threads
+from local.patches.ec2.instance_types import cores_and_threads
+from local.patches.ec2.wire import Params, Response, filters_of, matches, members, refuse
 from local.patches.upstream import ec2
 
 _instance_xml = ec2._instance_xml

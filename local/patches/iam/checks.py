@@ -14,10 +14,10 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from local.patches.credentials import source_instance
-from local.patches.ec2_wire import Params, members, parameter, tag_specifications, tags_of
-from local.patches.item_conditions import item_context
-from local.patches.launch_request import LaunchRefusedError, LaunchRequest, read_request
+from local.patches.ec2.launch_request import LaunchRefusedError, LaunchRequest, read_request
+from local.patches.ec2.wire import Params, members, parameter, tag_specifications, tags_of
+from local.patches.iam.credentials import source_instance
+from local.patches.tables.item_conditions import item_context
 from local.patches.upstream import account_id, app, iam_actions, iam_evaluator, region_name
 
 _request: contextvars.ContextVar[tuple[Params, bytes]] = contextvars.ContextVar("_request")

@@ -15,8 +15,16 @@ import re
 import uuid
 from typing import Any
 
-from local.patches.engine import ENGINE, JException, Jsonata, Utils, engine_jsonata, intrinsic_functions, to_json_str
 from local.patches.replace import replace_everywhere
+from local.patches.states.engine import (
+    ENGINE,
+    JException,
+    Jsonata,
+    Utils,
+    engine_jsonata,
+    intrinsic_functions,
+    to_json_str,
+)
 
 # JSON text holds no control characters, so these two cannot occur inside the values.
 _BINDINGS = re.compile("\x01([^\x01\x02]*)\x02")

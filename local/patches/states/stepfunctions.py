@@ -17,7 +17,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from local.patches.engine import Execution, callbacks, parser, to_json_str
+from local.patches.states.engine import Execution, callbacks, parser, to_json_str
 from local.patches.upstream import responses, stepfunctions
 
 log = logging.getLogger("local.states")
@@ -37,7 +37,8 @@ _running: dict[str, Any] = {}
 
 def install(endpoint: str) -> None:
     """Put the engine under the API. `endpoint`: where tasks call AWS."""
-    from local.patches import jsonata, states_clients
+    from local.patches.states import clients as states_clients
+    from local.patches.states import jsonata
 
     states_clients.install(endpoint)
     jsonata.install()

@@ -26,14 +26,14 @@ from typing import Any
 import boto3
 
 from local.calls import Calls
-from local.patches.credentials import role_session
-from local.patches.lambda_fork import ForkedProcess, ForkServer
+from local.patches.functions.fork import ForkedProcess, ForkServer
+from local.patches.iam.credentials import role_session
 from local.patches.upstream import lambda_runtime, lambda_svc
 from local.state import MARKER, StateDir
 
 log = logging.getLogger("local.lambda")
 
-WORKER = Path(__file__).with_name("lambda_worker.py")
+WORKER = Path(__file__).with_name("worker.py")
 RUNTIME_PACKAGES = ("boto3", "botocore", "s3transfer", "jmespath", "urllib3", "dateutil", "six.py")
 RESULT_BYTES = 6 * 1024 * 1024
 SPAWN_SECONDS = 60

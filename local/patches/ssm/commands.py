@@ -19,8 +19,10 @@ from typing import Any
 
 from local.instances.fleet import Fleet
 from local.instances.model import Instance
-from local.patches import events, ssm_agents, ssm_documents
-from local.patches.ssm_documents import DocumentError, Script
+from local.patches.events import bus as events
+from local.patches.ssm import agents as ssm_agents
+from local.patches.ssm import documents as ssm_documents
+from local.patches.ssm.documents import DocumentError, Script
 from local.patches.upstream import account_id, ec2, region_name, responses, scoped_dict, ssm
 
 log = logging.getLogger("local.ssm")

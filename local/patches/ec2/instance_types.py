@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from local.patches.ec2_wire import Params, Response, document, filters_of, matches, members, pages, parameter, refuse
+from local.patches.ec2.wire import Params, Response, document, filters_of, matches, members, pages, parameter, refuse
 from local.patches.upstream import ec2, region_name
 
 LOCATION_TYPES = ("region", "availability-zone", "availability-zone-id")

@@ -1,4 +1,4 @@
-"""Makes function processes: `python -S -E lambda_worker.py SOCKET_FD CODE RUNTIME`, one per asset.
+"""Makes function processes: `python -S -E worker.py SOCKET_FD CODE RUNTIME`, one per asset.
 
 The packages that all functions share are imported once; each request on the socket forks a process that imports its
 handler and answers one JSON line per invocation. No other module of the project is imported here: a function must find

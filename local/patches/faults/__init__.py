@@ -1,0 +1,1 @@
+"""Faults and delays that tests ask for."""

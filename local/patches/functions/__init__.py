@@ -1,0 +1,1 @@
+"""Lambda: processes that are forked, as an execution environment is."""

@@ -1,0 +1,1 @@
+"""IAM: who may do what, and whose credentials these are."""

@@ -1,0 +1,1 @@
+"""Run Command and its agents."""
