@@ -1,1 +1,1 @@
-"""What the emulator lacks. One module per behaviour; each docstring says what AWS does and how the emulator differs."""
+"""What the emulator lacks, by service. Each docstring says what AWS does and how the emulator differs."""

@@ -20,3 +20,11 @@ def replace_everywhere(package: str, old: Any, new: Any) -> None:
                     found += 1
     if not found:
         raise LookupError(f"{package} has no {old!r}: its version is not the one that is pinned")
+
+
+def override(owner: Any, **attributes: Any) -> None:
+    """Set attributes of a module or class of the emulator. Raises LookupError for one that it does not have."""
+    for name, new in attributes.items():
+        if not hasattr(owner, name):
+            raise LookupError(f"{owner!r} has no {name}: its version is not the one that is pinned")
+        setattr(owner, name, new)

@@ -11,6 +11,7 @@ import hashlib
 from typing import Any
 
 from local.config import LocalConfig
+from local.patches.replace import override
 from local.patches.upstream import account_id, ec2, region_name, request_scope, ssm
 
 ARCHITECTURES = ("x86_64", "arm64")
@@ -29,7 +30,7 @@ class ImageNotFoundError(Exception):
 def install(config: LocalConfig) -> None:
     """Register the images and their parameters in every region."""
     ec2._docker_touched = lambda: False  # registered images would otherwise be looked for in Docker
-    ssm._public_parameter = _public_parameter
+    override(ssm, _public_parameter=_public_parameter)
     for region in config.regions:
         with request_scope(config.account, region):
             for architecture in ARCHITECTURES:

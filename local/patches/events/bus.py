@@ -18,6 +18,7 @@ from typing import Any
 from local.config import LocalConfig
 from local.patches.functions.dead_letters import bury
 from local.patches.iam.checks import role_may
+from local.patches.replace import override
 from local.patches.upstream import (
     account_id,
     eventbridge,
@@ -53,10 +54,9 @@ def install(config: LocalConfig) -> None:
         seconds = parse(expression)
         return None if seconds is None else seconds * minute / 60
 
-    eventbridge._parse_rate_seconds = parse_rate
+    override(eventbridge, _parse_rate_seconds=parse_rate)
     eventbridge._SCHEDULER_TICK_INTERVAL = scheduler._SCHEDULE_TICK_INTERVAL = min(1.0, minute / 10)
-    eventbridge._dispatch_to_event_bus = _to_bus
-    eventbridge._invoke_target = _to_target
+    override(eventbridge, _dispatch_to_event_bus=_to_bus, _invoke_target=_to_target)
 
 
 def _to_bus(spec: Any, event: dict[str, Any], rule: dict[str, Any], path: set[str], payload: Any = None) -> None:

@@ -12,6 +12,7 @@ import uuid
 from typing import Any
 
 from local.instances.faults import Faults
+from local.patches.replace import override
 from local.patches.upstream import account_id, lambda_svc, region_name, request_scope
 
 TWICE = "Twice"
@@ -42,4 +43,4 @@ def install(faults: Faults) -> None:
             "log": answer.get("log", ""),
         }
 
-    lambda_svc._execute_function_warm = guarded
+    override(lambda_svc, _execute_function_warm=guarded)

@@ -12,6 +12,7 @@ import logging
 from typing import Any
 
 from local.patches.iam.checks import role_may
+from local.patches.replace import override
 from local.patches.upstream import eventbridge, lambda_svc, parse_arn
 
 log = logging.getLogger("local.events")
@@ -19,7 +20,7 @@ log = logging.getLogger("local.events")
 
 def install() -> None:
     """Replace what becomes of events that a function failed on."""
-    lambda_svc._route_async_failure = _after_last_attempt
+    override(lambda_svc, _route_async_failure=_after_last_attempt)
 
 
 def bury(queue: str, event: Any) -> None:

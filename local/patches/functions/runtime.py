@@ -28,6 +28,7 @@ import boto3
 from local.calls import Calls
 from local.patches.functions.fork import ForkedProcess, ForkServer
 from local.patches.iam.credentials import role_session
+from local.patches.replace import override
 from local.patches.upstream import lambda_runtime, lambda_svc
 from local.state import MARKER, StateDir
 
@@ -129,9 +130,8 @@ def install(state: StateDir, endpoint: str, calls: Calls) -> None:
                 process.kill()
                 process.wait()
 
-    lambda_runtime.Worker = Worker
-    lambda_runtime._worker_class_for = lambda config: Worker
-    lambda_svc._execute_function_warm = _counting(calls)
+    override(lambda_runtime, Worker=Worker, _worker_class_for=lambda config: Worker)
+    override(lambda_svc, _execute_function_warm=_counting(calls))
 
 
 class _InitError(Exception):

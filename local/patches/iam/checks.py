@@ -17,6 +17,7 @@ from typing import Any
 from local.patches.ec2.launch_request import LaunchRefusedError, LaunchRequest, read_request
 from local.patches.ec2.wire import Params, members, parameter, tag_specifications, tags_of
 from local.patches.iam.credentials import source_instance
+from local.patches.replace import override
 from local.patches.tables.item_conditions import item_context
 from local.patches.upstream import account_id, app, iam_actions, iam_evaluator, region_name
 
@@ -61,9 +62,9 @@ class Scope:
 
 def install() -> None:
     """Ask for every resource; take the endpoint as TLS."""
-    iam_actions.extract_resource_arn = _noting
-    iam_evaluator.enforce = _enforce_all
-    app.pin_request_origin = lambda address, secure: _pin_origin(address, True)
+    override(iam_actions, extract_resource_arn=_noting)
+    override(iam_evaluator, enforce=_enforce_all)
+    override(app, pin_request_origin=lambda address, secure: _pin_origin(address, True))
 
 
 def _noting(

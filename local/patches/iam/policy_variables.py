@@ -11,6 +11,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from local.patches.replace import override
 from local.patches.upstream import iam_evaluator
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
@@ -23,7 +24,7 @@ class _UnknownError(Exception):
 
 def install() -> None:
     """Fill in variables before a statement is matched."""
-    iam_evaluator._first_match = _first_match
+    override(iam_evaluator, _first_match=_first_match)
 
 
 def _first_match(context: Any, statements: list[Any], effect: str) -> Any:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from local.patches.iam.policy_variables import matches
+from local.patches.replace import override
 from local.patches.upstream import iam_evaluator
 
 VARIABLE = "CPT_RECORD_GRANTS"
@@ -40,7 +41,7 @@ class Recorder:
 def install() -> None:
     """Record, where the environment asks for it."""
     if file := os.environ.get(VARIABLE):
-        iam_evaluator.evaluate = _recording(iam_evaluator.evaluate, Recorder(Path(file)))
+        override(iam_evaluator, evaluate=_recording(iam_evaluator.evaluate, Recorder(Path(file))))
 
 
 def _recording(evaluate: Any, recorder: Recorder) -> Any:

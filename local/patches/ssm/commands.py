@@ -20,6 +20,7 @@ from typing import Any
 from local.instances.fleet import Fleet
 from local.instances.model import Instance
 from local.patches.events import bus as events
+from local.patches.replace import override
 from local.patches.ssm import agents as ssm_agents
 from local.patches.ssm import documents as ssm_documents
 from local.patches.ssm.documents import DocumentError, Script
@@ -228,7 +229,7 @@ class RunCommand:
 
 def install(fleet: Fleet) -> None:
     """Put Run Command in front of the emulator's SSM."""
-    ssm.handle_request = RunCommand(fleet).handle
+    override(ssm, handle_request=RunCommand(fleet).handle)
 
 
 def _matches(instance: Instance, target: Json) -> bool:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from local.patches.replace import override
 from local.patches.states.engine import Execution, callbacks, parser, to_json_str
 from local.patches.upstream import responses, stepfunctions
 
@@ -42,17 +43,20 @@ def install(endpoint: str) -> None:
 
     states_clients.install(endpoint)
     jsonata.install()
-    callbacks.CallbackEndpoint.setup_heartbeat_endpoint = _setup_heartbeat
-    stepfunctions._create_state_machine = create_state_machine
-    stepfunctions._update_state_machine = update_state_machine
-    stepfunctions._start_execution = start_execution
-    stepfunctions._stop_execution = stop_execution
-    stepfunctions._delete_state_machine = delete_state_machine
-    stepfunctions._get_execution_history = get_execution_history
-    stepfunctions._run_execution = run_execution
-    stepfunctions._send_task_success = send_task_success
-    stepfunctions._send_task_failure = send_task_failure
-    stepfunctions._send_task_heartbeat = send_task_heartbeat
+    override(callbacks.CallbackEndpoint, setup_heartbeat_endpoint=_setup_heartbeat)
+    override(
+        stepfunctions,
+        _create_state_machine=create_state_machine,
+        _update_state_machine=update_state_machine,
+        _start_execution=start_execution,
+        _stop_execution=stop_execution,
+        _delete_state_machine=delete_state_machine,
+        _get_execution_history=get_execution_history,
+        _run_execution=run_execution,
+        _send_task_success=send_task_success,
+        _send_task_failure=send_task_failure,
+        _send_task_heartbeat=send_task_heartbeat,
+    )
 
 
 def create_state_machine(data: Json) -> Any:
