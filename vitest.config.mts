@@ -1,4 +1,12 @@
 import { defineConfig } from 'vitest/config';
 
-// Only our own tests: a demo leaves copies of other projects' tests below .local.
-export default defineConfig({ test: { include: ['tests/**/*.test.ts'] } });
+export default defineConfig({
+  test: {
+    // Only our own tests: a demo leaves copies of other projects' tests below .local.
+    include: ['tests/**/*.test.ts'],
+    // Loading the CDK takes some 8 s: once for each process, and not once for each file. No test replaces a module.
+    isolate: false,
+    // A first synthesis takes 1 s alone, and many times that while others build on the same two cores.
+    testTimeout: 120_000,
+  },
+});

@@ -17,7 +17,7 @@ afterAll(() => {
 });
 
 function bundle(): string {
-  process.umask(0o077);
+  const umask = process.umask(0o077);
   const app = new App({ outdir, analyticsReporting: false });
   new lambda.Function(new Stack(app, 'Stack'), 'Any', {
     runtime: lambda.Runtime.PYTHON_3_11,
@@ -25,6 +25,7 @@ function bundle(): string {
     code: pythonCode(),
   });
   app.synth();
+  process.umask(umask);
   const folder = readdirSync(outdir).find(
     (name) => name.startsWith('asset.') && statSync(path.join(outdir, name)).isDirectory(),
   );

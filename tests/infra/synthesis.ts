@@ -5,13 +5,9 @@ import * as path from 'node:path';
 import { App, Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { vi } from 'vitest';
 import { readSettings, Settings } from '../../infra/lib/config';
 import { addDeployment } from '../../infra/lib/deployment';
 import { ARCHITECTURES } from '../../infra/lib/names';
-
-// A first synthesis takes 1 s alone, and many times that while others build on the same two cores.
-vi.setConfig({ testTimeout: 120_000 });
 
 export const ROOT = path.resolve(__dirname, '..', '..');
 
