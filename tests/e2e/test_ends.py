@@ -66,16 +66,18 @@ def test_sender_that_is_killed_is_started_again_and_sends_only_the_rest(account:
     arn = begin(account, tmp_path, "sender-killed", relays={"pairs": 1})
     account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, "sender-killed"), 60)
     kill(account, "sender-killed", "sender")
-    arrived = delivered(account, "sender-killed")
-    through_relays = sum(item.get("pathId") == "pair-1" for item in account.chunks("sender-killed"))
+    killed_at = time.time()
     look(account, "sender-killed", "sender")
     run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
+    chunks = account.chunks("sender-killed")
+    arrived = sum(int(chunk["bytes"]) for chunk in chunks if float(chunk["startedAt"]) < killed_at)
+    assert 0 < arrived < run.report["bytes"]
     assert sent(account, "sender-killed") == run.report["bytes"] - arrived
     assert run.report["restarts"] == {"sender": 1, "receiver": 0}
     # The relays knew the second sender as they knew the first.
-    assert sum(item["pathId"] == "pair-1" for item in account.chunks("sender-killed")) > through_relays
+    assert any(chunk["pathId"] == "pair-1" for chunk in chunks if float(chunk["startedAt"]) > killed_at)
     assert {node["state"] for node in account.nodes("sender-killed")} == {"TERMINATED"}
     assert not list((tmp_path / "out").glob(".cpt-partial-*"))
 
@@ -88,9 +90,9 @@ def test_receiver_that_is_killed_is_started_again_and_the_large_file_goes_on(acc
     run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
-    # The last words of the one that was killed may have reached the table after its end.
+    # What the table had is not sent again, nor what only the journal had: so it may be less than what was on the way.
     on_the_way = moved - delivered(account, "receiver-killed", before=killed_at)
-    assert sent(account, "receiver-killed") - run.report["bytes"] == on_the_way
+    assert 0 <= sent(account, "receiver-killed") - run.report["bytes"] <= on_the_way
     assert run.report["restarts"] == {"sender": 0, "receiver": 1}
     assert not list((tmp_path / "out").glob(".cpt-partial-*"))
 
