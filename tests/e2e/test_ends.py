@@ -6,11 +6,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from local.config import Fault
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
 from tests.e2e.test_events import paths_with_data
 
+# Bytes are counted to the last one, and a disk that another test keeps busy delays what is counted.
+pytestmark = pytest.mark.alone
 LARGE = 400_000_000  # 10 s with a pair (20 MB/s each), so that an end dies in the middle
 PLACES = {"sender": (HOME, "send"), "receiver": (OTHER, "receive")}
 
@@ -90,9 +94,9 @@ def test_receiver_that_is_killed_is_started_again_and_the_large_file_goes_on(acc
     run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
-    # What the table had is not sent again, nor what only the journal had: so it may be less than what was on the way.
+    # The last words of the one that was killed may have reached the table after its end.
     on_the_way = moved - delivered(account, "receiver-killed", before=killed_at)
-    assert 0 <= sent(account, "receiver-killed") - run.report["bytes"] <= on_the_way
+    assert sent(account, "receiver-killed") - run.report["bytes"] == on_the_way
     assert run.report["restarts"] == {"sender": 0, "receiver": 1}
     assert not list((tmp_path / "out").glob(".cpt-partial-*"))
 
