@@ -1,8 +1,10 @@
 """Where AWS is: the account of the environment, or the local cloud of this checkout."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any, NoReturn
 
 import boto3
@@ -21,21 +23,39 @@ _KEYS: tuple[tuple[str, type, str], ...] = (
 
 @dataclass(frozen=True)
 class Aws:
-    """Clients for the home region of one deployment."""
+    """Clients for the home region of one deployment.
+
+    Each is made once: making one takes 50 ms of a core, and waiting for something asks many times.
+    """
 
     region: str
     deployment: str = "cpt"
     endpoint_url: str | None = None
+    _made: dict[tuple[str, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _making: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def client(self, service: str, region: str | None = None, config: Config | None = None) -> Any:
-        """A boto3 client."""
-        make: Any = self._session().client  # its overloads name every service literally
-        return make(service, region_name=region or self.region, endpoint_url=self.endpoint_url, config=config)
+        """A boto3 client; one with a `config` of its own is new."""
+        where = region or self.region
+        with self._making:
+            make: Any = self._session.client  # its overloads name every service literally
+            if config is not None:
+                return make(service, region_name=where, endpoint_url=self.endpoint_url, config=config)
+            key = ("client", service, where)
+            if key not in self._made:
+                self._made[key] = make(service, region_name=where, endpoint_url=self.endpoint_url)
+            return self._made[key]
 
     def resource(self, service: str) -> Any:
-        """A boto3 resource."""
-        return self._session().resource(service, region_name=self.region, endpoint_url=self.endpoint_url)  # type: ignore[call-overload]
+        """A boto3 resource, which one thread at a time may use."""
+        make: Any = self._session.resource
+        with self._making:
+            key = ("resource", service)
+            if key not in self._made:
+                self._made[key] = make(service, region_name=self.region, endpoint_url=self.endpoint_url)
+            return self._made[key]
 
+    @cached_property
     def _session(self) -> boto3.Session:
         if self.endpoint_url is None:
             return boto3.Session()

@@ -15,7 +15,6 @@ from cli.doctor.machine import End
 from cli.doctor.path import Paths
 from cli.doctor.quota import quotas
 from cli.doctor.region import Region
-from cli.doctor.session import OneSession
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Local
 from cli.request_file import read_request
@@ -38,7 +37,7 @@ def doctor(
     """See whether transfers can work: deployment, images, quotas; with a request also machines and the way between."""
     document = None if request is None else read_request(request)
     worst = ExitCode.SUCCEEDED
-    for finding in findings(OneSession.of(home(local=local)), document):
+    for finding in findings(home(local=local), document):
         typer.echo(json.dumps(finding.to_document()) if as_json else "\n".join(_lines(finding)))
         if finding.status == "failed":
             worst = ExitCode.UNFIT

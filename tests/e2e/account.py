@@ -15,6 +15,8 @@ from local.cloud import LocalCloud
 HOME, OTHER = "us-west-2", "eu-west-1"
 END_TYPE = "t3.small"
 LOOK_SECONDS = 0.1
+SLOW_MBPS = 40
+"""For a transfer that something is to happen to: at 5 MB/s most is left to move then, however busy the machine is."""
 
 
 @dataclass
@@ -73,6 +75,10 @@ class Account:
         return Run(
             arn, execution["status"], read_report(self.aws, execution), execution.get("error"), execution.get("cause")
         )
+
+    def limit(self, transfer_id: str, bandwidth_limit_mbps: int | None) -> None:
+        """Limit the rate of a transfer that runs, or with None no longer."""
+        self.invoke("cpt-limit-transfer", {"transferId": transfer_id, "bandwidthLimitMbps": bandwidth_limit_mbps})
 
     def run(self, request: Any, name: str) -> Run:
         """Start and wait."""

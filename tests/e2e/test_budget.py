@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.e2e.account import Account
+from tests.e2e.account import SLOW_MBPS, Account
 from tests.e2e.files import make_files, tree
 
 LARGE = 600_000_000  # 0.012 dollars of egress
@@ -43,7 +43,7 @@ def test_relays_are_released_and_the_rest_arrives_on_the_direct_path(account: Ac
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     arn = moving(account, source, tmp_path, "budget-direct", "direct")
     # At 5 MB/s there is data left to decide about for two minutes, however busy this machine is.
-    account.invoke("cpt-limit-transfer", {"transferId": "budget-direct", "bandwidthLimitMbps": 40})
+    account.limit("budget-direct", SLOW_MBPS)
     account.invoke("cpt-reconcile")
     before = spent(account, "budget-direct")
     assert (account.record("budget-direct", "transfer") or {}).get("budget") is None
@@ -59,7 +59,7 @@ def test_relays_are_released_and_the_rest_arrives_on_the_direct_path(account: Ac
     assert account.describe(arn)["status"] == "RUNNING"
     membership = json.loads((account.record("budget-direct", "membership") or {})["membership"])
     assert [path["pathId"] for path in membership["paths"]] == ["direct"]
-    account.invoke("cpt-limit-transfer", {"transferId": "budget-direct", "bandwidthLimitMbps": None})
+    account.limit("budget-direct", None)
     run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(source)
@@ -72,7 +72,7 @@ def test_the_transfer_stops_and_what_has_arrived_stays(account: Account, tmp_pat
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     arn = moving(account, source, tmp_path, "budget-stop", "stop")
     # As above: however busy this machine is, not all has arrived when the decision falls.
-    account.invoke("cpt-limit-transfer", {"transferId": "budget-stop", "bandwidthLimitMbps": 40})
+    account.limit("budget-stop", SLOW_MBPS)
     account.change_record("budget-stop", "request.objective.maxCostUsd", BUDGET - 0.002)
     account.invoke("cpt-reconcile")
     run = account.wait(arn)

@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 from cli.exit_codes import ExitCode
 from cli.main import app
 from local.config import Fault
-from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.account import HOME, OTHER, SLOW_MBPS, Account
 from tests.e2e.files import make_files, tree
 from tools.data_flow import tasks
 
-LARGE = 600_000_000  # 15 s with a pair
+LARGE = 600_000_000  # 15 s with a pair, 2 minutes where it is slow
 LOOKS = 5
 STATES = [
     name
@@ -30,9 +30,10 @@ IN_BRANCH = ("spawn-relays", "await-relays", "pre-test-relays", "join-relays")
 
 
 def begin(account: Account, work: Path, name: str, **more: Any) -> str:
-    """A transfer through a pair, under way; its execution."""
+    """A slow transfer through a pair, under way; its execution."""
     source = make_files(work / "set", large_bytes=LARGE)
-    return account.start(account.request(source, work / "out", **{"relays": {"pairs": 1}, **more}), name)
+    request = account.request(source, work / "out", relays={"pairs": 1}, bandwidthLimitMbps=SLOW_MBPS, **more)
+    return account.start(request, name)
 
 
 def stop(account: Account, arn: str) -> None:

@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 
 from local.config import Fault
-from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.account import HOME, OTHER, SLOW_MBPS, Account
 from tests.e2e.files import make_files, tree
 from tests.e2e.test_events import paths_with_data
 
 # Bytes are counted to the last one, and a disk that another test keeps busy delays what is counted.
 pytestmark = pytest.mark.alone
-LARGE = 400_000_000  # 10 s with a pair (20 MB/s each), so that an end dies in the middle
+LARGE = 400_000_000  # 80 s as slowly as it begins, so that an end dies in the middle
 PLACES = {"sender": (HOME, "send"), "receiver": (OTHER, "receive")}
 
 
 def begin(account: Account, work: Path, name: str, **more: Any) -> str:
     source = make_files(work / "set", large_bytes=LARGE)
-    arn = account.start(account.request(source, work / "out", **more), name)
+    arn = account.start(account.request(source, work / "out", bandwidthLimitMbps=SLOW_MBPS, **more), name)
     account.cloud.wait_for(lambda: account.progress(name).get("bytes", 0) > 0, 60)
     return arn
 
@@ -72,6 +72,7 @@ def test_sender_that_is_killed_is_started_again_and_sends_only_the_rest(account:
     kill(account, "sender-killed", "sender")
     killed_at = time.time()
     look(account, "sender-killed", "sender")
+    account.limit("sender-killed", None)
     run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
@@ -91,6 +92,7 @@ def test_receiver_that_is_killed_is_started_again_and_the_large_file_goes_on(acc
     kill(account, "receiver-killed", "receiver")
     killed_at, moved = time.time(), int(account.progress("receiver-killed")["movedBytes"])
     look(account, "receiver-killed", "receiver")
+    account.limit("receiver-killed", None)
     run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.account import HOME, Account
+from tests.e2e.account import HOME, SLOW_MBPS, Account
 from tests.e2e.files import make_files, tree
 
-LARGE = 500_000_000  # 25 s on the direct path (20 MB/s), so that relays join (1 s) and can be lost in the middle
+LARGE = 500_000_000  # 100 s as slowly as it begins, then 25 s on the direct path alone (20 MB/s)
 
 
 def paths_with_data(account: Account, transfer_id: str) -> set[str]:
@@ -17,6 +17,15 @@ def paths_with_data(account: Account, transfer_id: str) -> set[str]:
     progress = account.record(transfer_id, "progress#sender")
     lanes = json.loads(progress["document"])["lanes"] if progress else []
     return {lane["pathId"] for lane in lanes if lane["bytes"] > 0}
+
+
+def begin(account: Account, source: Path, destination: Path, name: str) -> str:
+    """A transfer whose pair has delivered something, and that was slow until then; its execution."""
+    request = account.request(source, destination, relays={"pairs": 1}, bandwidthLimitMbps=SLOW_MBPS)
+    arn = account.start(request, name)
+    account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, name), 90)
+    account.limit(name, None)
+    return arn
 
 
 @contextmanager
@@ -41,8 +50,7 @@ def source_relay(account: Account, transfer_id: str) -> str:
 
 def test_terminated_relay_is_replaced_and_nothing_is_lost(account: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=LARGE)
-    arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}), "replaced")
-    account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, "replaced"), 60)
+    arn = begin(account, source, tmp_path / "out", "replaced")
     account.cloud.client("ec2", HOME).terminate_instances(InstanceIds=[source_relay(account, "replaced")])
     run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
@@ -55,15 +63,14 @@ def test_terminated_relay_is_replaced_and_nothing_is_lost(account: Account, tmp_
 def test_failed_chunk_waits_for_the_rule_and_then_for_the_reconciler(account: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     with rules_disabled(account, "cpt-retry-chunk", "cpt-replace-relay", "cpt-reconcile"):
-        arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}), "waits")
-        account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, "waits"), 60)
+        arn = begin(account, source, tmp_path / "out", "waits")
         account.shell(source_relay(account, "waits"), HOME, "systemctl kill --signal=KILL 'cpt-relay-*'")
 
         def only_failed_are_left() -> list[dict[str, Any]]:
             left = [i for i in account.chunks("waits") if i["state"] != "DELIVERED" and i["phase"] == 0]
             return left if left and all(item.get("failedAttempt") == item["attempt"] for item in left) else []
 
-        failed = account.cloud.wait_for(only_failed_are_left, 60)
+        failed = account.cloud.wait_for(only_failed_are_left, 90)
         looked = account.progress("waits")["at"]
         account.cloud.wait_for(lambda: account.progress("waits")["at"] > looked + 4, 30)  # two more reports
         assert {i["chunk"] for i in only_failed_are_left()} == {i["chunk"] for i in failed}  # nobody retried
@@ -78,8 +85,7 @@ def test_failed_chunk_waits_for_the_rule_and_then_for_the_reconciler(account: Ac
 def test_failed_chunk_is_retried_by_the_rule_alone(account: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     with rules_disabled(account, "cpt-reconcile", "cpt-replace-relay"):
-        arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}), "rule")
-        account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, "rule"), 60)
+        arn = begin(account, source, tmp_path / "out", "rule")
         account.shell(source_relay(account, "rule"), HOME, "systemctl kill --signal=KILL 'cpt-relay-*'")
         run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)

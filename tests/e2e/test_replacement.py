@@ -9,11 +9,11 @@ import pytest
 
 from tests.e2e.account import HOME, OTHER, Account, Run
 from tests.e2e.files import make_files, tree
-from tests.e2e.test_events import paths_with_data, rules_disabled, source_relay
+from tests.e2e.test_events import begin, paths_with_data, rules_disabled, source_relay
 
 pytestmark = pytest.mark.alone
 
-LARGE = 600_000_000  # 30 s on the direct path (20 MB/s); relays join after 1 or 2 s
+LARGE = 600_000_000  # 2 minutes as slowly as it begins, then 30 s on the direct path (20 MB/s)
 KILL = "systemctl kill --signal=KILL 'cpt-relay-*'"
 # The daemon runs a tenth of the time, as on a machine whose processor others take.
 STARVE = """
@@ -51,8 +51,7 @@ def replacement(run: Run, node_id: str) -> dict[str, Any]:
 def test_killed_daemon_is_replaced_by_the_rule_alone(account: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     with rules_disabled(account, "cpt-reconcile", "cpt-watch-relays"):
-        arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}), "killed")
-        account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, "killed"), 60)
+        arn = begin(account, source, tmp_path / "out", "killed")
         account.shell(source_relay(account, "killed"), HOME, KILL)
         account.cloud.wait_for(joined(account, "killed", "source-1-1"), 60)
         run = account.wait(arn)
@@ -64,8 +63,7 @@ def test_relay_of_which_events_were_lost_is_found_by_the_reconciler(account: Acc
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     with rules_disabled(account, "cpt-reconcile", "cpt-watch-relays"):
         with rules_disabled(account, "cpt-replace-relay"):
-            arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}), "unheard")
-            account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, "unheard"), 60)
+            arn = begin(account, source, tmp_path / "out", "unheard")
             lost = source_relay(account, "unheard")
             account.cloud.client("ec2", HOME).terminate_instances(InstanceIds=[lost])
             # Both the instance's events and the sender's Relay Lost come and go unheard.
@@ -80,8 +78,7 @@ def test_relay_of_which_events_were_lost_is_found_by_the_reconciler(account: Acc
 
 def test_warned_relay_drains_without_a_failed_chunk(account: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=LARGE)
-    arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}), "warned")
-    account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, "warned"), 60)
+    arn = begin(account, source, tmp_path / "out", "warned")
     account.cloud.interrupt(source_relay(account, "warned"))
     account.cloud.wait_for(joined(account, "warned", "source-1-1"), 60)
     run = account.wait(arn)
@@ -94,7 +91,7 @@ def test_warned_relay_drains_without_a_failed_chunk(account: Account, tmp_path: 
 
 def test_transfer_goes_on_directly_after_the_last_replacement(account: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=LARGE)
-    arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}), "limited")
+    arn = begin(account, source, tmp_path / "out", "limited")
     for generation in range(3):
         account.cloud.wait_for(joined(account, "limited", f"source-1-{generation}"), 60)
         account.cloud.client("ec2", HOME).terminate_instances(InstanceIds=[source_relay(account, "limited")])

@@ -19,9 +19,10 @@ use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
 use crate::documents::survey::{Survey, compare_key, listing_key, part_key};
 use crate::documents::text::SchemaVersion1;
+use crate::receive::attributes::KEPT_MODE;
 use crate::receive::look::EqualEntry;
 use crate::receive::placed::{Identity, modified_ns};
-use crate::receive::tree::{BENEATH, KEPT_MODE, Tree};
+use crate::receive::tree::{BENEATH, Tree};
 use crate::roots::{Reached, Roots, reach};
 
 /// The source's listing, in `parts` objects.

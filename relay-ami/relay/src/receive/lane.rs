@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::Shared;
+use super::attributes::finish_file;
 use super::commit::{Landed, Refusal, Verified};
 use super::finish::{Claim, finish};
 use super::problem::{Reach, not_by_name, reach};
 use super::target::{Target, is_part};
-use super::tree::{Tree, finish_file};
+use super::tree::Tree;
 use crate::control::unix_now;
 use crate::deadline::Deadline;
 use crate::digest::{Digest, part_digest, part_hasher};
@@ -160,16 +161,17 @@ impl<'a> Incoming<'a> {
         let mut left = segments;
         loop {
             let frame = reader.expect()?;
+            if matches!(frame, Frame::Segment(_) | Frame::Skip { .. }) {
+                self.digest_frame(&frame);
+            }
             match frame {
                 Frame::Segment(header) if left > 0 => {
                     left -= 1;
-                    self.digest_frame(&Frame::Segment(header.clone()));
                     if !self.segment(reader, header)? {
                         return Ok(false);
                     }
                 }
                 Frame::Skip { entry, .. } if left > 0 || self.last == Some(entry) => {
-                    self.digest_frame(&frame);
                     if self.last.take() == Some(entry) {
                         self.take_back(entry);
                     } else {
@@ -243,10 +245,9 @@ impl<'a> Incoming<'a> {
         let mut hasher = if is_part { part_hasher(header.offset) } else { blake3::Hasher::new() };
         self.last = None;
         let disk = &self.shared.disk;
-        let mut target = {
-            let _call = disk.enter();
-            self.target(&header, is_part)
-        };
+        let call = disk.enter();
+        let mut target = self.target(&header, is_part);
+        drop(call);
         let mut left = header.length;
         while left > 0 {
             let mut frame = match reader.expect()? {
@@ -322,7 +323,7 @@ impl<'a> Incoming<'a> {
             }
             Kind::File => {
                 let name = tree.unique_name(header.entry);
-                Ok(Target::Whole(tree.create(&name).map_err(not_by_name)?, name))
+                Ok(Target::Whole(tree.create(&name, header.mode).map_err(not_by_name)?, name))
             }
             Kind::Symlink => {
                 let name = tree.unique_name(header.entry);

@@ -7,10 +7,11 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use super::attributes::finish_file;
 use super::journal::{Known, Parts};
 use super::placed::{Placed, birth_of};
 use super::problem::not_by_name;
-use super::tree::{Tree, finish_file};
+use super::tree::Tree;
 use crate::digest::{Digest, merge_parts};
 use crate::thread::lock;
 use crate::wire::frame::SegmentHeader;

@@ -16,8 +16,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
 use serde::{Deserialize, Serialize};
 
+use super::attributes::KEPT_MODE;
 use super::placed::{Identity, Placed, modified_ns};
-use super::tree::{KEPT_MODE, Tree, split};
+use super::tree::{Tree, split};
 use crate::control::{Control, ControlError};
 use crate::defaults::{LOOK_LINES, LOOK_LINES_PER_CALL, LOOK_NAMED, LOOK_THREADS, STACK_BYTES};
 use crate::digest::Digest;

@@ -1,5 +1,6 @@
 //! The receiving end: verifies, writes, syncs, renames.
 
+pub(crate) mod attributes;
 mod commit;
 pub mod finish;
 mod journal;

@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use rustix::fs::{self, AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, ResolveFlags, Timespec, Timestamps};
+use rustix::fs::{self, AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
+use super::attributes::{kept, times};
 use super::journal::Journal;
 use super::placed::{Identity, birth};
 use crate::defaults::EXIT_TIMEOUT;
@@ -26,8 +27,6 @@ const NEW_DIRECTORY: Mode = Mode::RWXU;
 const NEW_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// Never up, never through a link, whoever planted it.
 pub const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
-/// The bits of a mode that arrive: not set-user and set-group, which mean the owner, and owners are not transferred.
-pub const KEPT_MODE: u32 = 0o1777;
 /// Beginning of the name of any transfer's partial files.
 pub const PARTIAL: &[u8] = b".cpt-partial-";
 /// Open directories that are remembered within one batch; files come sorted by directory, so few are used at a time.
@@ -80,14 +79,16 @@ impl Tree {
         format!("{entry}-{}", self.serial.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// A new partial file.
-    pub fn create(&self, name: &str) -> io::Result<File> {
+    /// A new partial file, which this user can write; as far as the process's mask lets it, with the mode it will have in the end.
+    /// Others cannot reach it where it is.
+    pub fn create(&self, name: &str, mode: u16) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match fs::openat(&self.partial, name, flags, NEW_FILE) {
+        let mode = NEW_FILE | kept(mode);
+        match fs::openat(&self.partial, name, flags, mode) {
             // Left by an earlier process of this transfer, or planted.
             Err(Errno::EXIST) => {
                 self.discard(name);
-                Ok(fs::openat(&self.partial, name, flags, NEW_FILE)?.into())
+                Ok(fs::openat(&self.partial, name, flags, mode)?.into())
             }
             other => Ok(other?.into()),
         }
@@ -98,7 +99,7 @@ impl Tree {
         let name = entry.to_string();
         let file = match self.open_own(&name)? {
             Some(file) => file,
-            None => self.create(&name)?,
+            None => self.create(&name, 0)?,
         };
         if self.reserves {
             match fs::fallocate(&file, FallocateFlags::empty(), 0, size) {
@@ -200,7 +201,7 @@ impl Tree {
     /// Makes a directory, or takes the one that is there, and sets its mode and time.
     pub fn directory(&self, path: &[u8], mode: u16, mtime_ns: i64) -> io::Result<()> {
         let directory = self.open_or_make(path)?;
-        fs::fchmod(&directory, Mode::from_raw_mode(u32::from(mode) & KEPT_MODE))?;
+        fs::fchmod(&directory, kept(mode))?;
         Ok(fs::futimens(&directory, &times(mtime_ns))?)
     }
 
@@ -363,13 +364,6 @@ fn is_own(stat: &fs::Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink == 1
 }
 
-/// Sets what a finished file carries; its inode.
-pub fn finish_file(file: &File, mode: u16, mtime_ns: i64) -> io::Result<u64> {
-    fs::fchmod(file, Mode::from_raw_mode(u32::from(mode) & KEPT_MODE))?;
-    fs::futimens(file, &times(mtime_ns))?;
-    Ok(fs::fstat(file)?.st_ino)
-}
-
 fn make_directory(parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
     match fs::mkdirat(parent, OsStr::from_bytes(name), NEW_DIRECTORY) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
@@ -384,12 +378,6 @@ pub fn split(path: &[u8]) -> io::Result<(&[u8], &[u8])> {
         None if path.is_empty() => Err(io::ErrorKind::InvalidInput.into()),
         None => Ok((&[], path)),
     }
-}
-
-fn times(mtime_ns: i64) -> Timestamps {
-    const SECOND: i64 = 1_000_000_000;
-    let time = Timespec { tv_sec: mtime_ns.div_euclid(SECOND), tv_nsec: mtime_ns.rem_euclid(SECOND) };
-    Timestamps { last_access: Timespec { tv_sec: 0, tv_nsec: fs::UTIME_NOW }, last_modification: time }
 }
 
 #[cfg(test)]

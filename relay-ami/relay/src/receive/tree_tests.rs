@@ -16,7 +16,7 @@ fn no_path_leaves_the_destination() {
 #[test]
 fn a_path_of_two_thousand_names_needs_no_more_stack_than_the_committing_thread_has() {
     let (directory, tree) = tree();
-    tree.create("1-0").unwrap();
+    tree.create("1-0", 0o644).unwrap();
     let path = "a/".repeat(2000) + "f";
     let place = || tree.place("1-0", path.as_bytes(), None);
     std::thread::scope(|scope| {
@@ -33,7 +33,7 @@ fn a_planted_link_is_not_followed() {
     let outside = directory.path().join("outside");
     std::fs::create_dir(&outside).unwrap();
     std::os::unix::fs::symlink(&outside, directory.path().join("in/sub")).unwrap();
-    tree.create("1-0").unwrap();
+    tree.create("1-0", 0o644).unwrap();
     assert!(tree.place("1-0", b"sub/file", None).is_err());
     assert!(tree.directory(b"sub/directory", 0o755, 0).is_err());
     assert!(std::fs::read_dir(&outside).unwrap().next().is_none());
@@ -43,11 +43,11 @@ fn a_planted_link_is_not_followed() {
 fn an_existing_file_is_replaced_and_a_directory_is_not() {
     let (directory, tree) = tree();
     std::fs::write(directory.path().join("in/file"), "old").unwrap();
-    tree.create("1-0").unwrap();
+    tree.create("1-0", 0o644).unwrap();
     tree.place("1-0", b"file", None).unwrap();
     assert_eq!(std::fs::read(directory.path().join("in/file")).unwrap(), b"");
     tree.directory(b"dir", 0o700, 0).unwrap();
-    tree.create("2-0").unwrap();
+    tree.create("2-0", 0o644).unwrap();
     assert!(tree.place("2-0", b"dir", None).is_err());
 }
 
