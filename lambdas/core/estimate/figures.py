@@ -1,11 +1,14 @@
 """What an estimate is computed from: every number with where it comes from."""
 
+from math import inf
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from lambdas.core.documents import Document
 
+LIMIT_NOTE = "$.bandwidthLimitMbps"
+"""Of a figure that the request's limit holds down, which people may lift while the transfer runs."""
 Origin = Literal["measured", "configured", "published", "assumed"]
 _BEST_FIRST: tuple[Origin, ...] = ("measured", "configured", "published", "assumed")
 
@@ -41,6 +44,12 @@ class EndFigures(Document):
         return least(self.source, *filter(None, [self.source_disk])).value
 
     @property
+    def send_without_limit(self) -> float:
+        """What leaves the source whatever the request's limit, MB/s; infinite where only the limit is known."""
+        known = [figure.value for figure in (self.source, self.source_disk) if figure and figure.note != LIMIT_NOTE]
+        return min(known, default=inf)
+
+    @property
     def receive(self) -> float:
         """What the destination takes in all, MB/s: by its network and its disk."""
         return least(self.destination, *filter(None, [self.destination_disk])).value
@@ -49,6 +58,11 @@ class EndFigures(Document):
     def ends(self) -> float:
         """What the two machines can move, whatever the paths between them, MB/s."""
         return min(self.send, self.receive)
+
+    @property
+    def ends_without_limit(self) -> float:
+        """As `ends`, whatever the request's limit."""
+        return min(self.send_without_limit, self.receive)
 
 
 class Figures(EndFigures):

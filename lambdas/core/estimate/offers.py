@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lambdas.core.architecture import Architecture, architecture_of
 from lambdas.core.errors import MissingPrice
 from lambdas.core.estimate import published_limits
-from lambdas.core.estimate.figures import EndFigures, Figure, least, most
+from lambdas.core.estimate.figures import LIMIT_NOTE, EndFigures, Figure, least, most
 from lambdas.core.estimate.profile import Known, Metric, Profile
 from lambdas.core.estimate.type_choice import Offer
 from lambdas.core.tariff.instance_types import TypeFacts
@@ -161,7 +161,7 @@ def _spread(profile: Profile | None) -> Figure:
 def _capped(figure: Figure, limit_mbps: int | None) -> Figure:
     if limit_mbps is None or figure.value <= limit_mbps / 8:
         return figure
-    return Figure(value=limit_mbps / 8, origin="configured", note="$.bandwidthLimitMbps")
+    return Figure(value=limit_mbps / 8, origin="configured", note=LIMIT_NOTE)
 
 
 def _refusal(route: Route, instance_type: str) -> str:

@@ -28,7 +28,7 @@ def rest_without(world: World, record: TransferRecord, node: Node, own: float, e
         own=own,
         successor=expected or node.tested or record.watch.best.get(node.node_id) or usual,
         spawn_seconds=_spawn_seconds(record, node),
-        source=min(figures.send if figures else inf, allowed_mb_s(record)),
+        source=min(figures.send_without_limit if figures else inf, allowed_mb_s(record)),
         destination=figures.receive if figures else inf,
         relays=sum(n.state in LIVE_STATES and n.node_id != node.node_id for n in nodes),
     )
@@ -36,7 +36,7 @@ def rest_without(world: World, record: TransferRecord, node: Node, own: float, e
 
 def ends_mb_s(record: TransferRecord) -> float:
     """What the two ends, or who set a limit, allow in all, MB/s; infinite where nothing is known."""
-    return min(record.estimate.figures.ends if record.estimate else inf, allowed_mb_s(record))
+    return min(record.estimate.figures.ends_without_limit if record.estimate else inf, allowed_mb_s(record))
 
 
 def allowed_mb_s(record: TransferRecord) -> float:

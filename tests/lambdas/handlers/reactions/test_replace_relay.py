@@ -3,7 +3,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.errors import Throttled, TooManyRules
+from lambdas.core.estimate.figures import LIMIT_NOTE, Figure
 from lambdas.core.fleet import node_life
 from lambdas.core.fleet.relay_node import Node
 from lambdas.handlers.reactions.replace_relay import SPOT_WARNING, STATE_CHANGE, replace_relay
@@ -374,3 +376,16 @@ def test_slow_relay_that_dies_while_its_successor_boots_is_replaced_by_that_one(
     assert states(cloud) == {"destination-1-0": "JOINED", "source-1-0": "LOST", "source-1-1": "JOINED"}
     assert relay(cloud, "source-1-0").successor == "source-1-1"
     assert len(cloud.alive()) == 2
+
+
+def test_limit_that_was_lifted_holds_no_successor_back() -> None:
+    cloud = joined()
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert record.estimate is not None
+    limited = record.estimate.figures.model_copy(
+        update={"source": Figure(value=5.0, origin="configured", note=LIMIT_NOTE)}
+    )
+    cloud.transfers.note(transfer(), estimate=record.estimate.model_copy(update={"figures": limited}).to_document())
+    cloud.transfers.note(transfer(), bandwidth=BandwidthLimit().set_to(40).changed_to(None, 7.0).to_document())
+    assert replace_relay(relay_lost(), cloud.world) == {"source-1-0": "replaced"}
