@@ -8,45 +8,23 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from lambdas.core.bandwidth import Mbps
 from lambdas.core.documents import (
-    ABSOLUTE_PATH,
-    USER,
     Document,
     InstanceId,
     InstanceType,
     Integer,
-    Region,
     TransferId,
     whole,
 )
+from lambdas.core.end_kinds.machine import DestinationMachine, SourceMachine
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.problems import describe
 
-Path = Annotated[str, Field(pattern=ABSOLUTE_PATH, max_length=4096)]
 MAX_REQUEST_PAIRS = 64
 MAX_APPROVAL_SECONDS = 604_800
 # The thesis tests for 30 s between datacenters and 30 s inside (4.3.2).
 MAX_PRE_TEST_SECONDS = 60
 _RIGHT = {"$.relays.pairs": f'write "auto", 0 to {MAX_REQUEST_PAIRS}, or {{"source": 2, "destination": 3}}'}
 ChunkSize = Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
-User = Annotated[str, Field(pattern=USER)]
-
-
-class SourceRequest(Document):
-    """The machine that has the data."""
-
-    instance_id: InstanceId
-    region: Region
-    paths: list[Path] = Field(min_length=1, max_length=100)
-    run_as: User | None = None
-
-
-class DestinationRequest(Document):
-    """The machine that gets the data."""
-
-    instance_id: InstanceId
-    region: Region
-    path: Path
-    run_as: User | None = None
 
 
 SideCount = Annotated[Integer, Field(ge=1, le=MAX_REQUEST_PAIRS)]
@@ -102,8 +80,8 @@ class TransferRequest(Document):
     name: TransferId | None = None
     resume: bool = False
     compare: Literal["size-time", "digest"] = "size-time"
-    source: SourceRequest
-    destination: DestinationRequest
+    source: SourceMachine
+    destination: DestinationMachine
     relays: RelaysRequest = Field(default_factory=RelaysRequest)
     objective: Objective = Field(default_factory=Objective)
     pre_test: Literal["auto"] | bool = "auto"
@@ -172,9 +150,12 @@ def _nulls(value: object, path: str) -> list[str]:
 def _rules(request: TransferRequest, limits: Limits) -> list[str]:
     problems: list[str] = []
     enrolled = ", ".join(sorted(limits.regions))
-    for side, region in (("source", request.source.region), ("destination", request.destination.region)):
-        if region not in limits.regions:
-            problems.append(f"$.{side}.region: '{region}' is not enrolled; regions of this deployment: {enrolled}")
+    for side, end in (("source", request.source), ("destination", request.destination)):
+        problems += [
+            f"$.{side}.region: '{region}' is not enrolled; regions of this deployment: {enrolled}"
+            for region in end.regions
+            if region not in limits.regions
+        ]
     if request.source.instance_id == request.destination.instance_id:
         problems.append(
             f"$.destination.instanceId: '{request.destination.instance_id}' is the source as well; "
@@ -222,7 +203,8 @@ def _pairs_problems(request: TransferRequest, limits: Limits) -> list[str]:
 
 
 def _existing_problems(request: TransferRequest) -> list[str]:
-    existing, ends = request.relays.existing, (request.source.instance_id, request.destination.instance_id)
+    existing = request.relays.existing
+    ends = {instance_id for _, instance_id in (*request.source.machines, *request.destination.machines)}
     problems = []
     for i, instance_id in enumerate(existing):
         if instance_id in ends or instance_id in existing[:i]:

@@ -41,7 +41,7 @@ def tear_down(world: World, record: TransferRecord) -> dict[str, int]:
         _end_nodes(world, transfer)
         done["revokedRules"] = _revoke(world, transfer)
         _look_again(world, transfer)
-        world.locks.release(transfer.destination.instance_id, transfer.transfer_id)
+        world.locks.release(transfer.request.destination.lock_id, transfer.transfer_id)
         _look_again(world, transfer)
         world.tokens.delete(transfer.transfer_id)
         done["deletedObjects"] = _delete_objects(world, transfer)

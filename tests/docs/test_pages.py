@@ -88,12 +88,14 @@ def test_request_table_has_the_keys_of_the_schema() -> None:
         first, *others = re.findall(r"`([\w.]+)`", row)
         parent = first.rpartition(".")[0]
         told |= {first, *(parent + other if other.startswith(".") else other for other in others)}
-    assert told == set(keys(schema)) - {"schemaVersion"}
+    assert told == set(keys(schema, schema)) - {"schemaVersion"}
 
 
-def keys(schema: dict[str, Any], prefix: str = "") -> list[str]:
+def keys(schema: dict[str, Any], root: dict[str, Any], prefix: str = "") -> list[str]:
     """Dotted, of all that holds no further keys."""
     found = []
     for name, value in schema.get("properties", {}).items():
-        found += keys(value, f"{prefix}{name}.") if "properties" in value else [f"{prefix}{name}"]
+        kinds = [each["$ref"].removeprefix("#/$defs/") for each in value.get("oneOf", []) if "$ref" in each]
+        inner = [root["$defs"][kind] for kind in kinds] or [value]
+        found += [key for each in inner for key in keys(each, root, f"{prefix}{name}.")] or [f"{prefix}{name}"]
     return found

@@ -42,7 +42,7 @@ def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
     # The record comes first: whatever fails from here on, the teardown finds the transfer by its execution.
     transfer = take_name(world, transfer)
     path = request.destination.path
-    held = world.locks.acquire(transfer.destination.instance_id, path, transfer_id)
+    held = world.locks.acquire(transfer.request.destination.lock_id, path, transfer_id)
     if isinstance(held, Busy):
         raise refusal(transfer, held)
     world.transfers.note_port(transfer, held.port)

@@ -55,8 +55,8 @@ def look_at_ends(transfer: AcceptedTransfer, world: World) -> Survey | OpenSurve
 
 def hold(transfer: AcceptedTransfer, destination: DestinationSurvey, world: World) -> None:
     """Take the destination's lock by the directory that it is; raises DestinationBusy or DestinationTaken."""
-    machine, path = transfer.destination.instance_id, transfer.request.destination.path
-    held = world.locks.acquire(machine, path, transfer.transfer_id, ways_of(destination))
+    asked = transfer.request.destination
+    held = world.locks.acquire(asked.lock_id, asked.path, transfer.transfer_id, ways_of(destination))
     if isinstance(held, Busy):
         raise refusal(transfer, held)
 

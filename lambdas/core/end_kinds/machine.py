@@ -1,0 +1,51 @@
+"""A machine of the user as an end of a transfer, and what the control plane must know of any kind of end.
+
+A kind of end is one module like this and one alternative in contract `transfer-request`. Each says its `kind`, its
+`regions` (they must be enrolled), its `machines` (the instances that reach its data), and of a destination the
+`lock_id`, which all transfers share that could write to the same place.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from lambdas.core.documents import ABSOLUTE_PATH, USER, Document, InstanceId, Region
+
+Path = Annotated[str, Field(pattern=ABSOLUTE_PATH, max_length=4096)]
+User = Annotated[str, Field(pattern=USER)]
+
+
+class MachineEnd(Document):
+    """An instance with a file system that it reads or writes; `run_as`: as which of its users."""
+
+    kind: Literal["machine"] = "machine"
+    instance_id: InstanceId
+    region: Region
+    run_as: User | None = None
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """Where it is."""
+        return (self.region,)
+
+    @property
+    def machines(self) -> tuple[tuple[str, str], ...]:
+        """Region and id of each instance that reaches its data."""
+        return ((self.region, self.instance_id),)
+
+
+class SourceMachine(MachineEnd):
+    """The machine that has the data."""
+
+    paths: list[Path] = Field(min_length=1, max_length=100)
+
+
+class DestinationMachine(MachineEnd):
+    """The machine that gets the data."""
+
+    path: Path
+
+    @property
+    def lock_id(self) -> str:
+        """Its paths can overlap with those of any transfer to the same instance."""
+        return self.instance_id
