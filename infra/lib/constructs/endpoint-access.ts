@@ -7,8 +7,8 @@ import { Access, acknowledgeWildcards, statement } from '../access/access';
 import { ssmAgent } from '../access/agent';
 import * as data from '../access/control-data';
 import { Settings } from '../config';
+import { Daemons } from '../function-environment';
 import { arn, ENDS_PREFIX } from '../names';
-import { Daemons } from './function-environment';
 
 /** ARN of the instance whose role's credentials ask; no other caller's request has it. */
 const CALLER = '${ec2:SourceInstanceARN}';
