@@ -33,8 +33,9 @@ def test_variables_that_are_read_are_those_of_the_contract() -> None:
 def test_environment_is_typed() -> None:
     env = Environment.from_env(GOOD)
     assert (env.regions, env.max_pairs, env.poll_seconds) == (("us-west-2", "eu-west-1"), 8, 1.0)
-    assert env.subnet_ids == {"eu-west-1": ("subnet-0123456789abcdef0",)}
-    assert env.daemon_assets == {"us-west-2": {"x86_64": DaemonAsset("s3://a/b", "00")}}
+    assert env.daemon_assets["eu-west-1"] == {"x86_64": DaemonAsset("s3://assets-eu-west-1/d", "0" * 64)}
+    subnets = {**GOOD, "SUBNET_IDS": '{"eu-west-1": ["subnet-0123456789abcdef0"]}'}
+    assert Environment.from_env(subnets).subnet_ids == {"eu-west-1": ("subnet-0123456789abcdef0",)}
     assert Environment.from_env({**GOOD, "POLL_SECONDS": "0.2"}).poll_seconds == 0.2
     assert env.max_cost_usd is None
     assert Environment.from_env({**GOOD, "MAX_COST_USD": "7.5"}).max_cost_usd == 7.5
