@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError, DEFAULTS, readSettings, settingsOf } from '../../infra/lib/config';
+import schema from '../../infra/lib/settings.schema.json';
 import { ROOT, shippedContext, TWO_REGIONS } from './synthesis';
 
 const EXISTING = {
@@ -227,6 +228,15 @@ describe('a bad setting is refused by key, value and remedy', () => {
     expect(readSettings({ ...TWO_REGIONS, instanceTypes: ['g4dn.xlarge', 'c6in.large'] }).instanceTypes).toContain(
       'g4dn.xlarge',
     );
+  });
+});
+
+describe('the schema', () => {
+  it('says of each setting what it means, and of each whole number its bounds', () => {
+    for (const [key, said] of Object.entries(schema.properties)) {
+      expect(said.description, key).toMatch(/^[A-Z].{15,}\.$/);
+      if ('minimum' in said) expect(said.remedy, key).toBe(`write a whole number from ${said.minimum} to ${said.maximum}`);
+    }
   });
 });
 

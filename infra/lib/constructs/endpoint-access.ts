@@ -106,6 +106,6 @@ function itsOwnObjects(settings: Settings): Access {
   return {
     actions: ['s3:GetObject', 's3:PutObject'],
     resources: keys.map((key) => `${data.bucketArn(settings)}/${ENDS_PREFIX}${key}`),
-    why: 'the keys carry the ids of machines and transfers, which do not exist at deploy time',
+    why: 'The keys contain the ids of machines and transfers, which are not known at deployment.',
   };
 }

@@ -45,7 +45,7 @@ export class TransferWorkflow extends Construct {
       {
         actions: ['logs:*LogDelivery', 'xray:*'],
         resources: ['*'],
-        why: 'log delivery and X-Ray are set up by actions without a resource',
+        why: 'Log delivery and X-Ray are set up by actions that have no resource.',
       },
     ]);
   }
