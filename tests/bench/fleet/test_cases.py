@@ -9,7 +9,7 @@ from bench.fleet import mesh, pre_test, zero_wait
 from bench.fleet.draws import Fleet
 from bench.fleet.kill import BAR, Killed, summary
 from bench.fleet.moments import Moment
-from bench.fleet.site import CaseError, Machines, Options
+from bench.fleet.site import CaseError, Machines
 from bench.fleet.zero_wait import PAIRS, Phases, overhead, ratio
 from bench.results import Result, measured
 from local.config import LocalConfig
