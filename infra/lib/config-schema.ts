@@ -93,8 +93,10 @@ export function quoted(values: readonly unknown[]): string {
 
 function isTimeZone(zone: string): boolean {
   try {
-    return /^[A-Za-z0-9_+/-]+$/.test(zone) && new Intl.DateTimeFormat('en', { timeZone: zone }) !== undefined;
+    new Intl.DateTimeFormat('en', { timeZone: zone });
   } catch {
     return false;
   }
+  // Intl may know offsets like +01:00 too; EventBridge Scheduler wants a name.
+  return /^[A-Za-z0-9_+/-]+$/.test(zone);
 }

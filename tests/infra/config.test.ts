@@ -253,7 +253,7 @@ describe('docs/deploy.md', () => {
 
   it('names each default as it is written', () => {
     for (const [, key = '', value = ''] of rows) {
-      if (key in DEFAULTS) expect(JSON.parse(value), key).toEqual(DEFAULTS[key as keyof typeof DEFAULTS]);
+      if (key in DEFAULTS) expect(JSON.parse(value), key).toEqual(DEFAULTS[key]);
       else expect(value).toBe('required');
     }
   });
