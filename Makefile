@@ -90,7 +90,6 @@ lint: synth  ## All linters and type checkers
 	@$(RUN) lint-imports
 	@$(RUN) cfn-lint cdk.out/*.template.json
 	@npm run --silent lint
-	@npx --no-install asl-validator --json-path statemachine/transfer.asl.json
 	@cd $(CRATE) && cargo fmt --all --check && cargo clippy --release --locked --workspace --all-targets --quiet -- -D warnings
 
 test-infra: synth

@@ -4,7 +4,7 @@ import json
 import platform
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -51,6 +51,16 @@ def _verdict(result: Result) -> str:
 def say(text: str) -> None:
     """What is going on, for whoever waits."""
     print(text, file=sys.stderr, flush=True)
+
+
+def measured(name: str, case: Callable[[], list[Result]], errors: tuple[type[Exception], ...]) -> list[Result]:
+    """A case; one that cannot be measured is a bar that is missed, and the others go on."""
+    say(f"{name}:")
+    try:
+        return case()
+    except errors as error:
+        say(f"  {name} failed: {error}")
+        return [Result(name, 0, "measured", 1, "higher", f"failed: {error}")]
 
 
 def publish(name: str, results: list[Result], command: str, tools: Mapping[str, str] | None = None) -> int:

@@ -1,9 +1,9 @@
-"""Exit codes by class of failure; listed in docs/use.md."""
+"""Exit codes of the command line; `contracts/failures.json` has that of each failure, docs/use.md lists them all."""
 
 from enum import IntEnum
 from typing import Any
 
-from lambdas.core import errors
+from lambdas.core.failures import FAILURES
 
 
 class ExitCode(IntEnum):
@@ -21,14 +21,6 @@ class ExitCode(IntEnum):
     SKIPPED = 10  # succeeded without the files that the report names, as onProblem "skip" allows
 
 
-# As the report of an execution names what ended it.
-_FROM_OUTSIDE = ("ExecutionAborted", "ExecutionTimedOut", "ExecutionGone")
-# The request was right, and data was moved; what is not delivered is named.
-_IN_PART = (errors.FilesSkipped, errors.DestinationFull)
-# The workflow has waited for another transfer in vain: nothing was started, so nothing is undelivered.
-_IN_VAIN = (errors.DestinationTaken, errors.TransferEnding)
-
-
 def exit_code(report: dict[str, Any]) -> ExitCode:
     """The code for a report, or for what the execution itself says where there is none."""
     if report["status"] == "SUCCEEDED":
@@ -42,14 +34,4 @@ def exit_code(report: dict[str, Any]) -> ExitCode:
 
 def of_error(name: str) -> ExitCode:
     """The code for an error by its name, as state machine, functions and reports give it."""
-    if name in _FROM_OUTSIDE:
-        return ExitCode.STOPPED
-    error = getattr(errors, name, None)
-    if error in _IN_PART:
-        return ExitCode.TRANSFER
-    if error is errors.ApprovalRejected:
-        return ExitCode.REJECTED
-    if error is errors.ApprovalTimedOut:
-        return ExitCode.UNANSWERED
-    asks = isinstance(error, type) and issubclass(error, (errors.AskPerson, *_IN_VAIN))
-    return ExitCode.REQUEST if asks else ExitCode.TRANSFER
+    return ExitCode(FAILURES[name].exit_code) if name in FAILURES else ExitCode.TRANSFER

@@ -7,9 +7,9 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from lambdas.core.advice import advice
 from lambdas.core.bandwidth import MBIT_PER_MB, limit_in_words
 from lambdas.core.chunks.skipped import SkippedEntry
+from lambdas.core.failures import advice
 from lambdas.core.words import duration
 
 BAR_WIDTH = 24

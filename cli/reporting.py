@@ -14,7 +14,7 @@ from cli.executions import find, transfer_id
 from cli.exit_codes import ExitCode, exit_code
 from cli.options import AsJson, Local
 from cli.render import make_console, report_view
-from lambdas.core.advice import advice
+from lambdas.core.failures import advice
 from lambdas.core.report.page.render import render
 from lambdas.core.report.report import Report, of_refused
 from lambdas.core.transfer import Failure

@@ -68,18 +68,7 @@ class StateDir:
 
     def processes(self) -> list[int]:
         """Process ids that carry this directory's marker."""
-        wanted = f"{MARKER}={self.root}".encode()
-        found = []
-        for entry in Path("/proc").iterdir():
-            if not entry.name.isdigit() or int(entry.name) == os.getpid():
-                continue
-            try:
-                environment = (entry / "environ").read_bytes()
-            except OSError:
-                continue
-            if wanted in environment.split(b"\0"):
-                found.append(int(entry.name))
-        return found
+        return processes_with(MARKER, str(self.root))
 
     def clean_up(self, *, keep_logs: bool = True) -> None:
         """Kill every process of this cloud, delete its namespaces and working files."""
@@ -92,6 +81,22 @@ class StateDir:
             path.unlink(missing_ok=True)
         if not keep_logs:
             shutil.rmtree(self.root, ignore_errors=True)
+
+
+def processes_with(variable: str, value: str) -> list[int]:
+    """Ids of the other processes in whose environment the variable has this value."""
+    wanted = f"{variable}={value}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            environment = (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if wanted in environment.split(b"\0"):
+            found.append(int(entry.name))
+    return found
 
 
 def namespaces(prefix: str) -> list[str]:

@@ -26,7 +26,7 @@ def states(machine: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
-ASL = json.loads((ROOT / "statemachine" / "transfer.asl.json").read_text())
+ASL = json.loads(resources("cpt-control", "AWS::StepFunctions::StateMachine")[0]["DefinitionString"])
 TASKS = {name: state for name, state in states(ASL).items() if state["Type"] == "Task"}
 
 

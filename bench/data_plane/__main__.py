@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from bench.data_plane import isolation
@@ -27,7 +28,7 @@ from bench.data_plane.network import NetworkError
 from bench.data_plane.peers import programs
 from bench.data_plane.process import BenchError
 from bench.options import names_among
-from bench.results import Result, publish
+from bench.results import Result, measured, publish
 
 CASES: dict[str, Callable[[Bench], list[Result]]] = {
     "large-direct": large_direct.run,
@@ -40,6 +41,7 @@ CASES: dict[str, Callable[[Bench], list[Result]]] = {
     "memory": memory.run,
     "idle": idle.run,
 }
+FAILURES = (BenchError, NetworkError, OSError, ValueError)
 QUIET_LOAD = 0.5
 DAEMON = Path("relay-ami/dist/x86_64/cpt-relay")
 TOOLS = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "nsenter": "util-linux", "setpriv": "util-linux"}
@@ -61,9 +63,9 @@ def main(arguments: Sequence[str]) -> int:
     bench = Bench(daemon, work, runs, options.quick, options.lanes, options.chunk_mib)
     if options.beside:
         other = options.beside.resolve()
-        results = run("beside", lambda bench: beside.run(bench, other), bench)
+        results = measured("beside", lambda: beside.run(bench, other), FAILURES)
     else:
-        results = [result for name in options.cases for result in run(name, CASES[name], bench)]
+        results = [result for name in options.cases for result in measured(name, partial(CASES[name], bench), FAILURES)]
     command = " ".join(["python -m bench.data_plane", *arguments]) if arguments else "make bench-data-plane"
     if options.json:
         print(json.dumps([asdict(result) for result in results], indent=2))
@@ -94,16 +96,6 @@ def problems(*daemons: Path) -> list[str]:
     missing = {package for tool, package in TOOLS.items() if shutil.which(tool) is None}
     found += [f"not installed: apt-get install {package}" for package in sorted(missing)]
     return found + [f"{daemon} is missing: make daemon" for daemon in daemons if not daemon.exists()]
-
-
-def run(name: str, case: Callable[[Bench], list[Result]], bench: Bench) -> list[Result]:
-    """A case; one that cannot be measured is a bar that is missed, and the others go on."""
-    say(f"{name}:")
-    try:
-        return case(bench)
-    except (BenchError, NetworkError, OSError, ValueError) as error:
-        say(f"  {name} failed: {error}")
-        return [Result(name, 0, "measured", 1, "higher", f"failed: {error}")]
 
 
 if __name__ == "__main__":

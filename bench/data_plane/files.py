@@ -5,6 +5,8 @@ from pathlib import Path
 
 import blake3
 
+from bench.data_plane.bench import Bench
+
 BLOCK = 4 << 20
 FOLDER_FILES = 100
 
@@ -14,6 +16,13 @@ def large(folder: Path, size: int) -> None:
     with (folder / "large").open("wb") as file:
         for start in range(0, size, BLOCK):
             file.write(os.urandom(min(BLOCK, size - start)))
+
+
+def large_source(bench: Bench) -> tuple[Path, int]:
+    """A folder with one large file, and the file's bytes."""
+    source, size = bench.folder("source"), bench.size(2 << 30, 64 << 20)
+    large(source, size)
+    return source, size
 
 
 def small(folder: Path, count: int, size: int) -> None:

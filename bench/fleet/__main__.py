@@ -4,6 +4,7 @@ import argparse
 import secrets
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -11,7 +12,7 @@ from bench.fleet import kill, mesh, pre_test, spread, zero_wait
 from bench.fleet.site import CaseError, Options
 from bench.machine import unmet
 from bench.options import names_among
-from bench.results import Result, publish, say
+from bench.results import Result, measured, publish, say
 from local.cloud import LocalCloudError
 
 CASES: dict[str, Callable[[Options], list[Result]]] = {
@@ -21,6 +22,7 @@ CASES: dict[str, Callable[[Options], list[Result]]] = {
     "zero-wait": zero_wait.run,
     "mesh": mesh.run,
 }
+FAILURES = (CaseError, LocalCloudError, TimeoutError, BotoCoreError, ClientError)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -32,7 +34,8 @@ def main(arguments: Sequence[str]) -> int:
     if problems:
         return 2
     say(f"seed {options.seed}: repeat with --seed {options.seed}")
-    results = [result for name in options.cases for result in run(name, Options(options.seed, options.quick))]
+    given = Options(options.seed, options.quick)
+    results = [result for name in options.cases for result in measured(name, partial(CASES[name], given), FAILURES)]
     command = f"python -m bench.fleet --cases {','.join(options.cases)} --seed {options.seed}"
     return publish("fleet", results, command + (" --quick" if options.quick else ""))
 
@@ -46,16 +49,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000), help="of the relays' caps")
     parser.add_argument("--quick", action="store_true", help="little of each: tries the harness, proves nothing")
     return parser.parse_args(arguments)
-
-
-def run(name: str, options: Options) -> list[Result]:
-    """A case; one that cannot be measured is a bar that is missed, and the others go on."""
-    say(f"{name}:")
-    try:
-        return CASES[name](options)
-    except (CaseError, LocalCloudError, TimeoutError, BotoCoreError, ClientError) as error:
-        say(f"  {name} failed: {error}")
-        return [Result(name, 0, "measured", 1, "higher", f"failed: {error}")]
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.results import Result, publish, say
 from bench.scale import listing
-from bench.scale.history import most_events
+from bench.scale.history import deployed_machine, most_events
 from bench.scale.synthetic import Source
 
 MIB = 1 << 20
@@ -81,8 +81,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="bench-scale")
     parser.add_argument("--share", type=float, default=1.0, help="of the sizes; less tries the harness")
     share: float = parser.parse_args().share
-    machine = json.loads(Path("statemachine/transfer.asl.json").read_text())
-    results = [Result("history, every retry used", most_events(machine), "events", bar=HISTORY_EVENTS)]
+    results = [Result("history, every retry used", most_events(deployed_machine()), "events", bar=HISTORY_EVENTS)]
     say("a listing that takes long")
     results += listing.rows()
     for source in sources(share):

@@ -1,6 +1,8 @@
 """The most events that an execution's history can have, read off the state machine."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 # Scheduled, started and ended, for each attempt of a task.
@@ -9,6 +11,15 @@ EVENTS_PER_ATTEMPT = 3
 EVENTS_PER_STATE = 2
 # Execution started and ended; branches begin and end.
 EVENTS_AROUND = 10
+
+
+def deployed_machine() -> dict[str, Any]:
+    """The state machine of the synthesized template."""
+    template = json.loads(Path("cdk.out/cpt-control.template.json").read_text())
+    kind = "AWS::StepFunctions::StateMachine"
+    found = next(resource for resource in template["Resources"].values() if resource["Type"] == kind)
+    machine: dict[str, Any] = json.loads(found["Properties"]["DefinitionString"])
+    return machine
 
 
 def most_events(machine: dict[str, Any]) -> int:

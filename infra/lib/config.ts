@@ -1,83 +1,88 @@
 /** The deployment's settings: what cdk.json (or `-c cpt=…`) says under `cpt`, checked and typed. */
 
-import { readRegions, regionName, RegionSettings } from './config-regions';
-import { readStarts, Starts } from './config-starts';
-import { asObject, ConfigurationError, Json, matching, oneOf, positive, refuseUnknown, textList, wholeNumber } from './config-values';
+import { ConfigurationError, DEFAULTS, Json, judge, KEYS, quoted } from './config-schema';
 import { Architecture } from './names';
 
-export { RegionSettings } from './config-regions';
-export { ConfigurationError } from './config-values';
+export { ConfigurationError, DEFAULTS } from './config-schema';
 
-export interface Settings {
-  /** Prefix of every physical name and value of the tag `cpt:deployment`. */
+/** A VPC that the region stack makes: public subnets only, two availability zones. */
+export interface NewNetwork {
+  readonly kind: 'new';
+  /** IPv4 block; distinct per region, so that regions can be peered later. */
+  readonly cidr: string;
+}
+
+/** A VPC that exists; nothing is looked up, so synth works offline. */
+export interface ExistingNetwork {
+  readonly kind: 'existing';
+  readonly vpcId: string;
+  /** As many as `subnetIds`, in the same order. */
+  readonly availabilityZones: readonly string[];
+  readonly subnetIds: readonly string[];
+}
+
+export interface RegionSettings {
+  readonly region: string;
+  readonly network: NewNetwork | ExistingNetwork;
+}
+
+/** Each object that is written under a prefix of a bucket starts a transfer. */
+export interface ObjectStart {
+  readonly name: string;
+  readonly bucket: string;
+  readonly prefix: string;
+  /** Template of the request: `{key}` in its texts becomes the object's key. */
+  readonly request: Json;
+}
+
+/** A transfer that starts at set times. */
+export interface ScheduleStart {
+  readonly name: string;
+  /** `cron(…)` or `rate(…)`, as EventBridge Scheduler takes it. */
+  readonly expression: string;
+  readonly timeZone: string;
+  readonly request: Json;
+}
+
+/** Settings that are used as they are written; `settings.schema.json` says what each one means. */
+interface Plain {
   readonly name: string;
   readonly homeRegion: string;
+  readonly instanceTypes: readonly string[];
+  readonly preTestSeconds: number;
+  readonly interRegionPath: 'internet' | 'peering';
+  readonly relayImage: 'stock' | 'building' | 'built';
+  readonly maxPairs: number;
+  readonly relayTimeToLiveMinutes: number;
+  readonly objectRetentionDays: number;
+  readonly approvalMail: readonly string[];
+  readonly notificationMail: readonly string[];
+  readonly alarmMail: readonly string[];
+  readonly alarmUsdPerDay: number;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+export interface Settings extends Plain {
   readonly regions: readonly RegionSettings[];
   /** Processors that a daemon is built for. */
   readonly architectures: readonly Architecture[];
-  /** What relays may be, in order of preference; other types are denied by IAM. */
-  readonly instanceTypes: readonly string[];
-  /** Seconds of each pre-test measurement. */
-  readonly preTestSeconds: number;
-  readonly interRegionPath: 'internet' | 'peering';
-  /** What relays start from: Amazon's image (`building`: while a pipeline builds ours), or the latest that it built. */
-  readonly relayImage: 'stock' | 'building' | 'built';
-  readonly maxPairs: number;
-  /** Dollars that one transfer may cost at most; undefined: what its own request says. */
   readonly maxCostUsd: number | undefined;
-  /** Minutes after which a relay that its sender no longer keeps alive ends itself. */
-  readonly relayTimeToLiveMinutes: number;
-  /** Days after which a transfer's listings, manifests and report expire. */
-  readonly objectRetentionDays: number;
-  /** Mail addresses that are asked for approval; each confirms its subscription once. */
-  readonly approvalMail: readonly string[];
-  /** Objects and times that start transfers. */
-  readonly starts: Starts;
-  /** Mail addresses that hear of every transfer: started, needs approval, degraded, finished or failed. */
-  readonly notificationMail: readonly string[];
-  /** Mail addresses that hear of alarms. */
-  readonly alarmMail: readonly string[];
-  /** Dollars that transfers may spend in a day before an alarm rings. */
-  readonly alarmUsdPerDay: number;
-  /** Tags of the owner's, on everything that is made and on every relay. */
-  readonly tags: Readonly<Record<string, string>>;
-  /** ARN of the managed policy that bounds every role; undefined: none does. */
+  readonly starts: { readonly objects: readonly ObjectStart[]; readonly schedules: readonly ScheduleStart[] };
   readonly permissionsBoundary: string | undefined;
 }
 
-// An Arm family has a `g` after its generation (c7gn, t4g); g4dn has it before. a1 is the exception.
-const ARM = /^([a-z]+\d+[a-z]*g[a-z]*|a1)\./;
-const MAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
-const INSTANCE_TYPE = /^[a-z0-9-]+\.[a-z0-9-]+$/;
+type Entries<T> = Readonly<Record<string, T>>;
 
-const POLICY_ARN = /^arn:aws[a-z-]*:iam::(\d{12}|aws):policy\/[\w+=,.@/-]+$/;
-// CloudFormation takes 50 a resource; some are ours.
-const MAX_TAGS = 40;
-// What each service takes, as far as all of them agree.
-const TAG_KEY = /^(?!aws:|cpt:|Name$)[A-Za-z0-9 _.:/=+@-]{1,128}$/i;
-const TAG_VALUE = /^[A-Za-z0-9 _.:/=+@-]{0,256}$/;
-
-/** Every key but `homeRegion` and `regions`, which have no default. */
-export const DEFAULTS = {
-  name: 'cpt',
-  instanceTypes: ['c6in.large', 'm6in.large', 't3.small'],
-  preTestSeconds: 10,
-  interRegionPath: 'internet',
-  maxPairs: 16,
-  maxCostUsd: null,
-  relayTimeToLiveMinutes: 15,
-  relayImage: 'stock',
-  objectRetentionDays: 30,
-  approvalMail: [],
-  starts: {},
-  notificationMail: [],
-  alarmMail: [],
-  alarmUsdPerDay: 100,
-  tags: {},
-  permissionsBoundary: null,
-} as const;
-
-const KEYS = [...Object.keys(DEFAULTS), 'homeRegion', 'regions'];
+/** Settings as they are written. */
+interface Written extends Plain {
+  readonly regions: Entries<{ readonly cidr?: string } | Omit<ExistingNetwork, 'kind'>>;
+  readonly maxCostUsd: number | null;
+  readonly starts: {
+    readonly objects?: Entries<Omit<ObjectStart, 'name' | 'prefix'> & { readonly prefix?: string }>;
+    readonly schedules?: Entries<Omit<ScheduleStart, 'name' | 'timeZone'> & { readonly timeZone?: string }>;
+  };
+  readonly permissionsBoundary: string | null;
+}
 
 /**
  * Settings from the whole context of the app.
@@ -98,93 +103,22 @@ export function settingsOf(context: Json, architectures: readonly Architecture[]
  * @throws ConfigurationError
  */
 export function readSettings(context: unknown, architectures: readonly Architecture[] = ['x86_64']): Settings {
-  const raw = asObject('cpt', parseText(context));
-  refuseUnknown('cpt', raw, KEYS);
-  const value = (key: string): unknown => raw[key] ?? (DEFAULTS as Json)[key];
-  const homeRegion = regionName('cpt.homeRegion', raw.homeRegion);
-  const interRegionPath = oneOf('cpt.interRegionPath', value('interRegionPath'), ['internet', 'peering'] as const);
-  const regions = readRegions(raw.regions, interRegionPath);
-  return {
-    name: matching(
-      'cpt.name',
-      value('name'),
-      /^[a-z][a-z0-9-]{0,19}$/,
-      'write up to 20 lower-case letters, digits and dashes, e.g. "cpt"',
-    ),
-    homeRegion,
-    regions,
+  const written = withDefaults(parseText(context));
+  judge(written);
+  const { regions, starts, maxCostUsd, permissionsBoundary, ...plain } = written as Written;
+  const settings = {
+    ...plain,
+    regions: Object.entries(regions).map(([region, entry], index) => ({ region, network: networkOf(entry, index) })),
     architectures,
-    instanceTypes: readInstanceTypes(value('instanceTypes'), architectures),
-    preTestSeconds: wholeNumber('cpt.preTestSeconds', value('preTestSeconds'), 1, 60),
-    interRegionPath,
-    relayImage: readRelayImage(value('relayImage'), homeRegion, regions),
-    maxPairs: wholeNumber('cpt.maxPairs', value('maxPairs'), 0, 64),
-    maxCostUsd: readMaxCost(value('maxCostUsd')),
-    // Relays have five minutes to join; one that boots slowly must not end meanwhile.
-    relayTimeToLiveMinutes: wholeNumber('cpt.relayTimeToLiveMinutes', value('relayTimeToLiveMinutes'), 10, 1_440),
-    objectRetentionDays: wholeNumber('cpt.objectRetentionDays', value('objectRetentionDays'), 16, 3_650),
-    starts: readStarts(
-      value('starts'),
-      regions.map(({ region }) => region),
-    ),
-    approvalMail: readMail('cpt.approvalMail', value('approvalMail')),
-    notificationMail: readMail('cpt.notificationMail', value('notificationMail')),
-    alarmMail: readMail('cpt.alarmMail', value('alarmMail')),
-    alarmUsdPerDay: wholeNumber('cpt.alarmUsdPerDay', value('alarmUsdPerDay'), 1, 1_000_000),
-    tags: readTags(value('tags')),
-    permissionsBoundary: readPermissionsBoundary(value('permissionsBoundary')),
+    maxCostUsd: maxCostUsd ?? undefined,
+    starts: {
+      objects: Object.entries(starts.objects ?? {}).map(([name, start]) => ({ name, prefix: '', ...start })),
+      schedules: Object.entries(starts.schedules ?? {}).map(([name, start]) => ({ name, timeZone: 'UTC', ...start })),
+    },
+    permissionsBoundary: permissionsBoundary ?? undefined,
   };
-}
-
-function readInstanceTypes(value: unknown, architectures: readonly Architecture[]): string[] {
-  const types = textList('cpt.instanceTypes', value, INSTANCE_TYPE, '["c6in.large"]');
-  const arm = types.find((type) => ARM.test(type));
-  if (arm !== undefined && !architectures.includes('arm64')) {
-    throw new ConfigurationError(
-      'cpt.instanceTypes',
-      arm,
-      'no daemon is built for arm64: run `make daemon-arm64` first, or use an x86-64 type, e.g. "c6in.large"',
-    );
-  }
-  return types;
-}
-
-function readRelayImage(value: unknown, homeRegion: string, regions: readonly RegionSettings[]): Settings['relayImage'] {
-  const image = oneOf('cpt.relayImage', value, ['stock', 'building', 'built'] as const);
-  if (image !== 'stock' && !regions.some(({ region }) => region === homeRegion)) {
-    throw new ConfigurationError(
-      'cpt.relayImage',
-      image,
-      `images are built in the home region's network: enrol ${homeRegion} in cpt.regions, or write "stock"`,
-    );
-  }
-  return image;
-}
-
-function readMail(key: string, value: unknown): string[] {
-  if (Array.isArray(value) && value.length === 0) return [];
-  return textList(key, value, MAIL, '["operations@example.com"], or [] for none');
-}
-
-function readMaxCost(value: unknown): number | undefined {
-  return value === null ? undefined : positive('cpt.maxCostUsd', value, 1_000_000);
-}
-
-function readTags(value: unknown): Settings['tags'] {
-  const entries = Object.entries(asObject('cpt.tags', value));
-  if (entries.length > MAX_TAGS) throw new ConfigurationError('cpt.tags', value, `write at most ${MAX_TAGS} tags`);
-  return Object.fromEntries(
-    entries.map(([key, text]) => [
-      matching('cpt.tags', key, TAG_KEY, 'a tag has up to 128 letters, digits, spaces and _.:/=+@-; not Name, aws:… or cpt:…'),
-      matching(`cpt.tags.${key}`, text, TAG_VALUE, 'write up to 256 letters, digits, spaces and _.:/=+@-, e.g. "research"'),
-    ]),
-  );
-}
-
-function readPermissionsBoundary(value: unknown): string | undefined {
-  if (value === null) return undefined;
-  const example = 'arn:aws:iam::123456789012:policy/boundary';
-  return matching('cpt.permissionsBoundary', value, POLICY_ARN, `write the ARN of a managed policy, e.g. "${example}"`);
+  for (const check of [checkNetworks, checkInstanceTypes, checkRelayImage, checkTemplates]) check(settings);
+  return settings;
 }
 
 function parseText(context: unknown): unknown {
@@ -197,5 +131,92 @@ function parseText(context: unknown): unknown {
       context,
       'write JSON, e.g. -c cpt=\'{"homeRegion": "us-west-2", "regions": {"us-west-2": {}}}\'',
     );
+  }
+}
+
+/** A key that is null or left out has its default. */
+function withDefaults(given: unknown): unknown {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return given;
+  const set = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
+  return { ...DEFAULTS, ...Object.fromEntries(set) };
+}
+
+function networkOf(entry: Written['regions'][string], index: number): NewNetwork | ExistingNetwork {
+  if ('vpcId' in entry) return { kind: 'existing', ...entry };
+  return { kind: 'new', cidr: entry.cidr ?? `10.${10 + index}.0.0/16` };
+}
+
+function checkNetworks({ regions, interRegionPath }: Settings): void {
+  const blocks = regions.flatMap(({ network }) => (network.kind === 'new' ? [network.cidr] : []));
+  const twice = blocks.find((cidr, index) => blocks.indexOf(cidr) !== index);
+  if (twice !== undefined) {
+    throw new ConfigurationError('cpt.regions.*.cidr', twice, 'give each region a block of its own, e.g. "10.42.0.0/16"');
+  }
+  for (const { region, network } of regions) {
+    if (network.kind === 'existing' && network.availabilityZones.length !== network.subnetIds.length) {
+      throw new ConfigurationError(
+        `cpt.regions.${region}.availabilityZones`,
+        network.availabilityZones,
+        `name the zone of each of the ${network.subnetIds.length} subnets, in their order`,
+      );
+    }
+    if (network.kind === 'new' && interRegionPath === 'peering') {
+      throw new ConfigurationError(
+        'cpt.interRegionPath',
+        interRegionPath,
+        `it needs peered VPCs, and cpt.regions.${region} names none: ` +
+          'give its vpcId, availabilityZones and subnetIds, or write "internet"',
+      );
+    }
+  }
+}
+
+// An Arm family has a `g` after its generation (c7gn, t4g); g4dn has it before. a1 is the exception.
+const ARM = /^([a-z]+\d+[a-z]*g[a-z]*|a1)\./;
+
+function checkInstanceTypes({ instanceTypes, architectures }: Settings): void {
+  const arm = instanceTypes.find((type) => ARM.test(type));
+  if (arm !== undefined && !architectures.includes('arm64')) {
+    throw new ConfigurationError(
+      'cpt.instanceTypes',
+      arm,
+      'no daemon is built for arm64: run `make daemon-arm64` first, or use an x86-64 type, e.g. "c6in.large"',
+    );
+  }
+}
+
+function checkRelayImage({ relayImage, homeRegion, regions }: Settings): void {
+  if (relayImage === 'stock' || regions.some(({ region }) => region === homeRegion)) return;
+  throw new ConfigurationError(
+    'cpt.relayImage',
+    relayImage,
+    `images are built in the home region's network: enrol ${homeRegion} in cpt.regions, or write "stock"`,
+  );
+}
+
+function checkTemplates({ starts, regions }: Settings): void {
+  const enrolled = regions.map(({ region }) => region);
+  for (const { name, request } of starts.objects) checkTemplate(`cpt.starts.objects.${name}.request`, request, enrolled);
+  for (const { name, request } of starts.schedules) checkTemplate(`cpt.starts.schedules.${name}.request`, request, enrolled);
+}
+
+const NOT_IN_TEMPLATES = {
+  name: 'leave it out: each start is named by itself',
+  resume: 'leave it out: each start is a new transfer, there is none to go on with',
+} as const;
+
+function checkTemplate(key: string, request: Json, enrolled: readonly string[]): void {
+  for (const [name, remedy] of Object.entries(NOT_IN_TEMPLATES)) {
+    if (request[name] !== undefined) throw new ConfigurationError(`${key}.${name}`, request[name], remedy);
+  }
+  for (const end of ['source', 'destination']) {
+    const { region } = request[end] as { region: string };
+    if (!enrolled.includes(region)) {
+      throw new ConfigurationError(`${key}.${end}.region`, region, `enrol it in cpt.regions, or write one of ${quoted(enrolled)}`);
+    }
+  }
+  // Input transformers take what is between < and > for a variable.
+  if (/[<>]/.test(JSON.stringify(request))) {
+    throw new ConfigurationError(key, request, 'EventBridge takes no < or > in it; rename the path');
   }
 }

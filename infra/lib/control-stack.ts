@@ -8,7 +8,6 @@ import { ControlBucket } from './constructs/control-bucket';
 import { Dashboard } from './constructs/dashboard';
 import { ringForDeadLetters } from './constructs/dead-letter-queue';
 import { EndpointAccess } from './constructs/endpoint-access';
-import { Daemons } from './constructs/function-environment';
 import { SubscribedTopic } from './constructs/subscribed-topic';
 import { Notifications } from './constructs/notifications';
 import { StageFunctions } from './constructs/stage-functions';
@@ -16,6 +15,7 @@ import { TransferEvents } from './constructs/transfer-events';
 import { TransferStarts } from './constructs/transfer-starts';
 import { TransferTables } from './constructs/transfer-tables';
 import { TransferWorkflow } from './constructs/transfer-workflow';
+import { Daemons } from './function-environment';
 import { approvalTopicName, pascalCase } from './names';
 
 export class ControlStack extends Stack {

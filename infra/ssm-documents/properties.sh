@@ -1,8 +1,8 @@
 # shellcheck shell=sh disable=SC2154
 # Prints the unit's properties for role $1, one a line: the least with which it works. $2: what a receiver writes, quoted.
 unit_properties() {
-  # Page cache counts too, so there is room; a daemon that grows without end must not take the machine with it. The longest
-  # execution takes 7 days: after 8 nobody is left who would stop the daemon.
+  # Page cache counts too, so there is room; a daemon that grows without end must not take the machine with it. Start
+  # Transfer, during which daemons run, takes 7 days at most: after 8 nobody is left who would stop them.
   cat <<END
 NoNewPrivileges=yes
 LimitNOFILE=65536

@@ -78,6 +78,10 @@ class World:
         """How long each hop is measured: what the request says, or the deployment."""
         return float(request.pre_test_seconds or self.env.pre_test_seconds)
 
+    def pair_test_seconds(self, request: TransferRequest) -> float:
+        """How long the pre-test of a pair takes: its two hops are measured one after the other."""
+        return 2 * self.pre_test_seconds(request)
+
     def key(self, transfer_id: str, name: str) -> str:
         """S3 key of an object that the control plane alone reads and writes."""
         return f"{transfer_prefix(transfer_id)}{name}"

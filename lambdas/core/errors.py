@@ -1,5 +1,8 @@
-"""Errors; the base class is the decision, the class name is what the state machine catches."""
-# ruff: noqa: N818  the names are those of the state machine's ErrorEquals
+"""Errors: the base class is the decision, the class name is what the state machine catches.
+
+`contracts/failures.json` says what each one means and what to do about it; a test compares the two.
+"""
+# ruff: noqa: N818, D101  the names are those of the state machine's ErrorEquals; the contract explains them
 
 
 class CptError(Exception):
@@ -30,153 +33,115 @@ class InvalidRequest(AskPerson):
         super().__init__("\n".join(self.problems))
 
 
-class DestinationBusy(AskPerson):
-    """Another running transfer writes to an overlapping path, or the machine receives as many as it can."""
+class DestinationBusy(AskPerson): ...
 
 
-class PathUnreachable(AskPerson):
-    """The destination does not answer on the port of the data plane."""
+class PathUnreachable(AskPerson): ...
 
 
-class SurveyProblem(AskPerson):
-    """A source path cannot be read, or the destination cannot be written."""
+class SurveyProblem(AskPerson): ...
 
 
-class DestinationTooSmall(AskPerson):
-    """Fewer bytes or inodes free than the source needs."""
+class DestinationTooSmall(AskPerson): ...
 
 
-class DeadlineUnreachable(AskPerson):
-    """No number of pairs meets `objective.deadlineSeconds`."""
+class DeadlineUnreachable(AskPerson): ...
 
 
-class BudgetTooSmall(AskPerson):
-    """Not even the direct path fits into `objective.maxCostUsd`."""
+class BudgetTooSmall(AskPerson): ...
 
 
-class BudgetReached(AskPerson):
-    """What is left of `objective.maxCostUsd` does not last until the next look at the meter; what has arrived stays."""
+class BudgetReached(AskPerson): ...
 
 
-class MissingPrice(AskPerson):
-    """An instance type has no price anywhere; the message names type and region."""
+class MissingPrice(AskPerson): ...
 
 
-class InvalidApproval(AskPerson):
-    """The answer names no row of the estimate, or one above the budget."""
+class InvalidApproval(AskPerson): ...
 
 
-class NotAwaitingApproval(AskPerson):
-    """There is no transfer of that name that waits for a person."""
+class NotAwaitingApproval(AskPerson): ...
 
 
-class NoSuchTransfer(AskPerson):
-    """There is no record of a transfer of that name."""
+class NoSuchTransfer(AskPerson): ...
 
 
-class NotMoving(AskPerson):
-    """What was asked for can be done only to a transfer that moves data."""
+class NotMoving(AskPerson): ...
 
 
-class TransferRunning(AskPerson):
-    """What was asked for is done to transfers that do not run any more, or with consent."""
+class TransferRunning(AskPerson): ...
 
 
-class ApprovalRejected(AskPerson):
-    """A person rejected the estimate; the message is their reason."""
+class ApprovalRejected(AskPerson): ...
 
 
-class ApprovalTimedOut(AskPerson):
-    """Nobody answered within `approvalTimeoutSeconds`."""
+class ApprovalTimedOut(AskPerson): ...
 
 
-class NoSuitableType(AskPerson):
-    """Relays were asked for, and no allowed instance type can be one."""
+class NoSuitableType(AskPerson): ...
 
 
-class TooManyRules(AskPerson):
-    """A security group has no room for another rule."""
+class TooManyRules(AskPerson): ...
 
 
-class MissingPermission(AskPerson):
-    """An IAM permission is missing; the message names it."""
+class MissingPermission(AskPerson): ...
 
 
-class DaemonVersionSkew(FailTransfer):
-    """Both ends must run the same version of cpt-relay."""
+class DaemonVersionSkew(FailTransfer): ...
 
 
-class RecordOfOtherVersion(FailTransfer):
-    """Another version of this deployment wrote the transfer's records; they are taken down, and not read."""
+class RecordOfOtherVersion(FailTransfer): ...
 
 
-class CommandFailed(FailTransfer):
-    """An SSM command ended badly; the message holds the tail of its output."""
+class CommandFailed(FailTransfer): ...
 
 
-class EndNotStarted(FailTransfer):
-    """Sender or receiver did not come up."""
+class EndNotStarted(FailTransfer): ...
 
 
-class EndSilent(FailTransfer):
-    """Sender or receiver fell silent, and starting it again did not help as often as it may."""
+class EndSilent(FailTransfer): ...
 
 
-class FileSystemHangs(FailTransfer):
-    """Calls of the destination's file system do not return; starting the receiver again did not help."""
+class FileSystemHangs(FailTransfer): ...
 
 
-class MeasuringFailed(FailTransfer):
-    """A profiling execution could not measure a pair of relays or the direct path."""
+class MeasuringFailed(FailTransfer): ...
 
 
-class VerificationFailed(FailTransfer):
-    """A chunk is not delivered or a file's digests differ."""
+class VerificationFailed(FailTransfer): ...
 
 
-class FilesSkipped(FailTransfer):
-    """Entries with a problem of their own were left out; the message names the first. Everything else is delivered."""
+class FilesSkipped(FailTransfer): ...
 
 
-class DestinationFull(FailTransfer):
-    """The destination took nothing for a minute: no room, no quota, read-only, or failing; what it said."""
+class DestinationFull(FailTransfer): ...
 
 
-class TransferFenced(FailTransfer):
-    """The transfer is being torn down: start nothing more."""
+class TransferFenced(FailTransfer): ...
 
 
-class TeardownIncomplete(RetryLater):
-    """Instances of the transfer are still alive after the last look."""
+class TeardownIncomplete(RetryLater): ...
 
 
-class Throttled(RetryLater):
-    """AWS asked to slow down for longer than the client's own retries last."""
+class Throttled(RetryLater): ...
 
 
-class TransferEnding(RetryLater):
-    """What of that name ran before is still being taken down: the state machine looks again, for five minutes."""
+class TransferEnding(RetryLater): ...
 
 
-class DestinationTaken(RetryLater):
-    """As DestinationBusy, for a request that waits: the state machine looks again, for 12 hours."""
+class DestinationTaken(RetryLater): ...
 
 
-class PlanGoesOn(RetryLater):
-    """The function's time is up before the listing's end: another invocation goes on with the plan."""
+class PlanGoesOn(RetryLater): ...
 
 
-class WriteConflict(RetryLater):
-    """Another writer changed a record first, several times in a row."""
+class WriteConflict(RetryLater): ...
 
 
-class LaunchRefused(FailTransfer):
-    """EC2 refuses the launch for a reason that another type or a retry does not cure."""
+class LaunchRefused(FailTransfer): ...
 
 
-class NoCapacity(ReplaceNode):
-    """No allowed instance type can be launched."""
+class NoCapacity(ReplaceNode): ...
 
 
-class RelayUnusable(ReplaceNode):
-    """A relay died or did not start its daemon."""
+class RelayUnusable(ReplaceNode): ...

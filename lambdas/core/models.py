@@ -12,6 +12,9 @@ from typing import Literal, Self
 
 from lambdas.core.checks import at_least_one, not_negative, positive, positive_or_unlimited
 
+# A share of the time. Less than this is lost in the spread between two runs of the same transfer.
+LEAST_GAIN = 0.05
+
 ModelName = Literal["sequential", "basic", "pipelined", "piped", "pre-tested", "hdfs", "cut-through", "zero-wait"]
 
 

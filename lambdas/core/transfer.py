@@ -22,6 +22,8 @@ from lambdas.core.record_format import FORMAT_VERSION
 from lambdas.core.request import TransferRequest
 
 RELAY_PORT = 4600
+# Id of the path without relays.
+DIRECT = "direct"
 # With two relays each, this many transfers take 45 of the 60 rules of a security group.
 RECEIVER_PORTS = range(4601, 4616)
 

@@ -2,21 +2,31 @@
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from aws_lambda_powertools.utilities.idempotency import DynamoDBPersistenceLayer, IdempotencyConfig, idempotent_function
 from aws_lambda_powertools.utilities.idempotency.exceptions import IdempotencyAlreadyInProgressError
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from lambdas.adapters.world import World
+from lambdas.core.documents import Document
 from lambdas.core.errors import WriteConflict
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.runtime import clients
 from lambdas.runtime.env import environment
 
 # A day: longer than any retry of the state machine or of an event rule.
 EXPIRES_SECONDS = 86_400
 
-
 _config = IdempotencyConfig(expires_after_seconds=EXPIRES_SECONDS)
+
+
+class _OfTransfer(Protocol):
+    @property
+    def transfer(self) -> AcceptedTransfer: ...
+
+
+Event = TypeVar("Event", bound=_OfTransfer)
 
 
 def register(context: LambdaContext) -> None:
@@ -47,3 +57,19 @@ def once(step: str, key: dict[str, Any], effect: Callable[[], dict[str, Any]]) -
     except IdempotencyAlreadyInProgressError as error:
         raise WriteConflict(f"{step} is being done by another invocation") from error
     return result
+
+
+def once_in_execution(
+    step: str, run: Callable[[Event, World], Document | dict[str, Any]]
+) -> Callable[[Event, World], dict[str, Any]]:
+    """Return `run` so that it is done once in an execution, however often the state's function is invoked."""
+
+    def done(event: Event, world: World) -> dict[str, Any]:
+        result = run(event, world)
+        return result.to_document() if isinstance(result, Document) else result
+
+    def run_once(event: Event, world: World) -> dict[str, Any]:
+        key = {"transferId": event.transfer.transfer_id, "executionArn": event.transfer.execution_arn}
+        return once(step, key, lambda: done(event, world))
+
+    return run_once

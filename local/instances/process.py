@@ -14,7 +14,7 @@ from pathlib import Path
 from local.instances import tree
 from local.instances.imds import Credentials, MetadataServer
 from local.instances.model import AddressPlan, CommandResult, Instance
-from local.state import StateDir, kill_all
+from local.state import StateDir, kill_all, processes_with
 
 
 class ProcessBackend:
@@ -116,14 +116,4 @@ def run_script(
 
 def marked(instance_id: str) -> list[int]:
     """Process ids whose environment names the instance."""
-    wanted = f"CPT_INSTANCE_ID={instance_id}".encode()
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                environment = (entry / "environ").read_bytes()
-            except OSError:
-                continue
-            if wanted in environment.split(b"\0"):
-                found.append(int(entry.name))
-    return found
+    return processes_with("CPT_INSTANCE_ID", instance_id)

@@ -23,11 +23,11 @@ def test_missing_daemon_is_named_with_its_remedy(tmp_path: Path) -> None:
     assert any("make daemon" in problem for problem in entry.problems(tmp_path / "cpt-relay"))
 
 
-def test_case_that_fails_is_a_missed_bar_with_its_reason(tmp_path: Path) -> None:
-    def fails(_: Bench) -> list[Result]:
+def test_case_that_fails_is_a_missed_bar_with_its_reason() -> None:
+    def fails() -> list[Result]:
         raise BenchError("the receiver ended with 1")
 
-    [row] = entry.run("large-direct", fails, Bench(tmp_path, tmp_path))
+    [row] = results.measured("large-direct", fails, entry.FAILURES)
     assert not row.holds
     assert "the receiver ended with 1" in row.note
 

@@ -1,4 +1,4 @@
-"""Each failure that the workflow knows: the terminal, the page, the exit code and the documentation say the same."""
+"""Each failure of contracts/failures.json: the code, the terminal, the page and the documentation say the same."""
 
 import html
 import re
@@ -12,40 +12,43 @@ from cli.exit_codes import ExitCode
 from cli.render import report_view
 from cli.reporting import finish
 from lambdas.core import errors
-from lambdas.core.advice import advice
+from lambdas.core.failures import FAILURES, advice
 from lambdas.core.report.page.render import render
 from lambdas.core.report.report import of_refused
 from lambdas.core.transfer import Failure
+from tests.docs.failure_tables import PAGE, drawn
 
-TROUBLESHOOTING = Path("docs/troubleshooting.md").read_text()
-EXIT_CODES = Path("docs/use.md").read_text().partition("## Exit codes")[2].partition("\n## ")[0]
-ENDS = Path("relay-ami/relay/src/cli/roles.rs").read_text()
-# What keeps a daemon from coming up: people meet it as EndNotStarted, a dead relay or a failed survey.
-BEFORE_IT_SERVES = {"ListenFailed", "NotReady", "Output", "RateRules", "ReadyFile", "RelayError", "Signals"}
-
-DECISIONS = (errors.CptError, errors.RetryLater, errors.ReplaceNode, errors.FailTransfer, errors.AskPerson)
-RAISED = {kind.__name__: kind for kind in vars(errors).values() if isinstance(kind, type) and kind not in DECISIONS}
-OF_ENDS = set(re.findall(r'CliError::failed\("(\w+)"', ENDS)) - BEFORE_IT_SERVES
-OF_STEP_FUNCTIONS = {"States.Timeout", "States.HeartbeatTimeout"}
-FROM_OUTSIDE = {"ExecutionAborted", "ExecutionTimedOut", "ExecutionGone"}
-ALL = sorted({*RAISED, *OF_ENDS, *OF_STEP_FUNCTIONS, *FROM_OUTSIDE})
-
-
-def expected(error: str) -> ExitCode:
-    special = {
-        "ApprovalRejected": ExitCode.REJECTED,
-        "ApprovalTimedOut": ExitCode.UNANSWERED,
-        "DestinationTaken": ExitCode.REQUEST,
-        "TransferEnding": ExitCode.REQUEST,
-    }
-    if error in special:
-        return special[error]
-    if error in FROM_OUTSIDE:
-        return ExitCode.STOPPED
-    return ExitCode.REQUEST if issubclass(RAISED.get(error, errors.CptError), errors.AskPerson) else ExitCode.TRANSFER
+DECISIONS = (errors.RetryLater, errors.ReplaceNode, errors.FailTransfer, errors.AskPerson)
+RAISED = {kind.__name__ for kind in vars(errors).values() if isinstance(kind, type)} - {
+    kind.__name__ for kind in (errors.CptError, *DECISIONS)
+}
+CODES = {  # what a decision comes to, and the failures of which a script has to know more
+    "AskPerson": ExitCode.REQUEST,
+    "RetryLater": ExitCode.TRANSFER,
+    "ReplaceNode": ExitCode.TRANSFER,
+    "FailTransfer": ExitCode.TRANSFER,
+}
+SPECIAL = {
+    "ApprovalRejected": ExitCode.REJECTED,
+    "ApprovalTimedOut": ExitCode.UNANSWERED,
+    "DestinationTaken": ExitCode.REQUEST,
+    "TransferEnding": ExitCode.REQUEST,
+    "ExecutionAborted": ExitCode.STOPPED,
+    "ExecutionTimedOut": ExitCode.STOPPED,
+    "ExecutionGone": ExitCode.STOPPED,
+}
 
 
-@pytest.mark.parametrize("error", ALL)
+def test_errors_that_functions_raise_are_those_of_the_contract() -> None:
+    assert {name for name, failure in FAILURES.items() if "functions" in failure.raised_by} == RAISED
+
+
+@pytest.mark.parametrize("error", sorted(RAISED))
+def test_base_class_is_the_decision_of_the_contract(error: str) -> None:
+    assert FAILURES[error].decision == getattr(errors, error).__base__.__name__
+
+
+@pytest.mark.parametrize("error", FAILURES)
 def test_terminal_page_and_exit_code_agree(error: str, capsys: pytest.CaptureFixture[str]) -> None:
     report = of_refused("nightly", "arn", Failure(error=error, cause="the particulars"), 1.0)
     words = advice(error)
@@ -59,18 +62,26 @@ def test_terminal_page_and_exit_code_agree(error: str, capsys: pytest.CaptureFix
 
     with pytest.raises(typer.Exit) as ended:
         finish({"status": "FAILED", "error": error, "cause": "the particulars"}, as_json=False)
-    assert ended.value.exit_code == expected(error)
+    assert ended.value.exit_code == SPECIAL.get(error, CODES[FAILURES[error].decision])
     assert capsys.readouterr().err == f"FAILED: {error}: the particulars\nWhat to do: {words}\n"
 
 
-@pytest.mark.parametrize("error", ALL)
-def test_troubleshooting_has_it(error: str) -> None:
-    rows = [row for row in TROUBLESHOOTING.splitlines() if row.startswith("|") and f"`{error}`" in row.split("|")[1]]
-    assert len(rows) >= 1
-    assert all(cell.strip() for row in rows for cell in row.split("|")[1:4])
+def test_troubleshooting_has_each_failure_once() -> None:
+    page = PAGE.read_text()
+    assert drawn(page) == page, "run `python -m tests.docs.failure_tables` and commit the page"
+    assert sorted(re.findall(r"^\| `([\w.]+)` \| .* \| \d \|$", page, re.MULTILINE)) == sorted(FAILURES)
 
 
-def test_documented_exit_codes_are_those_of_the_errors_beside_them() -> None:
-    for row in re.findall(r"^\| (\d) \| (.*) \|$", EXIT_CODES, re.MULTILINE):
-        named = [error for error in re.findall(r"`([A-Z]\w+)`", row[1]) if error in ALL]
-        assert {expected(error) for error in named} <= {int(row[0])}, named
+def test_errors_of_states_are_known() -> None:
+    table = Path("statemachine/README.md").read_text().partition("| state |")[2].partition("\n\n")[0]
+    named = {error for row in table.splitlines() for error in re.findall(r"`([A-Z][\w.]+)`", row.split("|")[-2])}
+    assert "SurveyProblem" in named
+    assert named <= set(FAILURES)
+
+
+def test_catches_and_retries_of_the_state_machine_name_known_errors() -> None:
+    definition = "".join(path.read_text() for path in Path("statemachine").glob("*.json"))
+    listed = " ".join(re.findall(r'"ErrorEquals": \[([^\]]*)\]', definition))
+    ours = {name for name in re.findall(r'"([\w.]+)"', listed) if "." not in name}
+    assert {"Throttled", "PlanGoesOn"} <= ours
+    assert ours <= {name for name, failure in FAILURES.items() if "functions" in failure.raised_by}

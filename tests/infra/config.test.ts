@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError, DEFAULTS, readSettings, settingsOf } from '../../infra/lib/config';
+import schema from '../../infra/lib/settings.schema.json';
 import { ROOT, shippedContext, TWO_REGIONS } from './synthesis';
 
 const EXISTING = {
@@ -230,6 +231,15 @@ describe('a bad setting is refused by key, value and remedy', () => {
   });
 });
 
+describe('the schema', () => {
+  it('says of each setting what it means, and of each whole number its bounds', () => {
+    for (const [key, said] of Object.entries(schema.properties)) {
+      expect(said.description, key).toMatch(/^[A-Z].{15,}\.$/);
+      if ('minimum' in said) expect(said.remedy, key).toBe(`write a whole number from ${said.minimum} to ${said.maximum}`);
+    }
+  });
+});
+
 describe('docs/deploy.md', () => {
   const rows = readFileSync(path.join(ROOT, 'docs', 'deploy.md'), 'utf8')
     .split('\n')
@@ -243,7 +253,7 @@ describe('docs/deploy.md', () => {
 
   it('names each default as it is written', () => {
     for (const [, key = '', value = ''] of rows) {
-      if (key in DEFAULTS) expect(JSON.parse(value), key).toEqual(DEFAULTS[key as keyof typeof DEFAULTS]);
+      if (key in DEFAULTS) expect(JSON.parse(value), key).toEqual(DEFAULTS[key]);
       else expect(value).toBe('required');
     }
   });

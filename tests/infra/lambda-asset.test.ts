@@ -43,7 +43,8 @@ describe('the asset of the Lambdas', () => {
     for (const name of ['lambdas', 'contracts', 'pydantic', 'aws_lambda_powertools', 'aws_xray_sdk'])
       expect(top).toContain(name);
     for (const name of ['boto3', 'botocore', 'urllib3']) expect(top).not.toContain(name);
-    expect(files).toContain(path.join('contracts', 'transfer-request.schema.json'));
+    for (const name of ['transfer-request.schema.json', 'failures.json']) expect(files).toContain(path.join('contracts', name));
+    expect(files.filter((file) => file.startsWith(path.join('contracts', 'examples')))).toEqual([]);
     expect(
       files
         .filter((file) => file.startsWith('lambdas') && !file.endsWith('.py') && !file.endsWith('requirements.txt'))

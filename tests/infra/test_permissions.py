@@ -157,7 +157,7 @@ class CallGraph:
         names = self.imports[MODULES[handler]]
         if "task_state" in names:  # notes the times of its state
             needs |= set(PORTS["transfers.note_stage"])
-        if "once" in names:
+        if names.keys() & {"once", "once_in_execution"}:
             needs |= IDEMPOTENCY
         for key in self.reached(handler):
             for port in _ports_used(self.defined[key]):

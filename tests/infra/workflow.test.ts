@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import validateAsl from 'asl-validator';
 import { describe, expect, it } from 'vitest';
 import { functionPlaceholder, pascalCase, STAGES } from '../../infra/lib/names';
+import { workflowDefinition } from '../../infra/lib/workflow-definition';
 import { resources, ROOT, synthesize, text } from './synthesis';
 
 interface State {
@@ -15,7 +16,7 @@ interface StateMachine {
   readonly States: Readonly<Record<string, State>>;
 }
 
-const ASL = readFileSync(path.join(ROOT, 'statemachine', 'transfer.asl.json'), 'utf8');
+const ASL = workflowDefinition();
 const tasks = tasksOf(JSON.parse(ASL) as StateMachine);
 
 /** `[state name, placeholder of its function]` of each task, in branches too. */

@@ -27,6 +27,9 @@ from lambdas.core.transfer import (
 
 WEST, IRELAND = "us-west-2", "eu-west-1"
 SOURCE_ID, DESTINATION_ID = "i-0aaaaaaaaaaaaaaa1", "i-0bbbbbbbbbbbbbbb2"
+# Private and public.
+SOURCE_ADDRESSES = ("10.10.0.1", "54.0.0.1")
+DESTINATION_ADDRESSES = ("10.11.0.1", "54.1.0.1")
 PLAN_ID = "9f86d081884c7d659a2feaa0c55ad015"
 LISTING_DIGEST = "ab" * 32
 ARN = "arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:first"
@@ -58,8 +61,8 @@ def transfer(transfer_id: str = "first", arn: str = ARN, **changes: Any) -> Acce
         instance_type="m5.large",
         vpc_id="vpc-source",
         subnet_id="subnet-source",
-        private_address="10.10.0.1",
-        public_address="54.0.0.1",
+        private_address=SOURCE_ADDRESSES[0],
+        public_address=SOURCE_ADDRESSES[1],
     )
     destination = source.model_copy(
         update={
@@ -68,8 +71,8 @@ def transfer(transfer_id: str = "first", arn: str = ARN, **changes: Any) -> Acce
             "availability_zone": "eu-west-1a",
             "vpc_id": "vpc-destination",
             "subnet_id": "subnet-destination",
-            "private_address": "10.11.0.1",
-            "public_address": "54.1.0.1",
+            "private_address": DESTINATION_ADDRESSES[0],
+            "public_address": DESTINATION_ADDRESSES[1],
         }
     )
     return AcceptedTransfer(

@@ -1,11 +1,13 @@
 """A cloud in memory: two regions, and everything that the handlers ask of AWS."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.runtime.env import DaemonAsset, Environment
-from tests.lambdas.builders import DESTINATION_ID, IRELAND, SOURCE_ID, WEST
+from lambdas.runtime.env import Environment
+from tests.lambdas.builders import DESTINATION_ADDRESSES, DESTINATION_ID, IRELAND, SOURCE_ADDRESSES, SOURCE_ID, WEST
 from tests.lambdas.clock import FakeClock
 from tests.lambdas.machines import MemoryCommands, MemoryCompute
 from tests.lambdas.memory.market import (
@@ -25,7 +27,6 @@ from tests.lambdas.memory.stores import (
     MemoryTransferStore,
 )
 from tests.lambdas.services import (
-    MACHINE,
     MemoryEvents,
     MemoryExecutions,
     MemoryGroups,
@@ -45,8 +46,8 @@ class Cloud:
         self.commands = {region: MemoryCommands(self.compute[region], self.clock) for region in (WEST, IRELAND)}
         self.groups = {region: MemoryGroups() for region in (WEST, IRELAND)}
         self.subnets = {region: MemorySubnets(region) for region in (WEST, IRELAND)}
-        self.compute[WEST].add(SOURCE_ID, "10.10.0.1", "54.0.0.1")
-        self.compute[IRELAND].add(DESTINATION_ID, "10.11.0.1", "54.1.0.1")
+        self.compute[WEST].add(SOURCE_ID, *SOURCE_ADDRESSES)
+        self.compute[IRELAND].add(DESTINATION_ID, *DESTINATION_ADDRESSES)
         self.transfers, self.locks, self.agents = MemoryTransferStore(), MemoryPathLocks(), MemoryAgentRecords()
         self.chunks, self.nodes, self.profiles = MemoryChunkStore(), MemoryNodeStore(), MemoryProfileStore()
         self.tokens, self.objects, self.events = MemoryTokenStore(), MemoryObjects(), MemoryEvents()
@@ -87,28 +88,6 @@ class Cloud:
         return [m.instance.instance_id for m in machines if m.transfer_id and not m.instance.gone]
 
 
-ENVIRONMENT = Environment(
-    deployment="cpt",
-    home_region=WEST,
-    regions=(WEST, IRELAND),
-    instance_types=("t3.small", "t3.medium"),
-    max_pairs=8,
-    max_cost_usd=None,
-    pre_test_seconds=2.0,
-    relay_time_to_live_seconds=900,
-    chunk_retention_seconds=32 * 86_400,
-    inter_region_path="internet",
-    transfers_table="cpt-transfers",
-    chunks_table="cpt-chunks",
-    nodes_table="cpt-nodes",
-    profiles_table="cpt-profiles",
-    control_tokens_table="cpt-control-tokens",
-    idempotency_table="cpt-idempotency",
-    control_bucket="cpt-control-000000000000-us-west-2",
-    event_bus="cpt",
-    approval_topic="arn:aws:sns:us-west-2:000000000000:cpt-approvals",
-    state_machine=MACHINE,
-    daemon_assets={region: {"x86_64": DaemonAsset(f"s3://assets-{region}/d", "0" * 64)} for region in (WEST, IRELAND)},
-    subnet_ids={},
-    poll_seconds=1.0,
+ENVIRONMENT = Environment.from_env(
+    json.loads(Path("contracts/examples/good/function-environment/two-regions.json").read_text())
 )

@@ -32,7 +32,7 @@ def unused(roles: str, actions: str, why: str, held_by: str = "", on: str = "*")
 
 
 def _given_back(roles: str, on: str) -> Iterator[Unused]:
-    why = "a machine that was lent and has not joined is given back: its daemon is stopped"
+    why = "An existing machine that has not joined is released: its daemon is stopped."
     test = (
         "lambdas/operations/fleet/test_existing.py::test_machine_that_has_not_joined_is_given_back_and_not_terminated"
     )
@@ -40,65 +40,65 @@ def _given_back(roles: str, on: str) -> Iterator[Unused]:
 
 
 def _reported_by_hand(actions: str, on: str) -> Iterator[Unused]:
-    why = "people take down what an execution that is gone has left, and write its report, as Sweep Execution does"
+    why = "If its execution is gone, the function takes down the rest and writes the report, as Sweep Execution does."
     file, test = "test_teardown_request.py", "test_transfer_whose_execution_is_over_or_gone_is_taken_down_and_reported"
     return unused("cpt-teardown-request", actions, why, f"lambdas/handlers/calls/{file}::{test}", on)
 
 
-_AGENT = "the SSM agent’s own; the local cloud’s agent is part of the emulator"
+_AGENT = "The SSM agent uses them. In the local cloud the agent is part of the emulator."
 _TEAR_DOWN = "cpt-tear-down cpt-sweep-execution cpt-reconcile cpt-teardown-request"
 
 EXCEPTIONS = (
     *unused(
         "*",
         "logs:*",
-        "Lambda itself writes a function’s log; the local cloud writes files",
+        "Lambda writes a function’s log. The local cloud writes files instead.",
         on="*:log-group:/aws/lambda/*",
     ),
-    *unused("*", "xray:*", "Lambda and Step Functions themselves send traces; the local cloud has no X-Ray"),
+    *unused("*", "xray:*", "Lambda and Step Functions send traces. The local cloud has no X-Ray."),
     *unused(
         "cpt-reconcile cpt-sweep-execution cpt-teardown-request cpt-verify-transfer",
         "s3:GetObject",
-        "the list of what a transfer left out is read for its report, which no recorded run had",
+        "The report of a transfer that skipped files reads their list. No recorded run skipped any.",
         "lambdas/handlers/states/test_write_report.py::test_transfer_that_may_leave_nothing_out_fails_with_what_it_left_out",
         on="*cpt-control-*",
     ),
-    *unused("cpt-transfer", "logs:*", "Step Functions itself sets up the delivery of its log"),
+    *unused("cpt-transfer", "logs:*", "Step Functions sets up the delivery of its log."),
     *unused("*", "ssmmessages:* ssm:UpdateInstanceInformation", _AGENT),
     *unused(
         _TEAR_DOWN,
         "ec2:AuthorizeSecurityGroupIngress ec2:CreateTags",
-        "a transfer that begins during another one’s teardown gets back the rule that both share",
+        "If a transfer starts during another one’s teardown, the teardown restores the rule that both share.",
         "lambdas/handlers/states/test_tear_down.py::test_rule_that_a_transfer_beginning_meanwhile_relies_on_is_there_again",
     ),
     *unused(
         "cpt-await-approval",
         "dynamodb:DeleteItem",
-        "a transfer that is being torn down asks nobody",
+        "A transfer that is being torn down asks nobody for approval and deletes its token.",
         "lambdas/handlers/states/test_await_approval.py::test_transfer_that_is_being_torn_down_asks_nobody_and_keeps_no_token",
     ),
     *unused(
         "cpt-start-transfer",
         "states:SendTaskSuccess states:SendTaskFailure",
-        "the outcome may come before the task token is kept",
+        "The outcome may arrive before the task token is stored.",
         "lambdas/handlers/states/test_start_transfer.py::test_token_that_comes_after_the_outcome_is_released_at_once",
     ),
     *unused(
         "cpt-finish-transfer",
         "states:SendTaskFailure",
-        "an end that gives up fails the task",
+        "If an end reports a failure, the task fails.",
         "lambdas/handlers/reactions/test_finish_transfer.py::test_failure_fails_the_task_with_the_ends_own_error",
     ),
     *unused(
         "cpt-pre-test-relays",
         "states:SendTaskFailure",
-        "relays that only measure may measure nothing",
+        "An execution that only measures fails if it measures nothing.",
         "lambdas/handlers/states/test_pre_test_relays.py::test_measuring_without_a_result_fails_and_leaves_no_relay",
     ),
     *unused(
         "cpt-open-plan",
         "dynamodb:DeleteItem",
-        "what failed may be tried again: its record goes",
+        "If the work fails, its idempotency record is deleted, so that it can be retried.",
         "lambdas/runtime/test_idempotency.py::test_failed_effect_may_be_tried_again",
         on="*/cpt-idempotency",
     ),
@@ -107,32 +107,32 @@ EXCEPTIONS = (
     *unused(
         "cpt-replace-relay",
         "ec2:RunInstances",
-        "relays of the spot market have successors there, launched as Spawn Relays launches",
+        "A spot relay is replaced by a spot relay, launched as Spawn Relays does it.",
         "lambdas/handlers/states/test_spawn_relays.py::test_spot_falls_back_to_on_demand_and_each_node_says_what_it_is",
         on="*:spot-instances-request/*",
     ),
     *unused(
         "cpt-estimate-request cpt-start-from-object cpt-start-from-schedule",
         "ec2:DescribeSecurityGroups",
-        "a request may name machines that are lent; it is judged as Validate Request judges it",
+        "A request may name existing machines as relays. They are checked as Validate Request checks them.",
         "lambdas/operations/fleet/test_existing.py::test_machine_that_cannot_serve_is_refused_with_the_remedy",
     ),
     *unused(
         "cpt-finish-survey",
         "ec2:DescribeSpotPriceHistory",
-        "a request may ask for the spot market; it is estimated as Estimate Transfer estimates it",
+        "A request may ask for spot relays. They are estimated as Estimate Transfer does it.",
         "lambdas/operations/estimate/test_quotes.py::test_spot_prices_of_each_sides_own_zone_are_in_the_book_and_not_kept",
     ),
     *unused(
         "cpt-start-from-schedule",
         "events:PutEvents",
-        "a schedule’s request that cannot work is told by an event",
+        "If a schedule’s request cannot work, an event says so.",
         "lambdas/handlers/reactions/test_start_from_schedule.py::test_request_that_cannot_work_is_told_by_event",
     ),
     *unused(
         "cpt-validate-request",
         "dynamodb:DeleteItem",
-        "a run that goes on with a transfer forgets the relays of the last one",
+        "A resumed transfer deletes the node records of its previous run.",
         "lambdas/handlers/states/test_validate_request.py::"
         "test_resumed_it_is_the_next_run_of_the_same_transfer_and_finds_nothing_of_the_last_one",
         on="*/cpt-nodes",
@@ -144,7 +144,7 @@ EXCEPTIONS = (
     *unused(
         "cpt-endpoint",
         "s3:GetObject s3:PutObject",
-        "sources launched before 2016 have ids of 8 digits; the local cloud gives 17",
+        "Instances launched before 2016 may have ids of 8 digits. In the local cloud ids have 17.",
         on="*:instance/i-[?][?][?][?][?][?][?][?]+*",
     ),
 )

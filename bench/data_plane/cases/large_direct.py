@@ -23,9 +23,7 @@ IPERF_STREAMS = (2, 8)
 
 def run(bench: Bench) -> list[Result]:
     """Our rate, as a multiple of rclone's and as a share of what the machine could do."""
-    source = bench.folder("source")
-    size = bench.size(2 << 30, 64 << 20)
-    files.large(source, size)
+    source, size = files.large_source(bench)
     ours = Transfer(bench, source)
     moves: list[Moved] = []
     with network(NODES) as net:

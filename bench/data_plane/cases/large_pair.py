@@ -12,9 +12,7 @@ BAR = 0.6
 
 def run(bench: Bench) -> list[Result]:
     """Rate through the pair as a share of the direct rate."""
-    source = bench.folder("source")
-    size = bench.size(2 << 30, 64 << 20)
-    files.large(source, size)
+    source, size = files.large_source(bench)
     ours = Transfer(bench, source)
     with network(NODES) as net:
         direct = Route(net["sender"], net["receiver"])

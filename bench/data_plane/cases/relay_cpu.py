@@ -22,9 +22,7 @@ BAR = 1.0
 
 def run(bench: Bench) -> list[Result]:
     """Ours over the better HAProxy, and over socat."""
-    source = bench.folder("source")
-    size = bench.size(2 << 30, 64 << 20)
-    files.large(source, size)
+    source, size = files.large_source(bench)
     ours = Transfer(bench, source)
     with network(NODES) as net:
         sender, relay, receiver = net["sender"], net["relay"], net["receiver"]

@@ -12,6 +12,6 @@ export function ssmAgent(): Access {
       'ssmmessages:OpenDataChannel',
     ],
     resources: ['*'],
-    why: 'the agent’s channels and registration have no resource',
+    why: 'The SSM agent opens its channels and registers by actions that have no resource.',
   };
 }

@@ -48,7 +48,7 @@ export function transferObjects(
   return {
     actions: actions.map((action) => `s3:${action}`),
     resources: [`${bucketArn(settings)}/${TRANSFERS_PREFIX}*`],
-    why: 'the keys carry the ids of transfers, which do not exist at deploy time',
+    why: 'The keys contain the ids of transfers, which are not known at deployment.',
   };
 }
 
@@ -60,14 +60,14 @@ export function sharedObjects(
   return {
     actions: actions.map((action) => `s3:${action}`),
     resources: [`${bucketArn(settings)}/${ENDS_PREFIX}*`],
-    why: 'the keys carry the ids of machines and transfers, which do not exist at deploy time',
+    why: 'The keys contain the ids of machines and transfers, which are not known at deployment.',
   };
 }
 
 /** Reads request documents, and writes the answers beside them. */
 export function requestObjects(settings: Settings): Access[] {
   const requests = `${bucketArn(settings)}/${REQUESTS_PREFIX}`;
-  const why = 'whoever asks names the documents';
+  const why = 'Whoever writes a request document chooses its key.';
   return [
     { actions: ['s3:GetObject'], resources: [`${requests}*.json`], why },
     { actions: ['s3:PutObject'], resources: [`${requests}*.started.json`, `${requests}*.error.json`], why },
@@ -105,7 +105,7 @@ export function sendTask(...answers: readonly ('Success' | 'Failure' | 'Heartbea
   return {
     actions: answers.map((answer) => `states:SendTask${answer}`),
     resources: ['*'],
-    why: 'a task token is the credential; Step Functions evaluates these actions without a resource',
+    why: 'Step Functions evaluates these actions without a resource. The task token is the credential.',
   };
 }
 
@@ -123,7 +123,7 @@ export function describeExecutions(settings: Settings): Access {
   return {
     actions: ['states:DescribeExecution'],
     resources: [arn('states', settings.homeRegion, `execution:${stateMachineName(settings)}:*`)],
-    why: 'executions are named by those who start them',
+    why: 'Whoever starts an execution chooses its name.',
   };
 }
 

@@ -14,17 +14,17 @@ export function buildImages(settings: Settings, objects: readonly string[]): Acc
     {
       actions: ['s3:GetObject'],
       resources: [`arn:${Aws.PARTITION}:s3:::ec2imagebuilder*`],
-      why: 'Amazon’s own buckets with the program that carries out components; one per region',
+      why: 'Each region has a bucket of Amazon’s with the program that runs components.',
     },
     {
       actions: ['imagebuilder:GetComponent'],
       resources: [arn('imagebuilder', settings.homeRegion, `component/${settings.name}-relay-*`)],
-      why: 'a component’s ARN has its version, which changes with its contents',
+      why: 'The ARN of a component ends with its version, which changes with its contents.',
     },
     {
       actions: ['logs:CreateLogGroup', 'logs:CreateLogStream', 'logs:PutLogEvents'],
       resources: [arn('logs', settings.homeRegion, `log-group:/aws/imagebuilder/${settings.name}-relay-*`)],
-      why: 'the streams are named by builds, which do not exist at deploy time',
+      why: 'Log streams are named after builds, which are not known at deployment.',
     },
   ];
 }
@@ -38,24 +38,24 @@ export function expireImages(settings: Settings): Access[] {
       actions: ['ec2:DeregisterImage', 'ec2:DescribeImageAttribute', 'ec2:DisableImage'],
       resources: regions.map((region) => `arn:${Aws.PARTITION}:ec2:${region}::image/*`),
       conditions: ours,
-      why: 'images have no id before they are built; only those with our tag',
+      why: 'An image has no id before it is built. Only images with the deployment’s tag are allowed.',
     },
     {
       actions: ['ec2:DeleteSnapshot'],
       resources: regions.map((region) => `arn:${Aws.PARTITION}:ec2:${region}::snapshot/*`),
       // Snapshots of an image get the tags that Image Builder sets, and not ours.
       conditions: { StringEquals: { 'aws:ResourceTag/CreatedBy': 'EC2 Image Builder' } },
-      why: 'snapshots have no id before they are made; only those that Image Builder made',
+      why: 'A snapshot has no id before it is made. Only snapshots that Image Builder made are allowed.',
     },
     {
       actions: ['imagebuilder:DeleteImage'],
       resources: [arn('imagebuilder', settings.homeRegion, `image/${settings.name}-relay-*`)],
-      why: 'an image’s ARN has the number of its build',
+      why: 'The ARN of an image ends with the number of its build.',
     },
     {
       actions: ['ec2:DescribeImages', 'tag:GetResources'],
       resources: ['*'],
-      why: 'listing is evaluated without a resource',
+      why: 'AWS evaluates these listing actions without a resource.',
     },
   ];
 }

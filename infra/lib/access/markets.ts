@@ -6,7 +6,7 @@ export function readPriceList(): Access {
   return {
     actions: ['pricing:GetProducts'],
     resources: ['*'],
-    why: 'the price list is public and has no resource',
+    why: 'The price list is public, and its action has no resource.',
   };
 }
 
@@ -14,6 +14,6 @@ export function readQuotas(): Access {
   return {
     actions: ['servicequotas:GetServiceQuota'],
     resources: ['*'],
-    why: 'Service Quotas evaluates its Get actions without a resource',
+    why: 'Service Quotas evaluates its Get actions without a resource.',
   };
 }

@@ -21,7 +21,7 @@ export function describe(...what: readonly Described[]): Access {
   return {
     actions: what.map((name) => `ec2:Describe${name}`),
     resources: ['*'],
-    why: 'EC2 evaluates its Describe actions without a resource',
+    why: 'EC2 evaluates its Describe actions without a resource.',
   };
 }
 
@@ -36,7 +36,7 @@ export function launchRelays(settings: Settings): Access[] {
     ...(conditions && { conditions }),
   });
   return [
-    run(ec2('instance/*'), 'an instance has no id before its launch; type, role, tag and IMDSv2 are conditions', {
+    run(ec2('instance/*'), 'An instance has no id before its launch. Its type, role, tag and IMDSv2 are conditions.', {
       StringEquals: {
         [`aws:RequestTag/${DEPLOYMENT_TAG}`]: settings.name,
         'ec2:InstanceType': settings.instanceTypes,
@@ -44,16 +44,16 @@ export function launchRelays(settings: Settings): Access[] {
       },
       ArnEquals: { 'ec2:InstanceProfile': roles.map((role) => arn('iam', '', `instance-profile/${role}`)) },
     }),
-    run(ec2('volume/*'), 'a volume has no id before its launch; it must be encrypted', {
+    run(ec2('volume/*'), 'A volume has no id before its launch. It must be encrypted.', {
       Bool: { 'ec2:Encrypted': 'true' },
     }),
     run(
       [...ec2('network-interface/*'), ...ec2('spot-instances-request/*')],
-      'interfaces and spot requests have no id before the launch',
+      'Network interfaces and spot requests have no id before the launch.',
     ),
     run(
       [...ec2('launch-template/*'), ...ec2('security-group/*'), ...ownSubnets(settings)],
-      'the ids are made in other regions; the deployment’s tag is the condition',
+      'Other stacks make these resources, so their ids are not known here. Only those with the deployment’s tag are allowed.',
       ours(settings),
     ),
     ...existingSubnets(settings).map((resources) => ({ actions: ['ec2:RunInstances'], resources })),
@@ -64,7 +64,7 @@ export function launchRelays(settings: Settings): Access[] {
       conditions: {
         StringEquals: { 'ec2:CreateAction': 'RunInstances', [`aws:RequestTag/${DEPLOYMENT_TAG}`]: settings.name },
       },
-      why: 'only while launching, only with our tag',
+      why: 'They have no id before their launch. Tags can be set only during a launch, and only with the deployment’s tag.',
     },
     {
       actions: ['iam:PassRole'],
@@ -80,10 +80,11 @@ type Run = (resources: readonly string[], why: string, conditions?: Access['cond
 function launchFrom(settings: Settings, run: Run): Access[] {
   const images = settings.regions.map(({ region }) => `arn:${Aws.PARTITION}:ec2:${region}::image/*`);
   if (settings.relayImage === 'built') {
-    return [run(images, 'images are built again and again; only those with our tag', ours(settings)), readImages(settings)];
+    const why = 'The pipeline builds new images. Only images with the deployment’s tag are allowed.';
+    return [run(images, why, ours(settings)), readImages(settings)];
   }
   const amazons = { StringEquals: { 'ec2:Owner': 'amazon' } };
-  return [run(images, 'Amazon replaces its images; only images that Amazon owns are allowed', amazons)];
+  return [run(images, 'Amazon replaces its images. Only images that Amazon owns are allowed.', amazons)];
 }
 
 /** TerminateInstances of what carries the deployment's tag. */
@@ -92,7 +93,7 @@ export function terminateRelays(settings: Settings): Access {
     actions: ['ec2:TerminateInstances'],
     resources: everywhere(settings, 'instance/*'),
     conditions: ours(settings),
-    why: 'relays have no id before their launch; only instances with our tag can be terminated',
+    why: 'Relays have no id before their launch. Only instances with the deployment’s tag can be terminated.',
   };
 }
 
@@ -102,7 +103,7 @@ export function openPaths(settings: Settings): Access[] {
   const tagged = { [`aws:RequestTag/${DEPLOYMENT_TAG}`]: settings.name };
   const rules = {
     resources: everywhere(settings, 'security-group-rule/*'),
-    why: 'a rule has no id before it is made; only then, only with our tag',
+    why: 'A rule has no id before it is made. It can be tagged only when it is made, and only with the deployment’s tag.',
   };
   return [
     changeGroups(settings, authorize),
@@ -124,7 +125,7 @@ export function closePaths(settings: Settings): Access[] {
       actions: [`ec2:${revoke}`],
       resources: everywhere(settings, 'security-group-rule/*'),
       conditions: ours(settings),
-      why: 'rules come and go with transfers; only those with our tag can be revoked',
+      why: 'Each transfer makes its own rules. Only rules with the deployment’s tag can be revoked.',
     },
   ];
 }
@@ -134,7 +135,7 @@ function changeGroups(settings: Settings, action: string): Access {
     actions: [`ec2:${action}`],
     resources: everywhere(settings, 'security-group/*'),
     conditions: ours(settings),
-    why: 'the ids of the groups are made in other regions; only groups with our tag can be changed',
+    why: 'Other stacks make the groups, so their ids are not known here. Only groups with the deployment’s tag can be changed.',
   };
 }
 

@@ -9,7 +9,7 @@ export function readResults(): Access {
   return {
     actions: ['ssm:GetCommandInvocation'],
     resources: ['*'],
-    why: 'SSM evaluates this action without a resource',
+    why: 'SSM evaluates this action without a resource.',
   };
 }
 
@@ -18,7 +18,7 @@ export function findMachines(): Access {
   return {
     actions: ['ssm:DescribeInstanceInformation'],
     resources: ['*'],
-    why: 'SSM evaluates this action without a resource',
+    why: 'SSM evaluates this action without a resource.',
   };
 }
 
@@ -28,7 +28,7 @@ export function commandEnds(settings: Settings, ...documents: readonly Document[
     documentsOf(settings, documents),
     {
       ...instances(settings),
-      why: 'the ends are the users’ machines; the documents of the other statement bound what can be run',
+      why: 'The ends are the users’ machines and carry no tag of ours. Only the documents of the other statement can be run there.',
     },
   ];
 }
@@ -40,7 +40,7 @@ export function commandRelays(settings: Settings, ...documents: readonly Documen
     {
       ...instances(settings),
       conditions: { StringEquals: { [`ssm:resourceTag/${DEPLOYMENT_TAG}`]: settings.name } },
-      why: 'relays have no id before their launch; only machines with our tag are reached',
+      why: 'Relays have no id before their launch. Commands reach only machines with the deployment’s tag.',
     },
   ];
 }
@@ -52,7 +52,7 @@ export function commandLent(settings: Settings, ...documents: readonly Document[
     {
       ...instances(settings),
       conditions: { StringEquals: { [`ssm:resourceTag/${LENT_TAG}`]: settings.name } },
-      why: 'these are the users’ machines; only those that an owner has tagged for this are reached',
+      why: 'These are the users’ machines. Commands reach only those that their owner has tagged for this deployment.',
     },
   ];
 }

@@ -7,8 +7,8 @@ import { Access, acknowledgeWildcards, statement } from '../access/access';
 import { ssmAgent } from '../access/agent';
 import * as data from '../access/control-data';
 import { Settings } from '../config';
+import { Daemons } from '../function-environment';
 import { arn, ENDS_PREFIX } from '../names';
-import { Daemons } from './function-environment';
 
 /** ARN of the instance whose role's credentials ask; no other caller's request has it. */
 const CALLER = '${ec2:SourceInstanceARN}';
@@ -106,6 +106,6 @@ function itsOwnObjects(settings: Settings): Access {
   return {
     actions: ['s3:GetObject', 's3:PutObject'],
     resources: keys.map((key) => `${data.bucketArn(settings)}/${ENDS_PREFIX}${key}`),
-    why: 'the keys carry the ids of machines and transfers, which do not exist at deploy time',
+    why: 'The keys contain the ids of machines and transfers, which are not known at deployment.',
   };
 }

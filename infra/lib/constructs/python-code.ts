@@ -75,7 +75,7 @@ function sourceFiles(folder: string): string[] {
     .filter(
       (file) =>
         file.endsWith('.py') ||
-        file.endsWith('.schema.json') ||
+        (path.dirname(file) === 'contracts' && file.endsWith('.json')) ||
         path.basename(path.dirname(file)) === TEMPLATES ||
         file === path.relative(ROOT, REQUIREMENTS),
     )

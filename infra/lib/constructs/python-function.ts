@@ -77,7 +77,7 @@ export class PythonFunction extends Construct {
       {
         actions: ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'],
         resources: ['*'],
-        why: 'X-Ray evaluates its Put actions without a resource',
+        why: 'X-Ray evaluates its Put actions without a resource.',
       },
       ...props.access,
     ]);

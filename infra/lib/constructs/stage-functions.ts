@@ -4,12 +4,12 @@ import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
+import { Daemons, functionEnvironment } from '../function-environment';
 import { Call, CALLS, functionName, Handler, pascalCase, Reaction, REACTIONS, Stage, STAGES } from '../names';
+import { stageDefinitions } from '../stage-definitions';
 import { DeadLetterQueue } from './dead-letter-queue';
-import { Daemons, functionEnvironment } from './function-environment';
 import { pythonCode } from './python-code';
 import { PythonFunction } from './python-function';
-import { stageDefinitions } from './stage-definitions';
 
 export interface Reactor {
   readonly function: lambda.Function;

@@ -1,7 +1,5 @@
-/** The state machine, from `statemachine/transfer.asl.json`. */
+/** The state machine, from `statemachine/`. */
 
-import { readFileSync } from 'node:fs';
-import * as path from 'node:path';
 import { RemovalPolicy } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
@@ -11,7 +9,7 @@ import { Construct } from 'constructs';
 import { acknowledgeWildcards, allow } from '../access/access';
 import { Settings } from '../config';
 import { functionPlaceholder, Stage, STAGES, stateMachineName } from '../names';
-import { ROOT } from './python-code';
+import { workflowDefinition } from '../workflow-definition';
 
 export class TransferWorkflow extends Construct {
   public readonly stateMachine: sfn.StateMachine;
@@ -33,9 +31,7 @@ export class TransferWorkflow extends Construct {
     this.stateMachine = new sfn.StateMachine(this, 'StateMachine', {
       stateMachineName: stateMachineName(settings),
       // Text in the template, not an S3 asset: whoever reads the template reads the states.
-      definitionBody: sfn.DefinitionBody.fromString(
-        readFileSync(path.join(ROOT, 'statemachine', 'transfer.asl.json'), 'utf8'),
-      ),
+      definitionBody: sfn.DefinitionBody.fromString(workflowDefinition()),
       definitionSubstitutions: Object.fromEntries(
         STAGES.map((stage) => [functionPlaceholder(stage), stages[stage].functionArn]),
       ),
@@ -49,7 +45,7 @@ export class TransferWorkflow extends Construct {
       {
         actions: ['logs:*LogDelivery', 'xray:*'],
         resources: ['*'],
-        why: 'log delivery and X-Ray are set up by actions without a resource',
+        why: 'Log delivery and X-Ray are set up by actions that have no resource.',
       },
     ]);
   }

@@ -7,10 +7,8 @@ from lambdas.core.errors import BudgetTooSmall, DeadlineUnreachable
 from lambdas.core.estimate.budget import needed, within
 from lambdas.core.estimate.figures import Figures
 from lambdas.core.estimate.rows import Row
+from lambdas.core.models import LEAST_GAIN
 from lambdas.core.request import Objective
-
-# Less than this is lost in the spread between two runs of the same transfer.
-LEAST_GAIN = 0.05
 
 
 def choose(

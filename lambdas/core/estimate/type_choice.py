@@ -6,8 +6,8 @@ from pydantic import Field
 
 from lambdas.core.documents import Document
 from lambdas.core.estimate.figures import EndFigures, Figure, Figures
-from lambdas.core.estimate.pair_choice import LEAST_GAIN
 from lambdas.core.estimate.rows import NonNegative, seconds_for
+from lambdas.core.models import LEAST_GAIN
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ from lambdas.core.bandwidth import Mbps
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.documents import Count, Document
 from lambdas.core.fleet.relay_node import Node, Role
-from lambdas.core.transfer import Membership
+from lambdas.core.transfer import DIRECT, Membership
 
-DIRECT = "direct"
 # A relay is slow that carries less than this share of what it was tested for, all this time; shorter is a hiccup.
 SLOW_SHARE = 0.5
 SLOW_SECONDS = 30.0

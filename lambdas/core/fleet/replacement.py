@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 
-from lambdas.core.models import Serving, zero_wait
+from lambdas.core.models import LEAST_GAIN, Serving, zero_wait
 
 # A slot that has lost three relays would lose a fourth.
 MAX_GENERATION = 3
-# A replacement that shortens the rest by less is lost in the spread between two runs (as in estimate/pair_choice).
-LEAST_GAIN = 0.05
 LEAST_BILLED_SECONDS = 60.0
 
 

@@ -4,8 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from lambdas.core.chunks.chunk import Chunk
-
-DIRECT = "direct"
+from lambdas.core.transfer import DIRECT
 
 
 @dataclass(frozen=True)

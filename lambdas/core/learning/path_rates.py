@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from math import ceil
 from statistics import fmean, median, pstdev
 
-from lambdas.core.learning.arrivals import DIRECT, Arrivals
+from lambdas.core.learning.arrivals import Arrivals
+from lambdas.core.transfer import DIRECT
 
 BYTES_PER_MB = 1e6
 WARM_UP_SECONDS = 1.0

@@ -9,9 +9,9 @@ from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.estimate.profile import Metric, Profile, hosts
 from lambdas.core.fleet.pairing import leads_through, path_id, share_relays
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.learning.arrivals import DIRECT, Arrivals
+from lambdas.core.learning.arrivals import Arrivals
 from lambdas.core.learning.path_rates import LEAST_SECONDS, NOISE, Expected, Rates, judge, windows
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer import DIRECT, AcceptedTransfer
 
 DIRECT_SECONDS = 2
 LEAST_SPREAD = 0.15

@@ -23,7 +23,7 @@ def decide_approval(decision: ApprovalDecision, world: World) -> dict[str, Any]:
         sent = world.executions.fail(token, ApprovalRejected.__name__, f"rejected by person: {reason}")
     else:
         pairs = record.estimate.chosen_pairs if decision.pairs is None else decision.pairs
-        take_row(record.estimate, pairs, record.transfer.request, 2 * world.pre_test_seconds(record.transfer.request))
+        take_row(record.estimate, pairs, record.transfer.request, world.pair_test_seconds(record.transfer.request))
         answer = {"decision": "approve", "pairs": pairs}
         sent = world.executions.succeed(token, {"pairs": pairs})
     if not sent:

@@ -22,7 +22,7 @@ def apply_approval(event: ApplyInput, world: World) -> Estimate:
     """The estimate that everything after reads, also in the transfer's record; raises InvalidApproval."""
     _note_wait(world, event.transfer.transfer_id)
     pairs = Approval.read(event.answer).pairs
-    result = take_row(event.estimate, pairs, event.transfer.request, 2 * world.pre_test_seconds(event.transfer.request))
+    result = take_row(event.estimate, pairs, event.transfer.request, world.pair_test_seconds(event.transfer.request))
     world.transfers.note(event.transfer, estimate=result.to_document())
     return result
 

@@ -3,8 +3,6 @@
 It goes on where an earlier invocation of this execution has stopped, and no two are at it at the same time.
 """
 
-from typing import Any
-
 from lambdas.adapters.world import World
 from lambdas.core.chunks.listing import OpenSurvey
 from lambdas.core.documents import Handover
@@ -12,7 +10,7 @@ from lambdas.core.errors import TransferFenced
 from lambdas.core.transfer import AcceptedTransfer, TransferPlan
 from lambdas.operations.chunks.extending import Extension
 from lambdas.runtime.handler import task_state
-from lambdas.runtime.idempotency import once
+from lambdas.runtime.idempotency import once_in_execution
 
 
 class ExtendInput(Handover):
@@ -32,9 +30,4 @@ def extend_plan(event: ExtendInput, world: World) -> TransferPlan:
     return Extension(world, event.transfer, event.survey, record.plan).run()
 
 
-def _once(event: ExtendInput, world: World) -> dict[str, Any]:
-    key = {"transferId": event.transfer.transfer_id, "executionArn": event.transfer.execution_arn}
-    return once("extend-plan", key, lambda: extend_plan(event, world).to_document())
-
-
-handler = task_state("Extend Plan", ExtendInput, _once)
+handler = task_state("Extend Plan", ExtendInput, once_in_execution("extend-plan", extend_plan))

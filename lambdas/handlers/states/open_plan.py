@@ -1,7 +1,5 @@
 """Open Plan: what the ends must know of a plan before its first chunk, and the first path; the listing goes on."""
 
-from typing import Any
-
 from lambdas.adapters.world import World
 from lambdas.core.chunks import listing, plan
 from lambdas.core.chunks.chunk import RANGE_SIZE, RANGES_PER_RUN
@@ -11,7 +9,7 @@ from lambdas.core.transfer import AcceptedTransfer, TransferPlan
 from lambdas.operations.chunks.extending import publish
 from lambdas.operations.fleet.membership import begin
 from lambdas.runtime.handler import task_state
-from lambdas.runtime.idempotency import once
+from lambdas.runtime.idempotency import once_in_execution
 
 
 class OpenInput(Handover):
@@ -45,9 +43,4 @@ def open_plan(event: OpenInput, world: World) -> TransferPlan:
     return opened
 
 
-def _once(event: OpenInput, world: World) -> dict[str, Any]:
-    key = {"transferId": event.transfer.transfer_id, "executionArn": event.transfer.execution_arn}
-    return once("open-plan", key, lambda: open_plan(event, world).to_document())
-
-
-handler = task_state("Open Plan", OpenInput, _once)
+handler = task_state("Open Plan", OpenInput, once_in_execution("open-plan", open_plan))

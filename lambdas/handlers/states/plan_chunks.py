@@ -5,8 +5,6 @@ an execution that continues a transfer have numbers of their own, so what came l
 Where nothing is to be moved but measured, there are no chunks, and no path either: the sender only runs the probes.
 """
 
-from typing import Any
-
 from lambdas.adapters.world import World
 from lambdas.core.chunks import plan
 from lambdas.core.chunks.chunk import RANGE_SIZE, RANGES_PER_RUN
@@ -17,7 +15,7 @@ from lambdas.operations.chunks.extending import publish
 from lambdas.operations.chunks.planning import taken_up, write_chunks
 from lambdas.operations.fleet.membership import begin
 from lambdas.runtime.handler import task_state
-from lambdas.runtime.idempotency import once
+from lambdas.runtime.idempotency import once_in_execution
 
 
 class PlanInput(Handover):
@@ -76,9 +74,4 @@ def _listing(survey: Survey, planned_parts: int) -> PlanListing:
     )
 
 
-def _once(event: PlanInput, world: World) -> dict[str, Any]:
-    key = {"transferId": event.transfer.transfer_id, "executionArn": event.transfer.execution_arn}
-    return once("plan-chunks", key, lambda: plan_chunks(event, world).to_document())
-
-
-handler = task_state("Plan Chunks", PlanInput, _once)
+handler = task_state("Plan Chunks", PlanInput, once_in_execution("plan-chunks", plan_chunks))

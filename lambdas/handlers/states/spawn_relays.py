@@ -19,7 +19,7 @@ from lambdas.operations.fleet.existing import enlist
 from lambdas.operations.fleet.launch import Launched, launch_relays
 from lambdas.operations.spending import metering
 from lambdas.runtime.handler import task_state
-from lambdas.runtime.idempotency import once
+from lambdas.runtime.idempotency import once_in_execution
 
 
 class SpawnInput(Handover):
@@ -66,9 +66,4 @@ def _note(world: World, transfer: AcceptedTransfer, spawned: Spawned) -> None:
     world.transfers.note(transfer, spawned=spawned.to_document())
 
 
-def _once(event: SpawnInput, world: World) -> dict[str, Any]:
-    key = {"transferId": event.transfer.transfer_id, "executionArn": event.transfer.execution_arn}
-    return once("spawn-relays", key, lambda: spawn_relays(event, world))
-
-
-handler = task_state("Spawn Relays", SpawnInput, _once)
+handler = task_state("Spawn Relays", SpawnInput, once_in_execution("spawn-relays", spawn_relays))

@@ -52,7 +52,7 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
         objective=Objective() if request.is_profiling else request.objective,
         most_pairs=world.env.max_pairs,
         # Both hops of a path are measured one after the other.
-        pre_test_seconds=2 * world.pre_test_seconds(request),
+        pre_test_seconds=world.pair_test_seconds(request),
         notes=_notes(transfer, types, market, route.now),
         relay_counts=PAIRS if request.is_profiling else RelayCounts.of(transfer),
     )

@@ -6,7 +6,7 @@ from lambdas.core.errors import MeasuringFailed
 from lambdas.core.estimate import profiling
 from lambdas.core.fleet.pairing import Pair
 from lambdas.core.fleet.relay_node import Measurement, Node
-from lambdas.core.transfer import AcceptedTransfer, Probe, TransferPath
+from lambdas.core.transfer import DIRECT, AcceptedTransfer, Probe, TransferPath
 from lambdas.operations.fleet.pre_test import measure
 from lambdas.operations.token import finish
 
@@ -37,7 +37,7 @@ def finish_measuring(world: World, record: TransferRecord, pairs: list[Pair], ra
 def _direct(record: TransferRecord, pair: Pair) -> TransferPath:
     assert record.paths is not None  # noqa: S101  checked by the caller
     path = pair.path(record.paths, 1)
-    return path.model_copy(update={"path_id": "direct", "hops": path.hops[-1:]})
+    return path.model_copy(update={"path_id": DIRECT, "hops": path.hops[-1:]})
 
 
 def _why(world: World, transfer: AcceptedTransfer, silent: list[Measurement]) -> str:

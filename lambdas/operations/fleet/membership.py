@@ -6,7 +6,7 @@ from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.errors import FailTransfer, WriteConflict
 from lambdas.core.fleet import pairing
-from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPath
+from lambdas.core.transfer import DIRECT, AcceptedTransfer, Membership, TransferPath
 
 _ATTEMPTS = 8
 
@@ -23,7 +23,7 @@ def _direct(world: World, transfer: AcceptedTransfer, lanes: int) -> TransferPat
     record = world.transfers.get(transfer.transfer_id)
     if record is None or record.paths is None:
         raise FailTransfer(f"the record of {transfer.transfer_id} has no resolved paths")
-    return TransferPath(path_id="direct", generation=0, hops=[], receiver=record.paths.receiver_address, lanes=lanes)
+    return TransferPath(path_id=DIRECT, generation=0, hops=[], receiver=record.paths.receiver_address, lanes=lanes)
 
 
 def change(world: World, shared: str, edit: Callable[[Membership], Membership | None]) -> Membership | None:

@@ -7,10 +7,9 @@ from lambdas.adapters.world import World
 from lambdas.core.errors import BudgetReached
 from lambdas.core.estimate.budget import FLIGHT_SECONDS, RELEASE_SECONDS
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
-from lambdas.core.learning.arrivals import DIRECT
 from lambdas.core.spending import cross_zone, meter
 from lambdas.core.spending.meter import BudgetDecision, Decision, Reading, Sent, Spent
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer import DIRECT, AcceptedTransfer
 from lambdas.operations import token
 from lambdas.operations.fence import fence
 from lambdas.operations.fleet import relay_end

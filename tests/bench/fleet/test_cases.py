@@ -9,9 +9,9 @@ from bench.fleet import mesh, pre_test, zero_wait
 from bench.fleet.draws import Fleet
 from bench.fleet.kill import BAR, Killed, summary
 from bench.fleet.moments import Moment
-from bench.fleet.site import CaseError, Machines, Options
+from bench.fleet.site import CaseError, Machines
 from bench.fleet.zero_wait import PAIRS, Phases, overhead, ratio
-from bench.results import Result
+from bench.results import Result, measured
 from local.config import LocalConfig
 from tests.e2e.account import HOME, OTHER
 
@@ -28,12 +28,11 @@ def test_unknown_case_is_named_with_those_that_there_are(capsys: pytest.CaptureF
     assert "zero-wait" in said
 
 
-def test_a_case_that_fails_is_a_missed_bar_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(_: Options) -> list[Result]:
+def test_a_case_that_fails_is_a_missed_bar_with_its_reason() -> None:
+    def fails() -> list[Result]:
         raise CaseError("fleet-3: 1 of 2 pairs joined")
 
-    monkeypatch.setitem(entry.CASES, "kill", fails)
-    [row] = entry.run("kill", Options(1, quick=True))
+    [row] = measured("kill", fails, entry.FAILURES)
     assert not row.holds
     assert "1 of 2 pairs joined" in row.note
 

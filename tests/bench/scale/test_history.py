@@ -1,23 +1,20 @@
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench.scale.history import most_events
+from bench.scale.history import deployed_machine, most_events
 
-MACHINE = json.loads((Path(__file__).parents[3] / "statemachine" / "transfer.asl.json").read_text())
 TASK: dict[str, Any] = {"Type": "Task", "Retry": [{"MaxAttempts": 2}], "Next": "End"}
 END: dict[str, Any] = {"Type": "Succeed"}
 
 
 def test_the_history_does_not_grow_with_the_data() -> None:
-    assert most_events(without_waiting(MACHINE)) < 1_000
+    assert most_events(without_waiting(deployed_machine())) < 1_000
 
 
 def test_the_wait_for_a_destination_stays_within_what_step_functions_keeps() -> None:
     """A try each 30 s, for 12 hours; then, under another name of the directory, one each 600 s."""
-    assert 1_440 < most_events(MACHINE) < 25_000
+    assert 1_440 < most_events(deployed_machine()) < 25_000
 
 
 def without_waiting(machine: dict[str, Any]) -> dict[str, Any]:

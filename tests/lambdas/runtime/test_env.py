@@ -1,38 +1,41 @@
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from lambdas.runtime.env import DaemonAsset, Environment, MissingVariableError
 
-GOOD = {
-    "DEPLOYMENT_NAME": "cpt",
-    "HOME_REGION": "us-west-2",
-    "REGIONS": '["us-west-2", "eu-west-1"]',
-    "INSTANCE_TYPES": '["t3.small"]',
-    "MAX_PAIRS": "8",
-    "MAX_COST_USD": "none",
-    "PRE_TEST_SECONDS": "10",
-    "RELAY_TIME_TO_LIVE_SECONDS": "900",
-    "CHUNK_RETENTION_SECONDS": "2764800",
-    "INTER_REGION_PATH": "internet",
-    "TRANSFERS_TABLE": "cpt-transfers",
-    "CHUNKS_TABLE": "cpt-chunks",
-    "NODES_TABLE": "cpt-nodes",
-    "PROFILES_TABLE": "cpt-profiles",
-    "CONTROL_TOKENS_TABLE": "cpt-control-tokens",
-    "IDEMPOTENCY_TABLE": "cpt-idempotency",
-    "CONTROL_BUCKET": "cpt-control",
-    "EVENT_BUS": "cpt",
-    "APPROVAL_TOPIC_ARN": "arn:aws:sns:us-west-2:000000000000:cpt-approvals",
-    "STATE_MACHINE_ARN": "arn:aws:states:us-west-2:000000000000:stateMachine:cpt-transfer",
-    "SUBNET_IDS": '{"eu-west-1": ["subnet-0123456789abcdef0"]}',
-    "DAEMON_ASSETS": '{"buckets": {"us-west-2": "a"}, "files": {"x86_64": {"key": "b", "sha256": "00"}}}',
-}
+CONTRACTS = Path("contracts")
+GOOD = json.loads((CONTRACTS / "examples/good/function-environment/two-regions.json").read_text())
+CONTRACT = json.loads((CONTRACTS / "function-environment.schema.json").read_text())
+OPTIONAL = {"POLL_SECONDS"}  # benchmarks and tests set it
+
+
+class Asked(dict[str, str]):
+    """Variables that remember which of them were read."""
+
+    def __init__(self) -> None:
+        super().__init__(GOOD)
+        self.names: set[str] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.names.add(name)
+        return super().get(name, default)
+
+
+def test_variables_that_are_read_are_those_of_the_contract() -> None:
+    asked = Asked()
+    Environment.from_env(asked)
+    assert asked.names == {*CONTRACT["properties"], *OPTIONAL}
 
 
 def test_environment_is_typed() -> None:
     env = Environment.from_env(GOOD)
     assert (env.regions, env.max_pairs, env.poll_seconds) == (("us-west-2", "eu-west-1"), 8, 1.0)
-    assert env.subnet_ids == {"eu-west-1": ("subnet-0123456789abcdef0",)}
-    assert env.daemon_assets == {"us-west-2": {"x86_64": DaemonAsset("s3://a/b", "00")}}
+    assert env.daemon_assets["eu-west-1"] == {"x86_64": DaemonAsset("s3://assets-eu-west-1/d", "0" * 64)}
+    subnets = {**GOOD, "SUBNET_IDS": '{"eu-west-1": ["subnet-0123456789abcdef0"]}'}
+    assert Environment.from_env(subnets).subnet_ids == {"eu-west-1": ("subnet-0123456789abcdef0",)}
     assert Environment.from_env({**GOOD, "POLL_SECONDS": "0.2"}).poll_seconds == 0.2
     assert env.max_cost_usd is None
     assert Environment.from_env({**GOOD, "MAX_COST_USD": "7.5"}).max_cost_usd == 7.5

@@ -5,9 +5,13 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from lambdas.adapters.world import World
+from lambdas.core.documents import Document, Handover
 from lambdas.core.errors import Throttled, WriteConflict
+from lambdas.core.transfer import AcceptedTransfer, Failure
 from lambdas.runtime import clients, env, idempotency
-from tests.lambdas.cloud import ENVIRONMENT
+from tests.lambdas.builders import transfer
+from tests.lambdas.cloud import ENVIRONMENT, Cloud
 from tests.lambdas.runtime.test_handler import Context
 
 
@@ -42,6 +46,25 @@ def test_same_key_gets_the_first_answer() -> None:
     assert idempotency.once("spawn", {"transferId": "a"}, effect) == {"call": 1}
     assert idempotency.once("spawn", {"transferId": "b"}, effect) == {"call": 2}
     assert idempotency.once("start", {"transferId": "a"}, effect) == {"call": 3}
+
+
+class Event(Handover):
+    transfer: AcceptedTransfer
+
+
+def test_state_is_done_once_in_an_execution_and_again_in_the_next() -> None:
+    calls: list[str] = []
+
+    def state(event: Event, _: World) -> Document | dict[str, Any]:
+        calls.append(event.transfer.execution_arn)
+        return Failure(error="E", cause=str(len(calls)))
+
+    run = idempotency.once_in_execution("spawn-relays", state)
+    world = Cloud().world
+    first, second = Event(transfer=transfer()), Event(transfer=transfer(arn=f"{transfer().execution_arn}-attempt2"))
+    assert run(first, world) == {"error": "E", "cause": "1"}
+    assert run(first, world) == {"error": "E", "cause": "1"}
+    assert run(second, world) == {"error": "E", "cause": "2"}
 
 
 def test_failed_effect_may_be_tried_again() -> None:

@@ -11,9 +11,9 @@ from urllib.parse import unquote_to_bytes
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from lambdas.core import words
-from lambdas.core.advice import advice
 from lambdas.core.chunks.file_list import FileEntry
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.failures import advice
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.report.page import pictures, tables
 from lambdas.core.report.page.events import page_events

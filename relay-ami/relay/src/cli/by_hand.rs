@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::CliError;
 use super::options::Options;
 use super::roles::{self, Sender, print_json, print_probe};
+use super::{CliError, Failure};
 use crate::control::directory::Directory;
 use crate::control::{Control, ControlError, Side};
 use crate::defaults::{DIRECTORY_MAX_ATTEMPTS, KEEPALIVE_INTERVAL, PORT};
@@ -31,7 +31,7 @@ const SOURCES_KEY: &str = "sources.json";
 const KEY_WAIT: Duration = Duration::from_secs(60);
 
 pub fn run(options: &Options) -> Result<ExitCode, CliError> {
-    let stop = Stop::on_signals().map_err(|error| CliError::failed("Signals", error))?;
+    let stop = Stop::on_signals().map_err(|error| CliError::failed(Failure::Signals, error))?;
     match options.role.as_str() {
         "scan" => scan(options),
         "plan" => plan(options),
@@ -50,7 +50,7 @@ fn open(options: &Options) -> Result<Directory, CliError> {
 }
 
 fn failed(error: ControlError) -> CliError {
-    CliError::failed("ControlUnavailable", error)
+    CliError::failed(Failure::ControlUnavailable, error)
 }
 
 fn scan(options: &Options) -> Result<ExitCode, CliError> {
@@ -73,7 +73,7 @@ fn absolute(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
 }
 
 fn in_directory(path: &PathBuf) -> Result<PathBuf, CliError> {
-    let here = std::env::current_dir().map_err(|error| CliError::failed("WorkingDirectory", error))?;
+    let here = std::env::current_dir().map_err(|error| CliError::failed(Failure::WorkingDirectory, error))?;
     Ok(here.join(path))
 }
 
@@ -86,14 +86,14 @@ fn plan(options: &Options) -> Result<ExitCode, CliError> {
         && *problem_count > 0
     {
         let named: Vec<String> = problems.iter().map(|problem| format!("{}: {}", problem.path, problem.reason)).collect();
-        return Err(CliError::failed("SurveyProblem", named.join("; ")));
+        return Err(CliError::failed(Failure::SurveyProblem, named.join("; ")));
     }
     let size = options.chunk_mib.unwrap_or(8) << 20;
     if !size.is_power_of_two() {
         return Err(CliError::Usage(format!("--chunk-mib is {}; it must be a power of two", size >> 20)));
     }
     let sources: Vec<String> = paths.iter().map(|path| percent::encode(path.as_os_str().as_bytes())).collect();
-    let sources = serde_json::to_vec(&sources).map_err(|error| CliError::failed("Output", error))?;
+    let sources = serde_json::to_vec(&sources).map_err(|error| CliError::failed(Failure::Output, error))?;
     control.write_object(SOURCES_KEY, sources).map_err(failed)?;
     print_json(&plan::make(&control, &options.transfer(), &survey, size, options.lanes.unwrap_or(1)).map_err(failed)?)
 }
@@ -101,7 +101,7 @@ fn plan(options: &Options) -> Result<ExitCode, CliError> {
 /// The paths that were planned.
 fn planned_sources(control: &Directory) -> Result<Vec<PathBuf>, CliError> {
     let text = control.read_object(SOURCES_KEY, None).map_err(failed)?;
-    let wrong = |why: String| CliError::failed("PlanInvalid", format!("{SOURCES_KEY}: {why}"));
+    let wrong = |why: String| CliError::failed(Failure::PlanInvalid, format!("{SOURCES_KEY}: {why}"));
     let sources: Vec<String> = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
     sources.iter().map(|source| Ok(OsString::from_vec(percent::decode(source).map_err(wrong)?).into())).collect()
 }
@@ -149,10 +149,10 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     if by_options {
         let key = wait_for_key(&control, Side::Receiver, stop)?;
         let receiver = key.address.as_deref().and_then(|address| address.parse().ok());
-        let receiver = receiver.ok_or_else(|| CliError::failed("NoReceiver", "the receiver's record holds no address"))?;
+        let receiver = receiver.ok_or_else(|| CliError::failed(Failure::NoReceiver, "the receiver's record holds no address"))?;
         control.put_membership(&membership(options, receiver, options.lanes.unwrap_or(plan.lanes_per_path))?).map_err(failed)?;
     }
-    roles::ready_file(options)?.write("send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
+    roles::ready_file(options)?.write("send", &[], None).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
     let patience = options.patience.map(Duration::from_secs_f64).map_or_else(Patience::default, Patience::of);
     sender.run((plan, PLAN_KEY.to_owned()), String::new(), source, (KEEPALIVE_INTERVAL, patience), control, stop)
 }
@@ -180,7 +180,7 @@ fn wait_for_key(control: &Directory, side: Side, stop: &Stop) -> Result<crate::c
             return Ok(key);
         }
         if std::time::Instant::now() >= deadline || stop.sleep(Duration::from_millis(50)) {
-            return Err(CliError::failed("NoKey", format!("no key of the {} after {} s", side.as_str(), KEY_WAIT.as_secs())));
+            return Err(CliError::failed(Failure::NoKey, format!("no key of the {} after {} s", side.as_str(), KEY_WAIT.as_secs())));
         }
     }
 }
@@ -193,7 +193,7 @@ fn relay(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let listeners = roles::listen(&addresses, stop)?;
     let key = wait_for_key(&control, Side::Sender, stop)?;
     let route_key = key.route_public_key.as_deref().and_then(peer::route_key_from_text);
-    let route_key = route_key.ok_or_else(|| CliError::failed("NoKey", "the sender's record holds no route key"))?;
+    let route_key = route_key.ok_or_else(|| CliError::failed(Failure::NoKey, "the sender's record holds no route key"))?;
     let idle = Duration::from_secs(options.idle_seconds.unwrap_or(IDLE_SECONDS));
     let rules = roles::rules()?;
     // A machine that somebody works at is not powered off.

@@ -2,18 +2,17 @@
 
 use std::time::Duration;
 
-use super::roles::UNAVAILABLE;
 use crate::control::{Control, Side, tell};
-use crate::documents::event::Event;
+use crate::documents::event::{Event, Failure};
 use crate::documents::text::{SchemaVersion1, TransferId};
 use crate::stop::Stop;
 
-pub fn announce_failure(control: &dyn Control, stop: &Stop, transfer_id: TransferId, side: Side, epoch: u64, class: &str, cause: &str) {
+pub fn announce_failure(control: &dyn Control, stop: &Stop, transfer_id: TransferId, side: Side, epoch: u64, error: Failure, cause: &str) {
     // Its calls ended because it was told to stop.
-    if class == UNAVAILABLE && stop.is_requested() {
+    if error == Failure::ControlUnavailable && stop.is_requested() {
         return;
     }
-    let (side, error, cause) = (side.as_str().to_owned(), class.to_owned(), cause.chars().take(1000).collect());
+    let (side, cause) = (side.as_str().to_owned(), cause.chars().take(1000).collect());
     let event = Event::TransferFailed { schema_version: SchemaVersion1, transfer_id, side, epoch, error, cause };
     put_surely(control, stop, &event, epoch);
 }

@@ -11,6 +11,8 @@ use std::process::ExitCode;
 
 use options::Options;
 
+use crate::documents::event::Failure;
+
 pub const USAGE: &str = "\
 cpt-relay: the data plane of Cloud Parallel Transfer
 
@@ -42,15 +44,14 @@ const LEFT_OUT: u8 = 4;
 pub enum CliError {
     #[error("{0}\n\n{USAGE}")]
     Usage(String),
-    /// `class` is the name as the state machine catches it.
-    #[error("{class}: {cause}")]
-    Failed { class: &'static str, cause: String },
+    #[error("{class:?}: {cause}")]
+    Failed { class: Failure, cause: String },
     #[error("fenced: the control plane ended this transfer")]
     Fenced,
 }
 
 impl CliError {
-    fn failed(class: &'static str, cause: impl std::fmt::Display) -> Self {
+    fn failed(class: Failure, cause: impl std::fmt::Display) -> Self {
         Self::Failed { class, cause: cause.to_string() }
     }
 }

@@ -11,7 +11,7 @@ use aws_lc_rs::signature::Ed25519KeyPair;
 use super::last_words::{announce_failure, put_surely};
 use super::options::Options;
 use super::run_as;
-use super::{CliError, LEFT_OUT};
+use super::{CliError, Failure, LEFT_OUT};
 use crate::control::aws::Aws;
 use crate::control::clients::Setup;
 use crate::control::{Control, ControlError, KeyRecord, Side, until_answered};
@@ -40,13 +40,13 @@ pub fn await_ready(options: &Options) -> Result<ExitCode, CliError> {
             println!("{line}");
             Ok(ExitCode::SUCCESS)
         }
-        None => Err(CliError::failed("NotReady", format!("{} did not appear within {seconds} s", file.display()))),
+        None => Err(CliError::failed(Failure::NotReady, format!("{} did not appear within {seconds} s", file.display()))),
     }
 }
 
 /// The ready file of the options, open and empty.
 pub fn ready_file(options: &Options) -> Result<ReadyFile, CliError> {
-    ReadyFile::open(options.ready.as_deref()).map_err(|error| CliError::failed("ReadyFile", error))
+    ReadyFile::open(options.ready.as_deref()).map_err(|error| CliError::failed(Failure::ReadyFile, error))
 }
 
 fn read_command(options: &Options) -> Result<(PathBuf, Command), CliError> {
@@ -64,9 +64,9 @@ pub fn make_destination(options: &Options) -> Result<ExitCode, CliError> {
     let Command::Receive(receive) = &command else {
         return Err(CliError::Usage(format!("--command {}: make-destination needs the command of a receiver", file.display())));
     };
-    run_as::assume(&command).map_err(|why| CliError::failed("RunAs", why))?;
+    run_as::assume(&command).map_err(|why| CliError::failed(Failure::RunAs, why))?;
     let made = roots::make(receive.destination.as_str().as_bytes());
-    let path = made.map_err(|error| CliError::failed("DestinationError", format!("{}: {error}", receive.destination)))?;
+    let path = made.map_err(|error| CliError::failed(Failure::DestinationError, format!("{}: {error}", receive.destination)))?;
     println!("{}", roots::quoted(&path));
     Ok(ExitCode::SUCCESS)
 }
@@ -94,15 +94,15 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
         return match command {
             Command::ScanSource(scan) => print_json(&scan::refused_source(&paths(&scan.paths)[0], why)),
             Command::ScanDestination(scan) => print_json(&scan::refused_destination(scan.path.as_str().as_ref(), why)),
-            _ => Err(CliError::failed("RunAs", why)),
+            _ => Err(CliError::failed(Failure::RunAs, why)),
         };
     }
     // A scan leaves nothing behind that it would have to tidy up: the signal itself ends it, whatever it hangs in.
     let stop = if role == "scan" { Stop::new() } else { Stop::on_signals() };
-    let stop = stop.map_err(|error| CliError::failed("Signals", error))?;
+    let stop = stop.map_err(|error| CliError::failed(Failure::Signals, error))?;
     match obey(command, &ready, sender_key, rules, &stop) {
         // It was told to stop before it had begun.
-        Err(CliError::Failed { class: UNAVAILABLE, .. }) if stop.is_requested() => Ok(ExitCode::SUCCESS),
+        Err(CliError::Failed { class: Failure::ControlUnavailable, .. }) if stop.is_requested() => Ok(ExitCode::SUCCESS),
         result => result,
     }
 }
@@ -157,15 +157,12 @@ fn paths(texts: &[AbsolutePath]) -> Vec<PathBuf> {
     texts.iter().map(|path| path.as_str().into()).collect()
 }
 
-/// Class of the failures of the control plane.
-pub const UNAVAILABLE: &str = "ControlUnavailable";
-
 fn control_error(error: ControlError) -> CliError {
-    CliError::failed(UNAVAILABLE, error)
+    CliError::failed(Failure::ControlUnavailable, error)
 }
 
 pub fn print_json(document: &impl serde::Serialize) -> Result<ExitCode, CliError> {
-    println!("{}", serde_json::to_string(document).map_err(|error| CliError::failed("Output", error))?);
+    println!("{}", serde_json::to_string(document).map_err(|error| CliError::failed(Failure::Output, error))?);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -175,7 +172,7 @@ pub fn print_probe(report: &probe::Report) -> Result<ExitCode, CliError> {
 }
 
 pub fn rules() -> Result<RateRules, CliError> {
-    RateRules::from_environment().map_err(|why| CliError::failed("RateRules", why))
+    RateRules::from_environment().map_err(|why| CliError::failed(Failure::RateRules, why))
 }
 
 /// The clients with the plan that they are for.
@@ -188,9 +185,12 @@ fn with_plan(place: &command::ControlPlace, transfer: &TransferId, key: &str, st
 
 pub fn read_plan(control: &dyn Control, transfer: &TransferId, key: &str) -> Result<TransferPlan, CliError> {
     let text = control.read_object(key, None).map_err(control_error)?;
-    let plan = TransferPlan::parse(&text).map_err(|why| CliError::failed("PlanInvalid", format!("{key}: {why}")))?;
+    let plan = TransferPlan::parse(&text).map_err(|why| CliError::failed(Failure::PlanInvalid, format!("{key}: {why}")))?;
     if plan.transfer_id != *transfer {
-        return Err(CliError::failed("PlanInvalid", format!("{key}: transferId is {}; the command's is {transfer}", plan.transfer_id)));
+        return Err(CliError::failed(
+            Failure::PlanInvalid,
+            format!("{key}: transferId is {}; the command's is {transfer}", plan.transfer_id),
+        ));
     }
     Ok(plan)
 }
@@ -222,32 +222,32 @@ pub fn run_receiver(
 ) -> Result<ExitCode, CliError> {
     let (transfer, epoch) = (config.transfer.clone(), config.epoch);
     let begin = || -> Result<_, CliError> {
-        memory::check(memory::Role::Receiver).map_err(|error| CliError::failed("NotEnoughMemory", error))?;
+        memory::check(memory::Role::Receiver).map_err(|error| CliError::failed(Failure::NotEnoughMemory, error))?;
         open_files(descriptors::Role::Receiver)?;
         let listeners = listen(addresses, stop)?;
-        let identity = Identity::generate().map_err(|error| CliError::failed("NoKey", error))?;
+        let identity = Identity::generate().map_err(|error| CliError::failed(Failure::NoKey, error))?;
         let address = listeners.first().and_then(|listener| listener.local_addr().ok()).map(|address| address.to_string());
         let key = KeyRecord { epoch, tls_public_key: peer::to_text(identity.public()), route_public_key: None, address };
         until_answered(stop, CONTROL_START, || control.publish_key(Side::Receiver, &key)).map_err(control_error)?;
-        ready.write("receive", &listeners, None).map_err(|error| CliError::failed("ReadyFile", error))?;
+        ready.write("receive", &listeners, None).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
         Ok((listeners, identity))
     };
     let result = begin().and_then(|(listeners, identity)| {
         match receive::run(config, Arc::clone(&control), identity, &listeners, stop) {
             // A stop is the control plane's or the user's own wish.
             Ok(receive::Outcome::Agreed | receive::Outcome::Stopped) => Ok(ExitCode::SUCCESS),
-            Ok(receive::Outcome::Disagreed(why)) => Err(CliError::failed("DigestMismatch", why)),
+            Ok(receive::Outcome::Disagreed(why)) => Err(CliError::failed(Failure::DigestMismatch, why)),
             Ok(receive::Outcome::Fenced) => Err(CliError::Fenced),
-            Err(error @ ReceiveError::Destination { .. }) => Err(CliError::failed("DestinationError", error)),
-            Err(error @ ReceiveError::Io(_)) => Err(CliError::failed("ReceiverError", error)),
+            Err(error @ ReceiveError::Destination { .. }) => Err(CliError::failed(Failure::DestinationError, error)),
+            Err(error @ ReceiveError::Io(_)) => Err(CliError::failed(Failure::ReceiverError, error)),
             Err(ReceiveError::Control(error)) => Err(control_error(error)),
         }
     });
     // The sender announces a mismatch itself.
     if let Err(CliError::Failed { class, cause }) = &result
-        && *class != "DigestMismatch"
+        && *class != Failure::DigestMismatch
     {
-        announce_failure(&*control, stop, transfer, Side::Receiver, epoch, class, cause);
+        announce_failure(&*control, stop, transfer, Side::Receiver, epoch, *class, cause);
     }
     result
 }
@@ -255,14 +255,14 @@ pub fn run_receiver(
 fn send(ready: &ReadyFile, sender: Sender, command: command::Send, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan, stop)?;
     sender.publish(&*control, stop)?;
-    ready.write("send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
+    ready.write("send", &[], None).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
     let keepalive = Duration::from_secs(command.keepalive_seconds);
     sender.run((plan, command.plan), command.control.prefix, paths(&command.paths), (keepalive, Patience::default()), control, stop)
 }
 
 /// The key by which relays know the sender; `file` keeps it for one that is started again.
 pub fn route_key(file: Option<&Path>) -> Result<Ed25519KeyPair, CliError> {
-    file.map_or_else(generate_route_key, kept_route_key).map_err(|error| CliError::failed("NoKey", error))
+    file.map_or_else(generate_route_key, kept_route_key).map_err(|error| CliError::failed(Failure::NoKey, error))
 }
 
 /// A sender with its keys.
@@ -275,9 +275,9 @@ pub struct Sender {
 
 impl Sender {
     pub fn new(transfer: TransferId, epoch: u64, key: Ed25519KeyPair, rules: RateRules) -> Result<Self, CliError> {
-        memory::check(memory::Role::Sender).map_err(|error| CliError::failed("NotEnoughMemory", error))?;
+        memory::check(memory::Role::Sender).map_err(|error| CliError::failed(Failure::NotEnoughMemory, error))?;
         open_files(descriptors::Role::Sender)?;
-        let no_key = |error| CliError::failed("NoKey", error);
+        let no_key = |error| CliError::failed(Failure::NoKey, error);
         let router = Router { transfer, key };
         Ok(Self { identity: Identity::generate().map_err(no_key)?, router, epoch, rules })
     }
@@ -333,13 +333,13 @@ impl Sender {
                 tracing::warn!("{entries} left out, everything else is delivered");
                 Ok(ExitCode::from(LEFT_OUT))
             }
-            Ok(send::Outcome::ChunksFailed(chunks)) => Err(CliError::failed("ChunksFailed", send::describe(&chunks))),
-            Ok(send::Outcome::DigestMismatch(why)) => Err(CliError::failed("DigestMismatch", why)),
+            Ok(send::Outcome::ChunksFailed(chunks)) => Err(CliError::failed(Failure::ChunksFailed, send::describe(&chunks))),
+            Ok(send::Outcome::DigestMismatch(why)) => Err(CliError::failed(Failure::DigestMismatch, why)),
             Ok(send::Outcome::Stopped) => Ok(ExitCode::SUCCESS),
             Ok(send::Outcome::Fenced) => Err(CliError::Fenced),
-            Err(SendError::Plan(why)) => Err(CliError::failed("PlanInvalid", why)),
-            Err(error @ SendError::Io(_)) => Err(CliError::failed("SenderError", error)),
-            Err(SendError::DestinationFull(why)) => Err(CliError::failed("DestinationFull", why)),
+            Err(SendError::Plan(why)) => Err(CliError::failed(Failure::PlanInvalid, why)),
+            Err(error @ SendError::Io(_)) => Err(CliError::failed(Failure::SenderError, error)),
+            Err(SendError::DestinationFull(why)) => Err(CliError::failed(Failure::DestinationFull, why)),
             // The newer sender goes on; this one has nothing to announce.
             Err(SendError::Control(error @ ControlError::LeaseLost { .. })) => {
                 tracing::warn!(%error, "superseded");
@@ -348,7 +348,7 @@ impl Sender {
             Err(SendError::Control(error)) => Err(control_error(error)),
         };
         if let Err(CliError::Failed { class, cause }) = &result {
-            announce_failure(&*control, stop, transfer, Side::Sender, epoch, class, cause);
+            announce_failure(&*control, stop, transfer, Side::Sender, epoch, *class, cause);
         }
         result
     }
@@ -369,11 +369,11 @@ fn relay(ready: &ReadyFile, rules: RateRules, command: &command::Relay, stop: &S
 
 /// Whether the process may open the files that the role may need.
 pub fn open_files(role: descriptors::Role) -> Result<(), CliError> {
-    descriptors::check(role).map_err(|error| CliError::failed("TooFewOpenFiles", error))
+    descriptors::check(role).map_err(|error| CliError::failed(Failure::TooFewOpenFiles, error))
 }
 
 pub fn listen(addresses: &[SocketAddrV4], stop: &Stop) -> Result<Vec<TcpListener>, CliError> {
-    net::listen(addresses, stop).map_err(|error| CliError::failed("ListenFailed", error))
+    net::listen(addresses, stop).map_err(|error| CliError::failed(Failure::ListenFailed, error))
 }
 
 pub fn run_relay(
@@ -383,7 +383,7 @@ pub fn run_relay(
     ready: &ReadyFile,
     stop: &Stop,
 ) -> Result<ExitCode, CliError> {
-    ready.write("relay", listeners, node_id).map_err(|error| CliError::failed("ReadyFile", error))?;
-    relay::run(config, listeners, stop).map_err(|error| CliError::failed("RelayError", error))?;
+    ready.write("relay", listeners, node_id).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
+    relay::run(config, listeners, stop).map_err(|error| CliError::failed(Failure::RelayError, error))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -55,6 +55,34 @@ impl SkipReason {
     }
 }
 
+/// What ended a daemon, under the name that the state machine catches. `contracts/failures.json` says what each one means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(serde::Deserialize))]
+pub enum Failure {
+    ChunksFailed,
+    ControlUnavailable,
+    DestinationError,
+    DestinationFull,
+    DigestMismatch,
+    ListenFailed,
+    NoKey,
+    NoReceiver,
+    NotEnoughMemory,
+    NotReady,
+    Output,
+    PlanInvalid,
+    RateRules,
+    ReadyFile,
+    ReceiverError,
+    RelayError,
+    RunAs,
+    SenderError,
+    Signals,
+    SurveyProblem,
+    TooFewOpenFiles,
+    WorkingDirectory,
+}
+
 /// Detail of an event; `type` equals the detail-type.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
@@ -87,7 +115,7 @@ pub enum Event {
         skipped: u64,
     },
     #[serde(rename = "Transfer Failed")]
-    TransferFailed { schema_version: SchemaVersion1, transfer_id: TransferId, side: String, epoch: u64, error: String, cause: String },
+    TransferFailed { schema_version: SchemaVersion1, transfer_id: TransferId, side: String, epoch: u64, error: Failure, cause: String },
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
@@ -154,4 +182,24 @@ pub struct Progress {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_file_system_seconds: Option<f64>,
     pub lanes: Vec<LaneProgress>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::Failure;
+
+    #[test]
+    fn failures_are_those_of_the_contract() {
+        let contract: serde_json::Value = serde_json::from_str(include_str!("../../../../contracts/failures.json")).unwrap();
+        let daemon = serde_json::json!("daemon");
+        let told = contract["failures"].as_object().unwrap().iter();
+        let told = told.filter(|(_, failure)| failure["raisedBy"].as_array().unwrap().contains(&daemon)).map(|(name, _)| name.as_str());
+        let logged = contract["onlyInLogs"]["names"].as_array().unwrap().iter().filter_map(|name| name.as_str());
+        // Where serde refuses a name, it lists all that there are.
+        let refusal = serde_json::from_str::<Failure>("\"\"").unwrap_err().to_string();
+        let failures: BTreeSet<&str> = refusal.split('`').skip(3).step_by(2).collect();
+        assert_eq!(failures, told.chain(logged).collect());
+    }
 }

@@ -129,7 +129,7 @@ mod tests {
 
     fn whole(tree: &Tree, entry: u64, written: &[u8], came: &[u8]) -> Vec<Landed> {
         let name = tree.unique_name(entry);
-        tree.create(&name).unwrap().write_all(written).unwrap();
+        tree.create(&name, 0o644).unwrap().write_all(written).unwrap();
         vec![Landed::Whole { entry, name, path: b"x".to_vec(), digest: *blake3::hash(came).as_bytes(), inode: Some(1) }]
     }
 

@@ -4,13 +4,13 @@
  */
 
 import { Duration } from 'aws-cdk-lib';
-import { Access } from '../access/access';
-import * as data from '../access/control-data';
-import * as markets from '../access/markets';
-import * as relays from '../access/relay-instances';
-import * as ssm from '../access/run-commands';
-import { Settings } from '../config';
-import { Handler } from '../names';
+import { Access } from './access/access';
+import * as data from './access/control-data';
+import * as markets from './access/markets';
+import * as relays from './access/relay-instances';
+import * as ssm from './access/run-commands';
+import { Settings } from './config';
+import { Handler } from './names';
 
 export interface StageDefinition {
   readonly description: string;

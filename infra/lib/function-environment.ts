@@ -1,48 +1,11 @@
 /** What the Lambdas read from their environment; `lambdas/runtime/env.py` is the other end of it. */
 
-import { Settings } from '../config';
-import { approvalTopicName, arn, controlBucketName, RegionDaemons, stateMachineArn, tableName } from '../names';
+import contract from '../../contracts/function-environment.schema.json';
+import { Settings } from './config';
+import { approvalTopicName, arn, controlBucketName, RegionDaemons, stateMachineArn, tableName } from './names';
 
-/**
- * One environment for every function: a function that reads one more key tomorrow needs no change here.
- * Lambda allows 4 KB in all; DAEMON_ASSETS takes about 65 bytes a region.
- */
-export interface FunctionEnvironment extends Record<string, string> {
-  /** Name of the deployment, also the value of the tag `cpt:deployment`. */
-  readonly DEPLOYMENT_NAME: string;
-  readonly HOME_REGION: string;
-  /** JSON list of the enrolled regions. */
-  readonly REGIONS: string;
-  readonly TRANSFERS_TABLE: string;
-  readonly CHUNKS_TABLE: string;
-  readonly NODES_TABLE: string;
-  readonly PROFILES_TABLE: string;
-  readonly CONTROL_TOKENS_TABLE: string;
-  readonly IDEMPOTENCY_TABLE: string;
-  readonly CONTROL_BUCKET: string;
-  readonly EVENT_BUS: string;
-  /** Topic of the letters that ask for approval. */
-  readonly APPROVAL_TOPIC_ARN: string;
-  readonly STATE_MACHINE_ARN: string;
-  /** JSON list of the instance types that may be launched, in order of preference. */
-  readonly INSTANCE_TYPES: string;
-  /** Whole number of relay pairs that one transfer may have at most. */
-  readonly MAX_PAIRS: string;
-  /** Dollars that one transfer may cost at most, or `none`. */
-  readonly MAX_COST_USD: string;
-  /** Seconds that each pair is measured. */
-  readonly PRE_TEST_SECONDS: string;
-  /** Seconds after which a relay that is not kept alive ends itself. */
-  readonly RELAY_TIME_TO_LIVE_SECONDS: string;
-  /** Seconds that items of chunks are kept: longer than the manifests that they point into. */
-  readonly CHUNK_RETENTION_SECONDS: string;
-  /** `internet` or `peering`. */
-  readonly INTER_REGION_PATH: string;
-  /** JSON `{region: [id]}`: subnets that were enrolled by id; the others carry the deployment’s tag. */
-  readonly SUBNET_IDS: string;
-  /** JSON `{"buckets": {region: name}, "files": {architecture: {"key", "sha256"}}}`: the daemons. */
-  readonly DAEMON_ASSETS: string;
-}
+/** A text for each key of the contract. */
+export type FunctionEnvironment = Readonly<Record<keyof typeof contract.properties, string>>;
 
 /** Daemons by region. */
 export type Daemons = Readonly<Record<string, RegionDaemons>>;
