@@ -32,6 +32,9 @@ Count = Annotated[int, BeforeValidator(whole), Field(ge=0)]
 TransferId = Annotated[str, Field(pattern=TRANSFER_ID)]
 PlanId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Name = Annotated[str, Field(pattern=NAME, max_length=64)]
+# A route has four stages at most, and so many relays lie on a path.
+MAX_STAGES = 4
+StageIndex = Annotated[Count, Field(lt=MAX_STAGES)]
 InstanceId = Annotated[str, Field(pattern=INSTANCE_ID)]
 Region = Annotated[str, Field(pattern=REGION)]
 InstanceType = Annotated[str, Field(pattern=INSTANCE_TYPE)]

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from lambdas.core.bandwidth import Mbps
 from lambdas.core.documents import (
+    MAX_STAGES,
     Count,
     Document,
     Handover,
@@ -17,13 +18,13 @@ from lambdas.core.documents import (
     PlanId,
     Region,
     SocketAddress,
+    StageIndex,
     TransferId,
 )
 from lambdas.core.record_format import FORMAT_VERSION
 from lambdas.core.request import TransferRequest
 
 RELAY_PORT = 4600
-MAX_HOPS = 4
 # With two relays each, this many transfers take 45 of the 60 rules of a security group.
 RECEIVER_PORTS = range(4601, 4616)
 
@@ -50,7 +51,7 @@ class EndMachine(Document):
 class ExistingRelay(EndMachine):
     """A machine of the user that serves as a relay of a stage; never terminated."""
 
-    stage: Count
+    stage: StageIndex
     spot: bool = False
 
 
@@ -299,7 +300,7 @@ class TransferPath(Document):
 
     path_id: Name
     generation: Count
-    hops: list[Hop] = Field(max_length=MAX_HOPS)
+    hops: list[Hop] = Field(max_length=MAX_STAGES)
     receiver: SocketAddress
     lanes: Annotated[int, Field(ge=1, le=32)]
 

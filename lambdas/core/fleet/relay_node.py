@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lambdas.core.documents import Count, Document, InstanceId, Name, Region, TransferId
+from lambdas.core.documents import Count, Document, InstanceId, Name, Region, StageIndex, TransferId
 
 NodeState = Literal["SPAWNED", "READY", "JOINED", "DRAINING", "REJECTED", "LOST", "TERMINATED"]
 LIVE_STATES: frozenset[NodeState] = frozenset({"SPAWNED", "READY", "JOINED", "DRAINING"})
@@ -29,7 +29,7 @@ class Node(Document):
 
     transfer_id: TransferId
     node_id: Name
-    stage: Count
+    stage: StageIndex
     stage_name: Name = Field(alias="role")
     slot: Annotated[int, Field(ge=1)]
     generation: Count
