@@ -14,6 +14,8 @@ INSTANCE_ID = r"^i-[0-9a-f]{8,17}$"
 REGION = r"^[a-z]{2}(-[a-z]+)+-[0-9]$"
 INSTANCE_TYPE = r"^[a-z0-9-]+\.[a-z0-9-]+$"
 ABSOLUTE_PATH = r"^/[^\x00]*$"
+# Opaque: whoever made it knows what it means. Safe in keys, names of files and tags.
+NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 # Its name, or its number.
 USER = r"^([A-Za-z_][A-Za-z0-9_.-]{0,31}|0|[1-9][0-9]{0,9})$"
 
@@ -29,6 +31,10 @@ Integer = Annotated[int, BeforeValidator(whole)]
 Count = Annotated[int, BeforeValidator(whole), Field(ge=0)]
 TransferId = Annotated[str, Field(pattern=TRANSFER_ID)]
 PlanId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+Name = Annotated[str, Field(pattern=NAME, max_length=64)]
+# A route has four stages at most, and so many relays lie on a path.
+MAX_STAGES = 4
+StageIndex = Annotated[Count, Field(lt=MAX_STAGES)]
 InstanceId = Annotated[str, Field(pattern=INSTANCE_ID)]
 Region = Annotated[str, Field(pattern=REGION)]
 InstanceType = Annotated[str, Field(pattern=INSTANCE_TYPE)]

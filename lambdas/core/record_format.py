@@ -8,8 +8,8 @@ from typing import Any
 
 from lambdas.core.errors import RecordOfOtherVersion
 
-# 1: before records said so. 2: plans have ids, locks know directories.
-FORMAT_VERSION = 2
+# 1: before records said so. 2: plans have ids, locks know directories. 3: relays have a stage.
+FORMAT_VERSION = 3
 
 
 def format_of(document: Mapping[str, Any]) -> int:

@@ -9,13 +9,16 @@ from pydantic import Field, model_validator
 
 from lambdas.core.bandwidth import Mbps
 from lambdas.core.documents import (
+    MAX_STAGES,
     Count,
     Document,
     Handover,
     InstanceId,
+    Name,
     PlanId,
     Region,
     SocketAddress,
+    StageIndex,
     TransferId,
 )
 from lambdas.core.record_format import FORMAT_VERSION
@@ -41,11 +44,16 @@ class EndMachine(Document):
     private_address: str
     public_address: str | None = None
 
+    @property
+    def where(self) -> str:
+        """Its VPC in words."""
+        return f"{self.vpc_id} ({self.region}), the VPC of {self.instance_id}"
+
 
 class ExistingRelay(EndMachine):
-    """A machine of the user that serves as a relay on the side of `role`; never terminated."""
+    """A machine of the user that serves as a relay of a stage; never terminated."""
 
-    role: Literal["source", "destination"]
+    stage: StageIndex
     spot: bool = False
 
 
@@ -109,10 +117,6 @@ class AcceptedTransfer(Document):
         """
         ends = ((end.region, end.instance_id) for end in (self.source, self.destination))
         return shared_key(self.execution_arn, ends, self.transfer_id)
-
-    def end(self, role: str) -> EndMachine:
-        """The end machine on the side of `role` (source or destination)."""
-        return self.source if role == "source" else self.destination
 
 
 class ResolvedPaths(Handover):
@@ -296,9 +300,9 @@ class Hop(Document):
 class TransferPath(Document):
     """One way from sender to receiver."""
 
-    path_id: Annotated[str, Field(pattern=r"^(direct|pair-[0-9]+(-[0-9]+)?)$")]
+    path_id: Name
     generation: Count
-    hops: list[Hop] = Field(max_length=2)
+    hops: list[Hop] = Field(max_length=MAX_STAGES)
     receiver: SocketAddress
     lanes: Annotated[int, Field(ge=1, le=32)]
 

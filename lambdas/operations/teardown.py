@@ -7,6 +7,7 @@ from lambdas.adapters.world import World
 from lambdas.core.errors import MissingPermission, TeardownIncomplete, Throttled
 from lambdas.core.fleet import firewall, node_life
 from lambdas.core.fleet.relay_node import LIVE_STATES
+from lambdas.core.fleet.topology import route_of
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.ends.commands import Order, run_all
 from lambdas.operations.fence import fence
@@ -83,7 +84,7 @@ def _stop_daemons(world: World, transfer: AcceptedTransfer) -> int:
 
 
 def _terminate(world: World, transfer: AcceptedTransfer, *, relays_wanted: bool) -> int:
-    regions = sorted({transfer.source.region, transfer.destination.region})
+    regions = route_of(transfer).regions
     terminated: set[str] = set()
     # Where relays were never wanted, none can still turn up.
     wanted_looks = CLEAN_LOOKS if relays_wanted else 1
@@ -124,7 +125,7 @@ def _end_nodes(world: World, transfer: AcceptedTransfer) -> None:
 
 def _revoke(world: World, transfer: AcceptedTransfer) -> int:
     count = 0
-    for region in sorted({transfer.source.region, transfer.destination.region}):
+    for region in route_of(transfer).regions:
         groups = world.groups(region)
         doomed = firewall.to_revoke(groups.rules(), _others(world, transfer))
         _look_again(world, transfer)

@@ -1,5 +1,6 @@
 """Documents for tests, valid unless a test spoils them."""
 
+from dataclasses import replace
 from typing import Any
 
 from lambdas.core.chunks.chunk import RANGE_SIZE, Chunk, item_key, range_key
@@ -10,7 +11,8 @@ from lambdas.core.estimate.figures import Figure, Figures, Origin
 from lambdas.core.estimate.profile import Profile
 from lambdas.core.estimate.rows import Row
 from lambdas.core.estimate.type_choice import Candidate
-from lambdas.core.fleet.relay_node import Node, NodeState, Role, node_id
+from lambdas.core.fleet.relay_node import Node, NodeState
+from lambdas.core.fleet.topology import PAIR, Route, Stage, pair_of
 from lambdas.core.request import TransferRequest
 from lambdas.core.transfer import (
     AcceptedTransfer,
@@ -210,14 +212,26 @@ def chunk(number: int = 0, transfer_id: str = "first", **changes: Any) -> Chunk:
     return whole.model_copy(update=changes)
 
 
+def route(stages: int = 2) -> Route:
+    """A pair's route, or one of so many stages: the first is beside the source, the last beside the destination."""
+    pair = pair_of(transfer().source, transfer().destination)
+    between = [Stage(at, f"stage{at}", WEST, f"vpc-{at}") for at in range(1, stages - 1)]
+    last = replace(pair.stages[1], index=stages - 1)
+    return replace(pair, stages=(pair.stages[0], *between, last)[:stages])
+
+
 def node(
-    role: Role = "source", slot: int = 1, generation: int = 0, state: NodeState = "SPAWNED", **changes: Any
+    stage: int | str = 0, slot: int = 1, generation: int = 0, state: NodeState = "SPAWNED", **changes: Any
 ) -> Node:
-    west = role == "source"
+    """A relay of a stage, which a pair's may be given by its name."""
+    at = PAIR.index(stage) if isinstance(stage, str) else stage
+    name = PAIR[at] if at < len(PAIR) else f"stage{at}"
+    west = at == 0
     whole = Node(
         transfer_id="first",
-        node_id=node_id(role, slot, generation),
-        role=role,
+        node_id=f"{name}-{slot}-{generation}",
+        stage=at,
+        stage_name=name,
         slot=slot,
         generation=generation,
         state=state,

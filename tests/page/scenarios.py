@@ -10,7 +10,7 @@ from lambdas.core.chunks.file_list import FileEntry
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.profiling import Measured, MeasuredPair
 from lambdas.core.estimate.rows import build_rows
-from lambdas.core.fleet.relay_node import Node, NodeState, Role
+from lambdas.core.fleet.relay_node import Node, NodeState
 from lambdas.core.report import report
 from lambdas.core.report.fleet_report import Spawned
 from lambdas.core.report.page.render import Files
@@ -27,7 +27,7 @@ FIRST_BYTE = 2.3
 HOSTILE = "</td><script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7 * 7 }}"
 
 
-def node(role: Role, slot: int, joined: float, *, generation: int = 0, asked: float = 1.2, **changes: object) -> Node:
+def node(stage: str, slot: int, joined: float, *, generation: int = 0, asked: float = 1.2, **changes: object) -> Node:
     """A relay that serves `joined` seconds after the start."""
     serving = joined - asked
     state: NodeState = "TERMINATED"
@@ -41,7 +41,7 @@ def node(role: Role, slot: int, joined: float, *, generation: int = 0, asked: fl
         "measured_inter_region": 19.0 + slot / 2,
         "measured_intra_region": 150.0,
     }
-    return builders.node(role, slot, generation, state, **{**times, **changes})
+    return builders.node(stage, slot, generation, state, **{**times, **changes})
 
 
 def estimate(size_mb: float, pairs: int, most: int = 8) -> Estimate:
@@ -123,8 +123,8 @@ def succeeded() -> Report:
             item = item.model_copy(update={"attempt": 2, "reason": "stream-lost"})
         shown.append(item)
     nodes = [
-        node(role, slot, FIRST_BYTE + joined)
-        for role in ("source", "destination")
+        node(stage, slot, FIRST_BYTE + joined)
+        for stage in ("source", "destination")
         for slot, joined in ((1, 11.2), (2, 11.6), (3, 14.0))
     ]
     lost = {"state": "LOST", "ended_at": STARTED + FIRST_BYTE + lost_at, "reason": "the instance is shutting-down"}
@@ -157,7 +157,7 @@ def large() -> Report:
     rates = {"direct": 40.0} | {f"pair-{n}": 30.0 + n / 2 for n in range(1, 25)}
     joins = {"direct": 0.0} | {f"pair-{n}": 80.0 + n for n in range(1, 25)}
     chunks = traffic(rates, joins, 6_000_000, chunk_mb=640.0)
-    nodes = [node(role, n, 82.0 + n) for role in ("source", "destination") for n in range(1, 25)]
+    nodes = [node(stage, n, 82.0 + n) for stage in ("source", "destination") for n in range(1, 25)]
     nodes = [one.model_copy(update={"ended_at": STARTED + 7000}) for one in nodes]
     return built(chunks, nodes, estimated=estimate(6_000_000, 24, 32), total=7020.0, transfer_id="archive")
 

@@ -33,8 +33,8 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Route:
-    """Both sides, and what is between them; `now` in Unix seconds."""
+class Terms:
+    """What relays are offered on: both sides, and what is between them; `now` in Unix seconds."""
 
     source: Side
     destination: Side
@@ -62,7 +62,7 @@ class Route:
 
 
 def end_figures(
-    route: Route,
+    terms: Terms,
     ends: tuple[str, str],
     machines: Profile | None,
     profiles: Mapping[str, Profile | None],
@@ -76,8 +76,8 @@ def end_figures(
     what = "these two machines"
     direct = _of(machines, "direct", what) or least(
         *(
-            _of(profiles[kind], "interRegion", kind) or route.outward(side, kind)
-            for side, kind in zip(route.sides, ends, strict=True)
+            _of(profiles[kind], "interRegion", kind) or terms.outward(side, kind)
+            for side, kind in zip(terms.sides, ends, strict=True)
         )
     )
     seen = [figure for kind in relay_types if (figure := _of(profiles[kind], "intraRegion", f"to {kind} relays"))]
@@ -90,14 +90,14 @@ def end_figures(
             _of(profiles[kind], "intraRegion", kind) or published_limits.in_all(side.facts.get(kind), kind),
             *possible,
         )
-        for side, kind in zip(route.sides, ends, strict=True)
+        for side, kind in zip(terms.sides, ends, strict=True)
     ]
-    egress = route.prices.egress_gb(route.source.region, route.destination.region)
+    egress = terms.prices.egress_gb(terms.source.region, terms.destination.region)
     return EndFigures(
         source=_capped(totals[0], limit_mbps),
         destination=totals[1],
         direct=_capped(direct, limit_mbps),
-        egress=_dollars(egress, f"per GB from {route.source.region} to {route.destination.region}"),
+        egress=_dollars(egress, f"per GB from {terms.source.region} to {terms.destination.region}"),
     )
 
 
@@ -112,19 +112,19 @@ def with_disks(ends: EndFigures, read_mb_s: float | None, write_mb_s: float | No
     )
 
 
-def offer(route: Route, instance_type: str, profile: Profile | None) -> Offer:
+def offer(terms: Terms, instance_type: str, profile: Profile | None) -> Offer:
     """What relays of the type would carry and cost."""
     pair = least(
         _of(profile, "interRegion", f"{instance_type} pairs")
-        or least(*(route.outward(side, instance_type) for side in route.sides)),
+        or least(*(terms.outward(side, instance_type) for side in terms.sides)),
         _of(profile, "intraRegion", f"to {instance_type} relays")
-        or least(*(published_limits.in_all(side.facts.get(instance_type), instance_type) for side in route.sides)),
+        or least(*(published_limits.in_all(side.facts.get(instance_type), instance_type) for side in terms.sides)),
     )
     spawn = _of(profile, "spawn", f"{instance_type} relays")
-    refusal = _refusal(route, instance_type)
+    refusal = _refusal(terms, instance_type)
     hour = Figure(value=0, origin="assumed", note=f"{instance_type}: no price")
     try:
-        hour = _hour(route, instance_type)
+        hour = _hour(terms, instance_type)
     except MissingPrice as error:
         refusal = refusal or str(error)
     return Offer(
@@ -134,7 +134,7 @@ def offer(route: Route, instance_type: str, profile: Profile | None) -> Offer:
         spawn=spawn
         or Figure(value=published_limits.SPAWN_SECONDS, origin="assumed", note="as the thesis' virtual machines"),
         hour=hour,
-        most_pairs=_most_pairs(route, instance_type),
+        most_pairs=_most_pairs(terms, instance_type),
         refusal=refusal,
     )
 
@@ -164,9 +164,9 @@ def _capped(figure: Figure, limit_mbps: int | None) -> Figure:
     return Figure(value=limit_mbps / 8, origin="configured", note=LIMIT_NOTE)
 
 
-def _refusal(route: Route, instance_type: str) -> str:
+def _refusal(terms: Terms, instance_type: str) -> str:
     architecture: Architecture = architecture_of(instance_type)
-    for side in route.sides:
+    for side in terms.sides:
         facts = side.facts.get(instance_type)
         if facts is not None and side.zone not in facts.zones:
             return f"not offered in {side.zone}"
@@ -175,28 +175,28 @@ def _refusal(route: Route, instance_type: str) -> str:
     return ""
 
 
-def _most_pairs(route: Route, instance_type: str) -> int:
+def _most_pairs(terms: Terms, instance_type: str) -> int:
     """What the quotas leave; a pair within one region takes two relays of one quota."""
-    each = 1 if route.between_regions else 2
+    each = 1 if terms.between_regions else 2
     room = [
         side.free_vcpus // (facts.vcpus * each)
-        for side in route.sides
+        for side in terms.sides
         if side.free_vcpus is not None and (facts := side.facts.get(instance_type))
     ]
     return min(room, default=UNLIMITED_PAIRS)
 
 
-def _hour(route: Route, instance_type: str) -> Figure:
+def _hour(terms: Terms, instance_type: str) -> Figure:
     """Mean of the two regions, as the dissertation prices a pair; with the disk, and the public address if any."""
     total = 0.0
-    instances = [route.prices.instance_hour(instance_type, side.region, route.market) for side in route.sides]
-    for side, instance in zip(route.sides, instances, strict=True):
-        total += instance.usd + route.prices.unit("disk-gb-month", side.region).usd * DISK_GB / HOURS_A_MONTH
-        if route.internet and route.between_regions:
-            total += route.prices.unit("public-address-hour", side.region).usd
+    instances = [terms.prices.instance_hour(instance_type, side.region, terms.market) for side in terms.sides]
+    for side, instance in zip(terms.sides, instances, strict=True):
+        total += instance.usd + terms.prices.unit("disk-gb-month", side.region).usd * DISK_GB / HOURS_A_MONTH
+        if terms.internet and terms.between_regions:
+            total += terms.prices.unit("public-address-hour", side.region).usd
     worst = next((price for price in instances if price.origin == "fallback"), instances[0])
-    figure = _dollars(worst, f"{instance_type} {route.market} with address and disk, mean of both regions")
-    return figure.model_copy(update={"value": total / len(route.sides)})
+    figure = _dollars(worst, f"{instance_type} {terms.market} with address and disk, mean of both regions")
+    return figure.model_copy(update={"value": total / len(terms.sides)})
 
 
 def _dollars(price: Price, what: str) -> Figure:

@@ -1,5 +1,6 @@
 """A profiling execution (thesis, Table 5.2): pairs of relays and the direct path are measured, and nothing is moved."""
 
+from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import Field
@@ -10,7 +11,7 @@ from lambdas.core.estimate.budget import needed
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import Figures
 from lambdas.core.estimate.rows import Row
-from lambdas.core.fleet.pairing import path_id
+from lambdas.core.fleet.pairing import RelayPath
 from lambdas.core.fleet.relay_node import Measurement, Node
 from lambdas.core.tariff import control_plane, cost
 
@@ -39,17 +40,18 @@ class Measured(Document):
     sent_bytes: Count
 
 
-def measured(direct: float, ranking: list[Measurement], nodes: list[Node], probe_seconds: float) -> Measured:
-    """`direct` and `ranking` in MB/s, each measured for `probe_seconds`; `nodes` of all measured pairs."""
+def measured(direct: float, ranking: list[Measurement], pairs: list[RelayPath], probe_seconds: float) -> Measured:
+    """`direct` and `ranking` of `pairs` in MB/s, each measured for `probe_seconds`."""
+    by_slot = {pair.slot: pair for pair in pairs}
     rates = [direct, *(one.inter_region for one in ranking)]
     return Measured(
         direct=direct,
         pairs=[
             MeasuredPair(
-                path_id=path_id(one.slot),
+                path_id=by_slot[one.slot].path_id,
                 inter_region=one.inter_region,
                 intra_region=one.intra_region,
-                spawn_seconds=_spawn_seconds([node for node in nodes if node.slot == one.slot]),
+                spawn_seconds=_spawn_seconds(by_slot[one.slot].relays),
             )
             for one in ranking
         ],
@@ -57,7 +59,7 @@ def measured(direct: float, ranking: list[Measurement], nodes: list[Node], probe
     )
 
 
-def _spawn_seconds(pair: list[Node]) -> float:
+def _spawn_seconds(pair: Iterable[Node]) -> float:
     return round(max((node.ready_at - node.requested_at for node in pair if node.ready_at is not None), default=0.0), 3)
 
 

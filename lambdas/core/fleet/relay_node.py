@@ -6,12 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lambdas.core.documents import Count, Document, InstanceId, Region, TransferId
+from lambdas.core.documents import Count, Document, InstanceId, Name, Region, StageIndex, TransferId
 
-Role = Literal["source", "destination"]
-ROLES: tuple[Role, Role] = ("source", "destination")
 NodeState = Literal["SPAWNED", "READY", "JOINED", "DRAINING", "REJECTED", "LOST", "TERMINATED"]
-NODE_ID = r"^(source|destination)-[0-9]+-[0-9]+$"
 LIVE_STATES: frozenset[NodeState] = frozenset({"SPAWNED", "READY", "JOINED", "DRAINING"})
 # States of an instance that carries no more, whatever it was stopped by.
 ENDED_INSTANCE_STATES = frozenset({"stopping", "stopped", "shutting-down", "terminated"})
@@ -25,13 +22,15 @@ RELAY_IDLE_SECONDS = 600
 class Node(Document):
     """Contract `node`; times in Unix seconds, rates in MB/s.
 
+    `stage`: its place on the route, from 0; `stage_name` is for people, and nobody else's to compare.
     `existing`: a machine of the user, which nobody terminates; it serves with `cpu_percent` of one processor and
     `bandwidth_limit_mbps`, Mbit/s.
     """
 
     transfer_id: TransferId
-    node_id: Annotated[str, Field(pattern=NODE_ID)]
-    role: Role
+    node_id: Name
+    stage: StageIndex
+    stage_name: Name = Field(alias="role")
     slot: Annotated[int, Field(ge=1)]
     generation: Count
     state: NodeState
@@ -55,7 +54,7 @@ class Node(Document):
     measured_inter_region: float | None = Field(default=None, alias="measuredInterRegionMBps")
     measured_intra_region: float | None = Field(default=None, alias="measuredIntraRegionMBps")
     reason: str | None = None
-    successor: Annotated[str, Field(pattern=NODE_ID)] | None = None
+    successor: Name | None = None
     not_replaced: str | None = None
 
     @property
@@ -73,13 +72,8 @@ class Node(Document):
 
 def successor_of(nodes: Iterable[Node], node: Node) -> Node | None:
     """The newest relay that was launched after `node` for its place."""
-    later = [n for n in nodes if (n.role, n.slot) == (node.role, node.slot) and n.generation > node.generation]
+    later = [n for n in nodes if (n.stage, n.slot) == (node.stage, node.slot) and n.generation > node.generation]
     return max(later, key=lambda n: n.generation, default=None)
-
-
-def node_id(role: Role, slot: int, generation: int) -> str:
-    """E.g. `source-1-0`."""
-    return f"{role}-{slot}-{generation}"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pydantic import Field
 from lambdas.core.bandwidth import Mbps
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.documents import Count, Document
-from lambdas.core.fleet.relay_node import Node, Role
+from lambdas.core.fleet.relay_node import Node
 from lambdas.core.transfer import DIRECT, Membership
 
 # A relay is slow that carries less than this share of what it was tested for, all this time; shorter is a hiccup.
@@ -224,5 +224,4 @@ def _share(rate: float, expected: float) -> float:
 
 
 def _peers(node: Node, nodes: dict[str, Node]) -> list[Node]:
-    role: Role = node.role
-    return [other for other in nodes.values() if other.role == role and other.node_id != node.node_id]
+    return [other for other in nodes.values() if other.stage == node.stage and other.node_id != node.node_id]

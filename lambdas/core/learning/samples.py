@@ -7,8 +7,8 @@ from statistics import median
 
 from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.estimate.profile import Metric, Profile, hosts
-from lambdas.core.fleet.pairing import leads_through, path_id, share_relays
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.fleet.topology import leads_through, path_id, route_of, share_relays
 from lambdas.core.learning.arrivals import Arrivals
 from lambdas.core.learning.path_rates import LEAST_SECONDS, NOISE, Expected, Rates, judge, windows
 from lambdas.core.transfer import DIRECT, AcceptedTransfer
@@ -49,7 +49,7 @@ def samples_of(
     lowest bound that the sender ever had; where it was reached, machines may have been able to do more.
     """
     ends = hosts(transfer.source.instance_id, transfer.destination.instance_id)
-    relays = _Relays(list(nodes), arrivals.begun)
+    relays = _Relays(list(nodes), arrivals.begun, len(route_of(transfer).stages))
     found = windows(arrivals, lowest_limit_mbps / MBIT_PER_MB if lowest_limit_mbps else inf)
     # What a relay carries on several paths at once is no path's own rate.
     found = {paths: seconds for paths, seconds in found.items() if not share_relays(paths)}
@@ -80,9 +80,10 @@ def samples_of(
 class _Relays:
     """Relays by path; `types`: their type, where all relays of a path are of one, and none lends but a share."""
 
-    def __init__(self, nodes: list[Node], used: Iterable[str]) -> None:
+    def __init__(self, nodes: list[Node], used: Iterable[str], stages: int) -> None:
         self._nodes = nodes
-        paths = {*(path_id(node.slot) for node in nodes), *used} - {DIRECT}
+        self._whole = {path_id([node.slot] * stages) for node in nodes}
+        paths = {*self._whole, *used} - {DIRECT}
         through = {path: [node for node in nodes if leads_through(path, node)] for path in sorted(paths)}
         self._by_path = {path: both for path, both in through.items() if both}
         # A pair goes as fast as the slower of the two: of two types, nobody can tell which one that was.
@@ -118,8 +119,7 @@ class _Relays:
                 yield Sample(node.instance_type, "spawn", serves_at - node.requested_at)
 
     def _pre_tests(self) -> Iterable[Sample]:
-        tested = {path_id(node.slot) for node in self._nodes}
-        for path in sorted(tested & self.types.keys()):
+        for path in sorted(self._whole & self.types.keys()):
             kind = self.types[path]
             # Both relays carry the result of their pair.
             for between, inside in {(n.measured_inter_region, n.measured_intra_region) for n in self._by_path[path]}:

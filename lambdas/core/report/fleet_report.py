@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from pydantic import Field
 
 from lambdas.core.documents import Count, Document
-from lambdas.core.fleet import pairing
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.fleet.topology import route_of
 from lambdas.core.transfer import AcceptedTransfer
 
 
@@ -52,13 +52,14 @@ def build(transfer: AcceptedTransfer, spawned: Spawned | None, nodes: Iterable[N
         return None
     relays = list(nodes)
     ours = [node for node in relays if not node.existing]
+    route = route_of(transfer)
     return FleetReport(
         wanted=spawned.wanted,
         launched=spawned.launched,
         on_demand=sum(node.market == "on-demand" for node in ours),
         spot=sum(node.market == "spot" for node in ours),
         existing=len(relays) - len(ours),
-        other_zones=sum(pairing.in_other_zone(transfer, node) for node in relays),
+        other_zones=sum(route.in_other_zone(node) for node in relays),
         notes=spawned.notes,
         starts=[start_of(node) for node in relays],
     )

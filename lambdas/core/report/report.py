@@ -12,6 +12,7 @@ from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.profiling import Measured
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.replacements import Replacement, replacements
+from lambdas.core.fleet.topology import route_of
 from lambdas.core.report import fleet_report
 from lambdas.core.report.fleet_report import FleetReport, Spawned
 from lambdas.core.report.stages import StageTime
@@ -162,7 +163,7 @@ def build(
         skipped=skipped,
         verified=verified and skipped is None,
         verification=transfer.request.verify,
-        pairs=joined_pairs(nodes),
+        pairs=_joined_pairs(transfer, nodes),
         seconds=Seconds(
             total=max(now - started, 0.0),
             transfer=tally.seconds,
@@ -222,11 +223,8 @@ def of_refused(transfer_id: str, execution_arn: str, failure: Failure, total_sec
     )
 
 
-def joined_pairs(nodes: list[Node]) -> int:
-    """Slots of which both relays joined at some time."""
-    sides = {role: {n.slot for n in nodes if n.role == role and n.joined_at is not None} for role in _roles(nodes)}
-    return len(sides.get("source", set()) & sides.get("destination", set()))
-
-
-def _roles(nodes: list[Node]) -> set[str]:
-    return {node.role for node in nodes}
+def _joined_pairs(transfer: AcceptedTransfer, nodes: list[Node]) -> int:
+    """Slots of which the relays of all stages joined at some time."""
+    joined = {(node.stage, node.slot) for node in nodes if node.joined_at is not None}
+    stages = route_of(transfer).stages
+    return len(set.intersection(*({slot for at, slot in joined if at == stage.index} for stage in stages)))

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from lambdas.core.estimate import budget
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.fleet import pairing
-from lambdas.core.fleet.relay_node import ROLES, Node
+from lambdas.core.fleet import topology
+from lambdas.core.fleet.relay_node import Node
 from lambdas.core.tariff import cost
 from lambdas.core.tariff.prices import PriceBook
 from lambdas.core.transfer import AcceptedTransfer
@@ -20,14 +20,15 @@ def dollars(size_bytes: float, region: str) -> float:
 
 
 def surcharge(transfer: AcceptedTransfer, size_bytes: float) -> float:
-    """The most that relays in other zones than their ends, on both sides, add to a transfer."""
-    return sum(dollars(size_bytes, transfer.end(role).region) for role in ROLES)
+    """The most that relays in other zones than their ends add to a transfer."""
+    return sum(dollars(size_bytes, stage.region) for stage in topology.route_of(transfer).stages if stage.end)
 
 
 def per_gb(transfer: AcceptedTransfer, nodes: Iterable[Node]) -> float:
     """The most that a GB costs between zones with these relays, dollars: as if all went through those elsewhere."""
-    sides = {node.role for node in nodes if pairing.in_other_zone(transfer, node)}
-    return sum(dollars(1e9, transfer.end(role).region) for role in sides)
+    route = topology.route_of(transfer)
+    stages = {node.stage for node in nodes if route.in_other_zone(node)}
+    return sum(dollars(1e9, route.stages[stage].region) for stage in stages)
 
 
 def above_budget(transfer: AcceptedTransfer, estimate: Estimate) -> str:
@@ -47,12 +48,13 @@ def spent(transfer: AcceptedTransfer, nodes: Iterable[Node], bytes_by_path: Mapp
 
     Where one of a slot's relays was in another zone and its successor not, all that went through the slot counts.
     """
-    away = {(node.role, node.slot) for node in nodes if pairing.in_other_zone(transfer, node)}
+    route = topology.route_of(transfer)
+    away = {(node.stage, node.slot) for node in nodes if route.in_other_zone(node)}
     return sum(
-        dollars(size, transfer.end(role).region)
+        dollars(size, stage.region)
         for path, size in bytes_by_path.items()
-        for role, slot in pairing.slots(path).items()
-        if (role, slot) in away
+        for stage in route.stages
+        if (stage.index, topology.slot_at(path, stage.index)) in away
     )
 
 

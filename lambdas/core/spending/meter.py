@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from lambdas.core.documents import Count, Document
 from lambdas.core.estimate.budget import FLIGHT_SECONDS, HELD_SECONDS, LOOK_SECONDS, RELEASE_SECONDS, most_rate
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.fleet.relay_node import ROLES, Node
+from lambdas.core.fleet.relay_node import Node
 from lambdas.core.request import Objective
 from lambdas.core.tariff import control_plane, cost
 from lambdas.core.tariff.prices import Market, PriceBook
@@ -117,7 +117,7 @@ class Reading:
     `chunks`: of the plan; `since`: first payload byte; `sent_bytes`: what has left the source's region, repeats and
     probes included; `left_bytes`: neither delivered nor on the way, with as many
     repeats as so far; `rate`: of the sender; `market`: what was asked for; `zone_usd_per_gb`: the most that what is
-    sent costs between zones.
+    sent costs between zones; `stages`: of the relays' route.
     """
 
     now: float
@@ -130,6 +130,7 @@ class Reading:
     rate: float = 0.0
     market: Market = "on-demand"
     zone_usd_per_gb: float = 0.0
+    stages: int = 2
 
     @property
     def live(self) -> list[Node]:
@@ -141,7 +142,7 @@ class Reading:
         """The most that may be sent until the next look: the present rate, or that of all relays that may join."""
         if self.estimate is None:
             return self.rate
-        pairs = min(sum(node.role == role for node in self.live) for role in ROLES)
+        pairs = min(sum(node.stage == stage for node in self.live) for stage in range(self.stages))
         return max(self.rate, most_rate(pairs, self.estimate.figures))
 
     @property

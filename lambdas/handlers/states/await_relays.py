@@ -6,6 +6,7 @@ from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
 from lambdas.core.errors import TransferFenced
 from lambdas.core.fleet import pairing, relay_node
+from lambdas.core.fleet.topology import route_of
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
 from lambdas.operations.fleet.relay_end import release_singles, unused_discarded
 from lambdas.operations.fleet.relay_start import await_ready
@@ -30,8 +31,8 @@ def await_relays(event: AwaitInput, world: World) -> dict[str, Any]:
         nodes = await_ready(
             world, record, event.paths, join_at_once=not tested, seconds=relay_node.JOIN_TIMEOUT_SECONDS
         )
-    release_singles(world, nodes)
-    return {"ready": pairing.strength(world.nodes.of(transfer_id), "READY", "JOINED")}
+    release_singles(world, event.transfer, nodes)
+    return {"ready": pairing.strength(route_of(event.transfer), world.nodes.of(transfer_id), "READY", "JOINED")}
 
 
 handler = task_state("Await Relays", AwaitInput, await_relays)

@@ -6,6 +6,7 @@ from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
 from lambdas.core.errors import TransferFenced
 from lambdas.core.fleet import pairing
+from lambdas.core.fleet.topology import route_of
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.fleet.relay_start import join_ready
 from lambdas.runtime.handler import task_state
@@ -24,7 +25,7 @@ def join_relays(event: JoinInput, world: World) -> dict[str, Any]:
     if record is None or record.paths is None:
         raise TransferFenced(f"the record of {transfer_id} has no resolved paths")
     join_ready(world, transfer_id)
-    return {"joined": pairing.strength(world.nodes.of(transfer_id), "JOINED")}
+    return {"joined": pairing.strength(route_of(event.transfer), world.nodes.of(transfer_id), "JOINED")}
 
 
 handler = task_state("Join Relays", JoinInput, join_relays)

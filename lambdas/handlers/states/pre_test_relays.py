@@ -10,8 +10,9 @@ from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
 from lambdas.core.errors import TransferFenced
 from lambdas.core.fleet import pairing, relay_node
-from lambdas.core.fleet.pairing import Pair
+from lambdas.core.fleet.pairing import RelayPath
 from lambdas.core.fleet.relay_node import Measurement
+from lambdas.core.fleet.topology import route_of
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.estimate.profiling import finish_measuring
 from lambdas.operations.fleet.pre_test import note, rank_pairs
@@ -31,7 +32,7 @@ def pre_test_relays(event: PreTestInput, world: World) -> dict[str, Any]:
     record = world.transfers.get(transfer_id)
     if record is None or record.paths is None or record.estimate is None:
         raise TransferFenced(f"the record of {transfer_id} does not say what to test")
-    pairs = pairing.pairs(world.nodes.of(transfer_id), "READY")
+    pairs = pairing.by_slot(route_of(event.transfer), world.nodes.of(transfer_id), "READY")
     few = len(pairs) <= record.estimate.chosen_pairs
     if not record.running or (few and not is_profiling):
         return {"ranking": [], "rejected": []}
@@ -39,7 +40,7 @@ def pre_test_relays(event: PreTestInput, world: World) -> dict[str, Any]:
         return _keep_the_best(world, record, pairs, record.estimate.chosen_pairs)
 
 
-def _keep_the_best(world: World, record: TransferRecord, pairs: list[Pair], count: int) -> dict[str, Any]:
+def _keep_the_best(world: World, record: TransferRecord, pairs: list[RelayPath], count: int) -> dict[str, Any]:
     ranking = rank_pairs(world, record, pairs)
     if ranking is None:
         return {"ranking": [], "rejected": []}

@@ -6,7 +6,7 @@ from lambdas.core.ends import commands
 from lambdas.core.errors import LaunchRefused, PathUnreachable
 from lambdas.core.transfer import AcceptedTransfer, EndMachine, ResolvedPaths
 from lambdas.operations.ends.commands import Order, answer, run_all
-from lambdas.operations.fleet.launch import endpoint_group
+from lambdas.operations.fleet.launch import security_group
 from lambdas.runtime.handler import task_state
 
 # The agents of both machines may fetch their command some seconds apart.
@@ -27,7 +27,7 @@ def resolve_paths(event: ResolveInput, world: World) -> ResolvedPaths:
     public = transfer.between_regions and world.env.inter_region_path == "internet"
     source, destination = _address(transfer.source, public), _address(transfer.destination, public)
     try:
-        group = endpoint_group(world, transfer, "destination")
+        group = security_group(world, transfer.destination, "endpoint")
     except LaunchRefused as error:
         raise PathUnreachable(str(error)) from error
     world.groups(transfer.destination.region).admit(group, source, transfer.receiver_port, transfer.transfer_id)

@@ -1,4 +1,4 @@
-"""Spawn Relays: p relays on each side, or as many as were asked for there; 2p when they will be pre-tested.
+"""Spawn Relays: p relays at each stage, or as many as were asked for there; 2p when they will be pre-tested.
 
 Fewer where no more are to be had. Machines of the user come first.
 """
@@ -13,6 +13,7 @@ from lambdas.core.errors import CptError, NoCapacity
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet import pairing
 from lambdas.core.fleet.relay_counts import RelayCounts
+from lambdas.core.fleet.topology import route_of
 from lambdas.core.report.fleet_report import Spawned
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
 from lambdas.operations.fleet.existing import enlist
@@ -42,7 +43,7 @@ def spawn_relays(event: SpawnInput, world: World) -> dict[str, Any]:
     except CptError as error:  # the report is to say why there are none
         _note(world, transfer, Spawned(wanted=wanted, launched=0, notes=[f"{type(error).__name__}: {error}"]))
         raise
-    pairs = pairing.strength(launched.nodes, "SPAWNED")
+    pairs = pairing.strength(route_of(transfer), launched.nodes, "SPAWNED")
     _note(world, transfer, Spawned(wanted=wanted, launched=pairs, notes=launched.notes))
     return {"wanted": wanted, "spawned": pairs, "preTest": estimate.pre_test, "notes": launched.notes}
 
@@ -57,8 +58,9 @@ def _launch(event: SpawnInput, world: World, record: TransferRecord, wanted: int
     # The selected one first; where it has no capacity, the others in the request's order.
     allowed = request.relays.instance_types or world.env.instance_types
     types = list(dict.fromkeys([event.estimate.instance_type, *allowed]))
-    launched = launch_relays(world, record, event.paths, relay_counts.places(bearable), types)
-    launched = replace(launched, nodes=[*launched.nodes, *enlist(world, record, relay_counts, bearable)])
+    launched = launch_relays(world, record, event.paths, relay_counts.to_launch(bearable), types)
+    route = route_of(event.transfer, relay_counts.of_stages(bearable))
+    launched = replace(launched, nodes=[*launched.nodes, *enlist(world, record, route)])
     return launched if bearable == wanted else replace(launched, notes=[*launched.notes, budget])
 
 

@@ -74,7 +74,8 @@ def _restart(world: World, record: TransferRecord, side: Side, ends: Ends) -> No
 
 
 def _give_up(world: World, record: TransferRecord, side: Side, ends: Ends) -> bool:
-    end, machine = ends.of(side), record.transfer.end("source" if side == "sender" else "destination")
+    end = ends.of(side)
+    machine = record.transfer.source if side == "sender" else record.transfer.destination
     again = f"it was started again {MOST_RESTARTS} times"
     place = f"{machine.instance_id} ({machine.region})"
     if end and end.in_file_system is not None:

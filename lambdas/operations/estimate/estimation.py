@@ -24,7 +24,7 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
     request = transfer.request
     types = list(dict.fromkeys(request.relays.instance_types or world.env.instance_types))
     market = market_of(transfer, types, world)
-    route = offers.Route(
+    terms = offers.Terms(
         source=_side(transfer.source.region, transfer.source.availability_zone, market.source, world),
         destination=_side(
             transfer.destination.region, transfer.destination.availability_zone, market.destination, world
@@ -42,18 +42,18 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
     found = estimate(
         size_bytes,
         offers.with_disks(
-            offers.end_figures(route, (ends[0], ends[1]), machines, profiles, types, request.bandwidth_limit_mbps),
+            offers.end_figures(terms, (ends[0], ends[1]), machines, profiles, types, request.bandwidth_limit_mbps),
             survey.source.read_mb_s if survey else None,
             survey.destination.write_mb_s if survey else None,
         ),
-        [offers.offer(route, kind, profiles[kind]) for kind in types],
+        [offers.offer(terms, kind, profiles[kind]) for kind in types],
         requested=_requested(transfer, size_bytes),
         pre_test=True if request.is_profiling else request.testing,
         objective=Objective() if request.is_profiling else request.objective,
         most_pairs=world.env.max_pairs,
         # Both hops of a path are measured one after the other.
         pre_test_seconds=world.pair_test_seconds(request),
-        notes=_notes(transfer, types, market, route.now),
+        notes=_notes(transfer, types, market, terms.now),
         relay_counts=PAIRS if request.is_profiling else RelayCounts.of(transfer),
     )
     notes = [*found.notes, *_notes_on_relays(found, transfer, market)]

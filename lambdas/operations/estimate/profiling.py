@@ -4,14 +4,15 @@ from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.errors import MeasuringFailed
 from lambdas.core.estimate import profiling
-from lambdas.core.fleet.pairing import Pair
-from lambdas.core.fleet.relay_node import Measurement, Node
+from lambdas.core.fleet.pairing import RelayPath
+from lambdas.core.fleet.relay_node import Measurement
+from lambdas.core.fleet.topology import route_of
 from lambdas.core.transfer import DIRECT, AcceptedTransfer, Probe, TransferPath
 from lambdas.operations.fleet.pre_test import measure
 from lambdas.operations.token import finish
 
 
-def finish_measuring(world: World, record: TransferRecord, pairs: list[Pair], ranking: list[Measurement]) -> None:
+def finish_measuring(world: World, record: TransferRecord, pairs: list[RelayPath], ranking: list[Measurement]) -> None:
     """Measure the direct path, then write what was found as the transfer's outcome; raises MeasuringFailed.
 
     The way is that of Table 5.2: from the source machine to a relay in the other region, here the best pair's.
@@ -29,14 +30,13 @@ def finish_measuring(world: World, record: TransferRecord, pairs: list[Pair], ra
     if result is None or result.inter_region <= 0:
         why = result.error if result else "the sender did not answer"
         raise MeasuringFailed(f"the direct path: from {record.transfer.source.instance_id} to a relay: {why}")
-    nodes: list[Node] = [node for pair in pairs for node in (pair.source, pair.destination)]
-    found = profiling.measured(result.inter_region, answered, nodes, seconds)
+    found = profiling.measured(result.inter_region, answered, pairs, seconds)
     finish(world, record.transfer, {"measured": found.to_document()})
 
 
-def _direct(record: TransferRecord, pair: Pair) -> TransferPath:
+def _direct(record: TransferRecord, pair: RelayPath) -> TransferPath:
     assert record.paths is not None  # noqa: S101  checked by the caller
-    path = pair.path(record.paths, 1)
+    path = pair.path(route_of(record.transfer), record.paths, 1)
     return path.model_copy(update={"path_id": DIRECT, "hops": path.hops[-1:]})
 
 

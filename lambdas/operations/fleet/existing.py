@@ -7,70 +7,69 @@ from lambdas.adapters.records import Instance, NotManagedError, TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.estimate import published_limits
-from lambdas.core.fleet.relay_counts import RelayCounts
-from lambdas.core.fleet.relay_node import ROLES, Node, Role, node_id
+from lambdas.core.fleet.relay_node import Node
+from lambdas.core.fleet.topology import Route, Stage
 from lambdas.core.request import TransferRequest
-from lambdas.core.transfer import EndMachine, ExistingRelay
+from lambdas.core.transfer import ExistingRelay
 
 
-def look_at(
-    request: TransferRequest, ends: dict[Role, EndMachine], world: World
-) -> tuple[list[ExistingRelay], list[str]]:
-    """The request's existing machines, each on its side, and what is wrong with the others."""
+def look_at(request: TransferRequest, route: Route, world: World) -> tuple[list[ExistingRelay], list[str]]:
+    """The request's existing machines, each with its stage, and what is wrong with the others."""
     found: list[ExistingRelay] = []
     problems = []
     for i, instance_id in enumerate(request.relays.existing):
-        # Between ends of one VPC a machine could serve on either side: the one that has fewer takes it.
-        roles = sorted(ROLES, key=lambda role: sum(relay.role == role for relay in found))
-        seen = [(role, one) for role in roles for one in world.compute(ends[role].region).describe([instance_id])]
-        role, instance = next(((role, one) for role, one in seen if one.vpc_id == ends[role].vpc_id), (roles[0], None))
-        problem = _problem(world, ends[role], instance) if instance else _elsewhere(ends)
+        # In one VPC with several stages a machine could serve at any: the one that has fewest takes it.
+        stages = sorted(route.stages, key=lambda stage: sum(relay.stage == stage.index for relay in found))
+        seen = [(stage, one) for stage in stages for one in world.compute(stage.region).describe([instance_id])]
+        stage, instance = next(((at, one) for at, one in seen if one.vpc_id == at.vpc_id), (stages[0], None))
+        problem = _problem(world, stage, instance) if instance else _elsewhere(route)
         if instance and not problem:
-            machine = dict(instance.machine(ends[role].region))
-            found.append(ExistingRelay(**machine, role=role, spot=instance.spot))
+            machine = dict(instance.machine(stage.region))
+            found.append(ExistingRelay(**machine, stage=stage.index, spot=instance.spot))
         else:
             problems.append(f"$.relays.existing[{i}]: '{instance_id}' {problem}")
     return found, problems
 
 
-def _elsewhere(ends: dict[Role, EndMachine]) -> str:
-    places = " or ".join(f"{end.vpc_id} ({end.region})" for end in ends.values())
+def _elsewhere(route: Route) -> str:
+    places = " or ".join(f"{stage.vpc_id} ({stage.region})" for stage in route.stages)
     return f"is not in the VPC of an end; name an instance of {places}"
 
 
-def _problem(world: World, end: EndMachine, instance: Instance) -> str | None:
+def _problem(world: World, stage: Stage, instance: Instance) -> str | None:
     name, group = world.env.deployment, f"{world.env.deployment}-endpoint"
     if instance.state != "running":
         return f"is {instance.state}; start it first"
     if instance.lent_to != name:
         return f"is not lent to this deployment: whoever owns it adds the tag 'cpt:lent-to' with the value '{name}'"
-    if world.groups(end.region).find(group, end.vpc_id) not in instance.group_ids:
+    if world.groups(stage.region).find(group, stage.vpc_id) not in instance.group_ids:
         return f"is not in the security group '{group}'; attach it, as to the ends"
     if world.env.inter_region_path == "internet" and not instance.public_address:
         return "has no public address, and the regions are joined by the internet; give it one, or leave it out"
-    if not world.commands(end.region).online([instance.instance_id]):
+    if not world.commands(stage.region).online([instance.instance_id]):
         return f"does not answer SSM; install the SSM agent and attach the managed policy '{group}' to its role"
     return None
 
 
-def enlist(world: World, record: TransferRecord, relay_counts: RelayCounts, pairs: int) -> list[Node]:
-    """Nodes for the existing machines that the first slots of `pairs` pairs take."""
+def enlist(world: World, record: TransferRecord, route: Route) -> list[Node]:
+    """Nodes for the existing machines, which take the first slots of their stages."""
     nodes = []
-    for role in ROLES:
-        machines = [relay for relay in record.transfer.existing if relay.role == role]
-        for slot, machine in zip(relay_counts.slots(role, pairs), machines, strict=False):
-            node = _node(world, record, machine, slot)
+    for stage in route.stages:
+        machines = [relay for relay in record.transfer.existing if relay.stage == stage.index]
+        for slot, machine in zip(stage.slots, machines, strict=False):
+            node = _node(world, record, stage, machine, slot)
             world.nodes.put(node)
             nodes.append(node)
     return nodes
 
 
-def _node(world: World, record: TransferRecord, machine: ExistingRelay, slot: int) -> Node:
+def _node(world: World, record: TransferRecord, stage: Stage, machine: ExistingRelay, slot: int) -> Node:
     share = record.transfer.request.relays.existing_share
     return Node(
         transfer_id=record.transfer.transfer_id,
-        node_id=node_id(machine.role, slot, 0),
-        role=machine.role,
+        node_id=stage.node_id(slot, 0),
+        stage=stage.index,
+        stage_name=stage.name,
         slot=slot,
         generation=0,
         state="SPAWNED",

@@ -6,6 +6,7 @@ from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.errors import FailTransfer, WriteConflict
 from lambdas.core.fleet import pairing
+from lambdas.core.fleet.topology import route_of
 from lambdas.core.transfer import DIRECT, AcceptedTransfer, Membership, TransferPath
 
 _ATTEMPTS = 8
@@ -54,6 +55,7 @@ def settle(world: World, transfer_id: str) -> None:
 def _settled(world: World, record: TransferRecord, current: Membership) -> Membership | None:
     assert record.paths is not None  # noqa: S101  checked by the caller
     lanes = record.plan.lanes_per_path if record.plan else 1
-    relayed = pairing.relay_paths(world.nodes.of(record.transfer.transfer_id), record.paths, lanes)
+    transfer = record.transfer
+    relayed = pairing.relay_paths(route_of(transfer), world.nodes.of(transfer.transfer_id), record.paths, lanes)
     paths = [*(path for path in current.paths if not path.hops), *relayed]
     return current.changed(paths=paths) if paths != current.paths else None

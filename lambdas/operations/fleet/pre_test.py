@@ -3,8 +3,9 @@
 from lambdas.adapters.records import ProbeResult, TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.fleet import node_life, relay_node
-from lambdas.core.fleet.pairing import Pair
+from lambdas.core.fleet.pairing import RelayPath
 from lambdas.core.fleet.relay_node import Measurement
+from lambdas.core.fleet.topology import route_of
 from lambdas.core.transfer import AcceptedTransfer, Probe
 from lambdas.operations.fleet import membership, relay_end
 
@@ -14,14 +15,15 @@ SPARE_SECONDS = 20.0
 LONGEST_SECONDS = 780.0
 
 
-def rank_pairs(world: World, record: TransferRecord, pairs: list[Pair]) -> list[Measurement] | None:
+def rank_pairs(world: World, record: TransferRecord, pairs: list[RelayPath]) -> list[Measurement] | None:
     """Measure every pair and note the rates; best first, no result counts as 0 MB/s.
 
     None when the transfer was over before all had answered.
     """
     assert record.paths is not None  # noqa: S101  checked by the caller
     seconds, lanes = world.pre_test_seconds(record.transfer.request), record.plan.lanes_per_path if record.plan else 1
-    probes = [Probe(path=pair.path(record.paths, lanes), seconds=seconds) for pair in pairs]
+    route = route_of(record.transfer)
+    probes = [Probe(path=pair.path(route, record.paths, lanes), seconds=seconds) for pair in pairs]
     results = measure(world, record.transfer, probes)
     if results is None:
         return None
@@ -53,11 +55,11 @@ def measure(world: World, transfer: AcceptedTransfer, probes: list[Probe]) -> di
     return results
 
 
-def note(world: World, pairs: list[Pair], ranking: list[Measurement], rejected: list[int]) -> None:
-    """Write the rates to both relays of each pair; terminate those of the `rejected` slots."""
+def note(world: World, pairs: list[RelayPath], ranking: list[Measurement], rejected: list[int]) -> None:
+    """Write the rates to all relays of each pair; terminate those of the `rejected` slots."""
     by_slot = {pair.slot: pair for pair in pairs}
     for measurement in ranking:
-        for node in (by_slot[measurement.slot].source, by_slot[measurement.slot].destination):
+        for node in by_slot[measurement.slot].relays:
             if measurement.slot in rejected:
                 relay_end.reject(world, node, measurement)
             else:

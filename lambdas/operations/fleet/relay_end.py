@@ -7,6 +7,8 @@ from lambdas.adapters.throttling import will_be_retried
 from lambdas.adapters.world import World
 from lambdas.core.fleet import node_life, pairing
 from lambdas.core.fleet.relay_node import Measurement, Node
+from lambdas.core.fleet.topology import route_of
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.fleet import membership
 from lambdas.operations.fleet.existing import give_back
 
@@ -62,9 +64,9 @@ def _terminate(world: World, node: Node) -> None:
         world.compute(ours.region).terminate([ours.instance_id])
 
 
-def release_singles(world: World, nodes: list[Node]) -> None:
+def release_singles(world: World, transfer: AcceptedTransfer, nodes: list[Node]) -> None:
     """Terminate relays whose partner will not come."""
-    discard_unused(world, pairing.singles(nodes), "its partner was lost")
+    discard_unused(world, pairing.singles(route_of(transfer), nodes), "its partner was lost")
 
 
 @contextmanager

@@ -5,10 +5,11 @@ from lambdas.adapters.world import World
 from lambdas.core.ends import commands
 from lambdas.core.errors import TooManyRules
 from lambdas.core.fleet import node_life, pairing, relay_node
-from lambdas.core.fleet.relay_node import Node, Role
+from lambdas.core.fleet.relay_node import Node
+from lambdas.core.fleet.topology import Admission, admissions, route_of
 from lambdas.core.transfer import RELAY_PORT, ResolvedPaths
 from lambdas.operations.fleet import membership
-from lambdas.operations.fleet.launch import endpoint_group, relay_group
+from lambdas.operations.fleet.launch import security_group
 from lambdas.operations.fleet.relay_end import fail_to_start, lose
 
 # EC2 may not show an instance for some seconds after RunInstances has named it.
@@ -24,8 +25,9 @@ class RelayStarter:
         self._world = world
         self._transfer = record.transfer
         self._paths = paths
+        self._route = route_of(record.transfer)
         self._sent: dict[str, str] = {}
-        self._admitted: set[tuple[Role, str, str, int]] = set()
+        self._admitted: set[Admission] = set()
 
     def pause(self, waited: float) -> float:
         """Seconds until the next look: 5 % of what was waited, so that a quick boot is seen quickly."""
@@ -34,13 +36,12 @@ class RelayStarter:
 
     def look(self, nodes: list[Node]) -> None:
         """One look at every SPAWNED node."""
-        for role in relay_node.ROLES:
-            waiting = [node for node in nodes if node.role == role and node.state == "SPAWNED"]
+        for stage in self._route.stages:
+            waiting = [node for node in nodes if node.stage == stage.index and node.state == "SPAWNED"]
             if waiting:
-                self._look_at_side(role, waiting)
+                self._look_at_stage(stage.region, waiting)
 
-    def _look_at_side(self, role: Role, waiting: list[Node]) -> None:
-        region = self._transfer.end(role).region
+    def _look_at_stage(self, region: str, waiting: list[Node]) -> None:
         running = [node for node in waiting if node.running_at is not None]
         if booting := [node for node in waiting if node.running_at is None]:
             found = {i.instance_id: i for i in self._world.compute(region).describe(n.instance_id for n in booting)}
@@ -67,39 +68,31 @@ class RelayStarter:
             return None
         if instance.state != "running" or (self._paths.inter_region == "public" and not instance.public_address):
             return None
+        booted = node_life.boot(now, instance.private_address, instance.public_address)
         # Before the node is said to run, since nobody opens its hops after that.
         try:
-            self._admit(node, instance)
+            self._admit(node.model_copy(update=booted.values))
         except TooManyRules as error:
             fail_to_start(self._world, node, str(error))
             return None
-        booted = node_life.boot(now, instance.private_address, instance.public_address)
         return self._world.nodes.change(node, booted)
 
-    def _admit(self, node: Node, instance: Instance) -> None:
-        """Open the hops of this relay: to itself from inside, and to the next machine from it.
+    def _admit(self, node: Node) -> None:
+        """Open the hops of a relay that has its addresses.
 
-        Where the direct path is measured, the source reaches the destination's relays too. A machine of the user is in
-        the group of the ends.
+        Where the direct path is measured, the source reaches the relays of the last stage too.
         """
-        if node.role == "source":
-            self._open("source", "endpoint" if node.existing else "relay", self._transfer.source.private_address)
-            outward = self._paths.outward(instance.private_address, instance.public_address)
-            self._open("destination", "relay", outward)
-            if any(machine.role == "destination" for machine in self._transfer.existing):
-                self._open("destination", "endpoint", outward)
-        else:
-            self._open("destination", "endpoint", instance.private_address, self._transfer.receiver_port)
-            if self._transfer.request.is_profiling:
-                self._open("destination", "relay", self._paths.source_address)
-
-    def _open(self, role: Role, kind: str, address: str, port: int = RELAY_PORT) -> None:
-        if (role, kind, address, port) in self._admitted:
-            return
-        find = relay_group if kind == "relay" else endpoint_group
-        group = find(self._world, self._transfer, role)
-        self._world.groups(self._transfer.end(role).region).admit(group, address, port, self._transfer.transfer_id)
-        self._admitted.add((role, kind, address, port))
+        existing = {machine.stage for machine in self._transfer.existing}
+        wanted = admissions(self._route, self._paths, node, existing, self._transfer.receiver_port)
+        here = self._route.stages[node.stage]
+        if self._transfer.request.is_profiling and here is self._route.stages[-1]:
+            wanted.append(Admission(here, "relay", self._paths.source_address, RELAY_PORT))
+        for one in wanted:
+            if one not in self._admitted:
+                group = security_group(self._world, one.place, one.group)
+                groups = self._world.groups(one.place.region)
+                groups.admit(group, one.address, one.port, self._transfer.transfer_id)
+                self._admitted.add(one)
 
     def _start(self, node: Node) -> None:
         key = self._world.agents.route_key(self._transfer.shared)
@@ -140,7 +133,7 @@ def await_ready(
     world: World, record: TransferRecord, paths: ResolvedPaths, *, join_at_once: bool, seconds: float
 ) -> list[Node]:
     """Look until no node is SPAWNED or may join, the time is up or the transfer is over; the nodes as they are then."""
-    transfer_id = record.transfer.transfer_id
+    transfer_id, route = record.transfer.transfer_id, route_of(record.transfer)
     starter = RelayStarter(world, record, paths)
     started = world.clock.monotonic()
     while True:
@@ -151,7 +144,7 @@ def await_ready(
             nodes = world.nodes.of(transfer_id)
         now = world.transfers.get(transfer_id)
         # Another invocation may have made a partner ready since.
-        coming = any(node.state == "SPAWNED" for node in nodes) or (join_at_once and pairing.entrants(nodes))
+        coming = any(node.state == "SPAWNED" for node in nodes) or (join_at_once and pairing.entrants(route, nodes))
         if now is None or not now.running or not coming:
             return nodes
         waited = world.clock.monotonic() - started
@@ -177,6 +170,6 @@ def join_ready(world: World, transfer_id: str) -> None:
     record = world.transfers.get(transfer_id)
     if record is None or not record.running:
         return
-    for node in pairing.entrants(world.nodes.of(transfer_id)):
+    for node in pairing.entrants(route_of(record.transfer), world.nodes.of(transfer_id)):
         world.nodes.change(node, node_life.join(world.clock.now()))
     membership.settle(world, transfer_id)

@@ -6,9 +6,9 @@ from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.estimate.published_limits import SPAWN_SECONDS
-from lambdas.core.fleet import pairing
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
 from lambdas.core.fleet.replacement import Remaining
+from lambdas.core.fleet.topology import leads_through
 
 
 def rest_without(world: World, record: TransferRecord, node: Node, own: float, expected: float | None) -> Remaining:
@@ -24,7 +24,7 @@ def rest_without(world: World, record: TransferRecord, node: Node, own: float, e
     nodes = world.nodes.of(node.transfer_id)
     return Remaining(
         size=max(size, 0) / 1e6,
-        others=sum(lane.rate for lane in lanes if not pairing.leads_through(lane.path_id, node)),
+        others=sum(lane.rate for lane in lanes if not leads_through(lane.path_id, node)),
         own=own,
         successor=expected or node.tested or record.watch.best.get(node.node_id) or usual,
         spawn_seconds=_spawn_seconds(record, node),

@@ -12,8 +12,9 @@ from lambdas.core.errors import FailTransfer, ReplaceNode
 from lambdas.core.fleet import node_life, pairing, relay_node
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.fleet.replacement import why_not_replaced
+from lambdas.core.fleet.topology import route_of
 from lambdas.operations.fleet import relay_end, relay_start
-from lambdas.operations.fleet.launch import launch_side
+from lambdas.operations.fleet.launch import launch_stage
 from lambdas.operations.fleet.remaining import rest_without
 from lambdas.operations.spending import metering
 
@@ -49,7 +50,7 @@ def replace(world: World, node: Node, failing: Failing) -> str:
         return "known"
     if node.joined_at is None:
         relay_end.lose(world, node, failing.reason)
-        _release_partner(world, node)
+        _release_partners(world, record, node)
         return "removed"
     began = world.clock.monotonic()
     refusal = _bring_successor(world, record, node, failing)
@@ -60,12 +61,12 @@ def replace(world: World, node: Node, failing: Failing) -> str:
             return "kept"
         began = world.clock.monotonic()
         relay_end.drain(world, node, failing.reason)
-    _tell(world, node, failing, refusal)
+    _tell(world, record, node, failing, refusal)
     if failing.how != "lost":
         world.clock.sleep(max(began + DRAIN_SECONDS - world.clock.monotonic(), 0))
         relay_end.lose(world, node, failing.reason)
     if refusal is not None:
-        _release_partner(world, node)
+        _release_partners(world, record, node)
     return "replaced" if refusal is None else "removed"
 
 
@@ -101,7 +102,9 @@ def _bring_successor(world: World, record: TransferRecord, node: Node, failing: 
         same = [] if node.existing else [node.instance_type]
         types = [*same, *(record.transfer.request.relays.instance_types or world.env.instance_types)]
         try:
-            launch_side(world, record, record.paths, node.role, [node.slot], generation + 1, list(dict.fromkeys(types)))
+            launch_stage(
+                world, record, record.paths, node.stage, [node.slot], generation + 1, list(dict.fromkeys(types))
+            )
         except (ReplaceNode, FailTransfer) as error:
             return f"{type(error).__name__}: {error}"
     nodes = relay_start.await_ready(world, record, record.paths, join_at_once=True, seconds=JOIN_TIMEOUT_SECONDS)
@@ -123,7 +126,7 @@ def _why_not(
     return why_not_replaced(rest, generation, made, len(first), cheapest=cheapest)
 
 
-def _tell(world: World, node: Node, failing: Failing, refusal: str | None) -> None:
+def _tell(world: World, record: TransferRecord, node: Node, failing: Failing, refusal: str | None) -> None:
     """Write how it ended into the node, and put it on the bus for people."""
     nodes = world.nodes.of(node.transfer_id)
     successor = relay_node.successor_of(nodes, node)
@@ -133,7 +136,7 @@ def _tell(world: World, node: Node, failing: Failing, refusal: str | None) -> No
         world.events.put("Relay Replaced", {**about, "successor": successor.node_id})
         return
     world.nodes.change(node, node_life.stay_alone(refusal or ""))
-    left = pairing.strength(nodes, "JOINED")
+    left = pairing.strength(route_of(record.transfer), nodes, "JOINED")
     world.events.put("Transfer Degraded", {**about, "reason": (refusal or "")[:1000], "pairs": left})
 
 
@@ -143,8 +146,8 @@ def _release_successor(world: World, node: Node) -> None:
         relay_end.release(world, successor, f"it could not take over from {node.node_id}")
 
 
-def _release_partner(world: World, node: Node) -> None:
+def _release_partners(world: World, record: TransferRecord, node: Node) -> None:
     """One that has nobody left to work with adds nothing and costs money."""
-    for other in pairing.singles(world.nodes.of(node.transfer_id)):
+    for other in pairing.singles(route_of(record.transfer), world.nodes.of(node.transfer_id)):
         if other.slot == node.slot:
             relay_end.release(world, other, f"{node.node_id} was lost and has no successor")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from lambdas.adapters.records import Instance
 from lambdas.adapters.world import World
 from lambdas.core.errors import InvalidRequest
+from lambdas.core.fleet.topology import pair_of
 from lambdas.core.request import Limits, TransferRequest, parse_request
 from lambdas.core.transfer import EndMachine, ExistingRelay
 from lambdas.operations.fleet.existing import look_at
@@ -25,7 +26,7 @@ def accept(raw: object, world: World) -> Accepted:
     env = world.env
     request = parse_request(raw, Limits(env.regions, env.max_pairs, env.instance_types, env.max_cost_usd))
     source, destination = _ends(request, world)
-    existing, problems = look_at(request, {"source": source, "destination": destination}, world)
+    existing, problems = look_at(request, pair_of(source, destination), world)
     if problems:
         raise InvalidRequest(problems)
     relays = request.relays.model_copy(

@@ -7,6 +7,7 @@ from lambdas.adapters.world import World
 from lambdas.core.errors import BudgetReached
 from lambdas.core.estimate.budget import FLIGHT_SECONDS, RELEASE_SECONDS
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
+from lambdas.core.fleet.topology import route_of
 from lambdas.core.spending import cross_zone, meter
 from lambdas.core.spending.meter import BudgetDecision, Decision, Reading, Sent, Spent
 from lambdas.core.transfer import DIRECT, AcceptedTransfer
@@ -83,12 +84,14 @@ def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
         rate=rate,
         market=transfer.request.relays.market,
         zone_usd_per_gb=cross_zone.per_gb(transfer, nodes),
+        stages=len(route_of(transfer).stages),
     )
 
 
 def _probe_bytes(world: World, record: TransferRecord, nodes: list[Node]) -> int:
     """What pre-tests sent between the regions; what a profiling execution found says more."""
-    rates = sum(node.measured_inter_region or 0.0 for node in nodes if node.role == "source")
+    # All relays of a path have its rate, which is counted once.
+    rates = sum(node.measured_inter_region or 0.0 for node in nodes if node.stage == 0)
     measured = (record.outcome or {}).get("measured", {})
     return max(round(rates * world.pre_test_seconds(record.transfer.request) * 1e6), int(measured.get("sentBytes", 0)))
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Longest wait for a TCP connection. A SYN is repeated after 1 and 3 s; two repeats must fit.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest exchange with one relay, and longest TLS handshake, each as a whole: four round trips across three hops of 300 ms each, and a relay's dial.
+/// Longest exchange with one relay, and longest TLS handshake, each as a whole: four round trips across three hops between regions of 300 ms each, and a relay's dial.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// From this round trip on a stream asks for BBR, where the kernel has it: on a long path one lost packet halves what others
 /// send, and lanes would take minutes to recover. Inside a region round trips are below 2 ms and the kernel's choice stays.
@@ -94,6 +94,8 @@ pub const SENDER_MEMORY: u64 = QUEUE_MANIFEST_BYTES as u64 + (32 << 20);
 pub const RECEIVER_MEMORY: u64 = (COMMIT_ENTRIES as u64 * 250) + (32 << 20);
 /// Lanes of a path: 5 Gbit/s over 100 ms fill the 4 MiB buffers of 32 streams by half.
 pub const MAX_LANES_PER_PATH: u32 = 32;
+/// Relays of one path, as in the contract: one beside each end, and two regions between.
+pub const MAX_HOPS: usize = 4;
 /// A path's need for lanes is looked at so often: ten round trips of the longest path, so that new lanes are up to speed.
 pub const GROWTH_INTERVAL: Duration = Duration::from_secs(1);
 /// New lanes stay if the path then carries so much more: 5 % is above the noise of a second's rate.

@@ -78,9 +78,14 @@ impl Router {
         Ok(status[0])
     }
 
-    /// Rate in MB/s from one relay to the next, which counts for `milliseconds`.
-    pub fn measure_between(&self, from: &Hop, to: &Hop, milliseconds: u32) -> Result<f64, RouteError> {
-        let socket = connect(Some(from), from.address)?;
+    /// Rate in MB/s from the relay `from` to `to`, which counts for `milliseconds`; `way` are the relays before them.
+    pub fn measure_between(&self, way: &[Hop], from: &Hop, to: &Hop, milliseconds: u32) -> Result<f64, RouteError> {
+        let first = way.first().unwrap_or(from);
+        let socket = connect(Some(first), first.address)?;
+        for (at, hop) in way.iter().enumerate() {
+            let next = way.get(at + 1).unwrap_or(from);
+            self.ask(&socket, hop, Some(next), Action::Forward(next.address.0))?;
+        }
         self.ask(&socket, from, Some(to), Action::Source { next: to.address.0, milliseconds })?;
         self.ask(&socket, to, None, Action::Sink { milliseconds })?;
         result(&socket, milliseconds).map_err(|source| fail(Some(to), format!("result of relay {}", to.node_id), source))

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import ceil, floor, inf
 
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.fleet.pairing import leads_through
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.fleet.topology import leads_through
 from lambdas.core.report.fleet_report import Start, start_of
 from lambdas.core.report.page.pictures import shades
 from lambdas.core.report.report import Report
@@ -159,8 +159,8 @@ def paths(course: Course) -> list[PathRow]:
 
 
 def relays(nodes: list[Node], course: Course | None) -> list[RelayRow]:
-    """Source's side first, by slot and generation."""
-    ordered = sorted(nodes, key=lambda node: (node.role != "source", node.slot, node.generation))
+    """By stage, slot and generation."""
+    ordered = sorted(nodes, key=lambda node: (node.stage, node.slot, node.generation))
     return [RelayRow(node, start_of(node), _serving(node), _observed(node, course), _end(node)) for node in ordered]
 
 

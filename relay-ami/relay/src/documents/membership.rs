@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::text::{Address, PathId, SchemaVersion1};
-use crate::defaults::MAX_LANES_PER_PATH;
+use crate::defaults::{MAX_HOPS, MAX_LANES_PER_PATH};
 
 /// A relay to go through.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,8 +61,8 @@ impl Membership {
             if path.lanes > MAX_LANES_PER_PATH {
                 return Err(format!("path {}: lanes is {}; at most {MAX_LANES_PER_PATH} are possible", path.path_id, path.lanes));
             }
-            if path.hops.len() > 2 {
-                return Err(format!("path {}: {} hops; at most 2 are possible", path.path_id, path.hops.len()));
+            if path.hops.len() > MAX_HOPS {
+                return Err(format!("path {}: {} hops; at most {MAX_HOPS} are possible", path.path_id, path.hops.len()));
             }
         }
         if membership.bandwidth_limit_mbps == Some(0) {

@@ -57,10 +57,13 @@ checked_text!(
     "the instance ARNs of source and destination and a transfer id, joined by '+'"
 );
 checked_text!(
-    /// `direct`, `pair-{slot}`, or `pair-{source slot}-{destination slot}` where any relay may feed any.
+    /// Opaque; safe in keys and names of files.
     PathId,
-    is_path_id,
-    "a path id: \"direct\", or \"pair-\" and one or two numbers, such as pair-3 or pair-0-2"
+    |text| {
+        let is_part = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+        text.len() <= 64 && text.split('-').all(is_part)
+    },
+    "a path id: at most 64 lower-case letters and digits, in parts that '-' joins"
 );
 checked_text!(
     /// An AWS region.
@@ -153,14 +156,6 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-fn is_path_id(text: &str) -> bool {
-    let slots = |slots: &str| match slots.split_once('-') {
-        Some((source, destination)) => is_digits(source) && is_digits(destination),
-        None => is_digits(slots),
-    };
-    text == "direct" || text.strip_prefix("pair-").is_some_and(slots)
-}
-
 fn is_instance_arn(text: &str) -> bool {
     let fields: Vec<&str> = text.split(':').collect();
     matches!(fields.as_slice(), ["arn", _, "ec2", _, _, name] if name.strip_prefix("instance/i-").is_some_and(|id| !id.is_empty()))
@@ -188,11 +183,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_direct_or_leads_through_one_slot_or_from_one_to_another() {
-        for right in ["direct", "pair-0", "pair-12", "pair-0-2", "pair-10-11"] {
+    fn a_path_has_any_name_that_is_safe_in_keys_and_names_of_files() {
+        let longest = "a".repeat(64);
+        for right in ["direct", "pair-0", "pair-10-11", "route-1-2-3", "via-us-east-1", &longest] {
             assert_eq!(PathId::new(right).unwrap().as_str(), right);
         }
-        for wrong in ["", "direct-1", "pair-", "pair-a", "pair-1-", "pair--1", "pair-1-2-3", "pair-1-b", "Pair-1"] {
+        let longer = "a".repeat(65);
+        for wrong in ["", "-", "pair-", "-1", "pair--1", "Pair-1", "pair 1", "pair/1", "..", "pair_1", "pair-1\n", "pär", &longer] {
             assert!(PathId::new(wrong).is_err(), "{wrong:?}");
         }
     }

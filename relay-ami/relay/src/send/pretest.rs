@@ -1,6 +1,7 @@
-//! Pre-tests: how fast is each relay pair, along the very path that data will take?
+//! Pre-tests: how fast are the relays of each path, along the very way that data will take?
 //!
-//! Inter-region probes of all pairs run at the same time, since each pair has its own way out and in. Whatever begins at this
+//! Probes between the relays of all paths run at the same time, since each path has its own way out and in; those of one path run
+//! one after another, and the slowest hop counts. Whatever begins at this
 //! machine would share its network, so that runs one after another: first probes of one hop (from here to a relay in the other
 //! region, before pairs take from what that relay receives), at the end the intra-region probes, each for a quarter of the time.
 //! Data keeps flowing on other paths meanwhile.
@@ -21,22 +22,22 @@ use crate::thread::lock;
 /// Runs one batch; batches go one after another.
 pub fn run(shared: &Arc<Shared>, probes: &[Probe]) {
     let _one_batch = lock(&shared.pretests);
-    let mut pairs = Vec::new();
+    let mut longer = Vec::new();
     for probe in probes {
         match probe.path.hops.as_slice() {
-            [first, second] => pairs.push((probe, first, second)),
+            [] => note(shared, probe, Err("a path without relays cannot be pre-tested; it needs one at least".to_owned()), None),
             [only] => note(shared, probe, to_relay(shared, only, probe.seconds), None),
-            _ => note(shared, probe, Err("a path without relays cannot be pre-tested; it needs one or two".to_owned()), None),
+            [first, ..] => longer.push((probe, first)),
         }
     }
-    let handles: Vec<_> = pairs
+    let handles: Vec<_> = longer
         .iter()
-        .map(|&(probe, first, second)| {
-            let (shared, first, second, time) = (Arc::clone(shared), first.clone(), second.clone(), milliseconds(probe.seconds));
-            crate::thread::spawn("pretest", move || together(|| shared.router.measure_between(&first, &second, time)))
+        .map(|&(probe, _)| {
+            let (shared, hops, time) = (Arc::clone(shared), probe.path.hops.clone(), milliseconds(probe.seconds));
+            crate::thread::spawn("pretest", move || slowest(&shared, &hops, time))
         })
         .collect();
-    for ((probe, first, _), handle) in pairs.iter().zip(handles) {
+    for ((probe, first), handle) in longer.iter().zip(handles) {
         let inter = handle
             .map_err(|error| error.to_string())
             .and_then(|handle| handle.join().unwrap_or_else(|_| Err("the probe panicked".to_owned())));
@@ -56,6 +57,13 @@ fn note(shared: &Shared, probe: &Probe, inter: Result<f64, String>, intra: Optio
     if let Err(error) = shared.control.write_probe(&probe.path.path_id, &result) {
         tracing::warn!(path = %probe.path.path_id, %error, "probe result");
     }
+}
+
+/// MB/s from relay to relay, over the slowest of these hops.
+fn slowest(shared: &Shared, hops: &[Hop], time: u32) -> Result<f64, String> {
+    hops.windows(2).enumerate().try_fold(f64::INFINITY, |least, (at, hop)| {
+        Ok(least.min(together(|| shared.router.measure_between(&hops[..at], &hop[0], &hop[1], time))?))
+    })
 }
 
 fn to_relay(shared: &Shared, hop: &Hop, seconds: f64) -> Result<f64, String> {

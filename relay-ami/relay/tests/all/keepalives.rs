@@ -39,7 +39,7 @@ fn a_keepalive_puts_the_power_off_off_and_no_other_stream_does() {
     let ((near, near_calls), (far, far_calls)) = (relay(&transfer, "near"), relay(&transfer, "far"));
     let hops = path("pair-0", &[near.address, far.address], far.address).hops;
     let router = transfer.router();
-    router.measure_between(&hops[0], &hops[1], 100).unwrap();
+    router.measure_between(&[], &hops[0], &hops[1], 100).unwrap();
     assert_eq!((calls(&near_calls), calls(&far_calls)), (vec![], vec![]), "a probe");
     router.keep_alive(&hops).unwrap();
     assert_eq!((calls(&near_calls), calls(&far_calls)), (vec![], vec!["-P +15".to_owned()]), "passed on, not meant for the first");

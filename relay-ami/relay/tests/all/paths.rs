@@ -23,15 +23,17 @@ fn wait_for_chunk_on(transfer: &Transfer, name: &str) {
 }
 
 #[test]
-fn a_pair_joins_and_the_direct_path_leaves_under_way() {
+fn paths_of_one_to_four_relays_join_and_the_direct_path_leaves_under_way() {
     let mut transfer = Transfer::plan(CHUNK, None, two_megabytes);
-    let (receiver, near, far) = (transfer.receive(), transfer.relay(), transfer.relay());
-    let pair = path("pair-0", &[near.address, far.address], receiver.address);
+    let (receiver, relays) = (transfer.receive(), [(); 4].map(|()| transfer.relay().address));
     transfer.members(vec![path("direct", &[], receiver.address)]);
     let sender = transfer.send(Some(4));
     wait_for_chunk_on(&transfer, "direct");
-    transfer.members(vec![pair]);
-    wait_for_chunk_on(&transfer, "pair-0");
+    let names = ["through-one", "pair-0", "route-0", "via-us-east-1-and-eu-west-1"];
+    transfer.members(names.iter().zip(1..).map(|(name, hops)| path(name, &relays[..hops], receiver.address)).collect());
+    for name in names {
+        wait_for_chunk_on(&transfer, name);
+    }
     let outcome = sender.join();
     assert!(matches!(outcome, send::Outcome::Delivered(_)), "{outcome:?}");
     assert_eq!(receiver.join(), receive::Outcome::Agreed);
@@ -91,13 +93,17 @@ fn a_receiver_that_does_not_answer_costs_no_relay_its_place() {
 fn a_pre_test_writes_both_rates_for_its_generation_while_data_flows() {
     let mut transfer = Transfer::plan(CHUNK, None, two_megabytes);
     let (receiver, near, far) = (transfer.receive(), transfer.relay(), transfer.relay());
-    let pair = path("pair-3", &[near.address, far.address], receiver.address);
-    transfer.members_with_probes(vec![], vec![Probe { path: pair, seconds: 0.4 }]);
+    let (third, fourth) = (transfer.relay(), transfer.relay());
+    let probes = [("pair-3", vec![near.address, far.address]), ("route-1", vec![near.address, far.address, third.address, fourth.address])]
+        .map(|(name, hops)| Probe { path: path(name, &hops, receiver.address), seconds: 0.4 });
+    transfer.members_with_probes(vec![], probes.to_vec());
     let sender = transfer.send(None);
-    let result = wait_for("probe result", || transfer.record("probe-pair-3"));
-    assert_eq!(result["generation"], 1);
-    assert!(result["interRegionMBps"].as_f64().unwrap() > 1.0 && result["intraRegionMBps"].as_f64().unwrap() > 1.0, "{result}");
-    assert!(result.get("error").is_none());
+    for name in ["probe-pair-3", "probe-route-1"] {
+        let result = wait_for("probe result", || transfer.record(name));
+        assert_eq!(result["generation"], 1);
+        assert!(result["interRegionMBps"].as_f64().unwrap() > 1.0 && result["intraRegionMBps"].as_f64().unwrap() > 1.0, "{result}");
+        assert!(result.get("error").is_none());
+    }
     transfer.members(vec![path("direct", &[], receiver.address)]);
     assert!(matches!(sender.join(), send::Outcome::Delivered(_)));
     receiver.join();

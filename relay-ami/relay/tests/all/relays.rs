@@ -64,7 +64,7 @@ fn a_relay_measures_the_way_to_the_next() {
     let (near, far) = (transfer.relay(), transfer.relay());
     let hops = path("pair-0", &[near.address, far.address], far.address).hops;
     let router: &Router = transfer.router();
-    let rate = router.measure_between(&hops[0], &hops[1], 200).unwrap();
+    let rate = router.measure_between(&[], &hops[0], &hops[1], 200).unwrap();
     assert!(rate > 1.0, "{rate} MB/s over loopback");
     for relay in [near, far] {
         relay.stop.request();

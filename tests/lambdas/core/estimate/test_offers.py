@@ -8,7 +8,7 @@ import pytest
 from lambdas.core.estimate import offers
 from lambdas.core.estimate.estimate import Estimate, estimate
 from lambdas.core.estimate.history import History
-from lambdas.core.estimate.offers import Route, Side
+from lambdas.core.estimate.offers import Side, Terms
 from lambdas.core.estimate.profile import Metric, Profile
 from lambdas.core.request import Objective
 from lambdas.core.tariff.instance_types import TypeFacts
@@ -24,9 +24,9 @@ FACTS = {
 BOTH = frozenset({"x86_64", "arm64"})
 
 
-def route(*, internet: bool = True, **changes: Any) -> Route:
+def terms(*, internet: bool = True, **changes: Any) -> Terms:
     source, destination = (Side(region, f"{region}a", FACTS, None, BOTH) for region in ("us-west-2", "eu-west-1"))
-    given = Route(source, destination, internet=internet, prices=PriceBook(), market="on-demand", now=0.0)
+    given = Terms(source, destination, internet=internet, prices=PriceBook(), market="on-demand", now=0.0)
     return replace(given, **changes)
 
 
@@ -35,11 +35,11 @@ def golden(
     relay: str = "c6in.large",
     *,
     size: int = 1000 * GB,
-    via: Route | None = None,
+    via: Terms | None = None,
     machines: Profile | None = None,
     relays: Profile | None = None,
 ) -> Estimate:
-    via = via or route()
+    via = via or terms()
     profiles = {end_type: None, relay: relays}
     return estimate(
         size,
@@ -76,7 +76,7 @@ def test_large_ends_behind_an_internet_gateway_gain() -> None:
 
 
 def test_the_same_over_peering_needs_no_relays() -> None:
-    assert golden("c7gn.4xlarge", via=route(internet=False)).chosen_pairs == 0
+    assert golden("c7gn.4xlarge", via=terms(internet=False)).chosen_pairs == 0
 
 
 def test_what_two_machines_have_shown_overrides_what_is_published() -> None:
@@ -94,14 +94,14 @@ def test_what_was_seen_to_pass_is_possible_whatever_is_published() -> None:
 
 
 def test_a_bandwidth_limit_caps_the_source_and_the_direct_path() -> None:
-    ends = offers.end_figures(route(), ("m5.large", "m5.large"), None, {"m5.large": None}, [], 80)
+    ends = offers.end_figures(terms(), ("m5.large", "m5.large"), None, {"m5.large": None}, [], 80)
     assert (ends.source.value, ends.direct.value, ends.destination.value) == (10.0, 10.0, 93.75)
     assert ends.direct.note == "$.bandwidthLimitMbps"
 
 
 def test_a_type_that_the_zone_does_not_offer_or_that_has_no_daemon_or_price_is_refused_with_the_reason() -> None:
     elsewhere = replace(FACTS["m5.large"], zones=frozenset({"us-west-2b"}))
-    given = route()
+    given = terms()
     narrow = replace(given, source=replace(given.source, facts={**FACTS, "m5.large": elsewhere}))
     assert offers.offer(narrow, "m5.large", None).refusal == "not offered in us-west-2a"
     bare = replace(given, destination=replace(given.destination, daemons=frozenset({"x86_64"})))
@@ -110,7 +110,7 @@ def test_a_type_that_the_zone_does_not_offer_or_that_has_no_daemon_or_price_is_r
 
 
 def test_quotas_bound_the_pairs_of_the_smaller_side() -> None:
-    given = route()
+    given = terms()
     tight = replace(given, destination=replace(given.destination, free_vcpus=7))
     assert offers.offer(tight, "m5.large", None).most_pairs == 3
     one_region = replace(given, destination=given.source, source=replace(given.source, free_vcpus=7))
@@ -118,20 +118,20 @@ def test_quotas_bound_the_pairs_of_the_smaller_side() -> None:
 
 
 def test_an_hour_is_the_mean_of_both_regions_with_address_and_disk() -> None:
-    public, private = (offers.offer(route(internet=way), "m5.large", None).hour for way in (True, False))
+    public, private = (offers.offer(terms(internet=way), "m5.large", None).hour for way in (True, False))
     assert public.value - private.value == pytest.approx(0.005)
     assert private.value == pytest.approx((0.096 + 0.107) / 2 + 8 * (0.08 + 0.088) / 2 / 730)
     assert "embedded table" in public.note
 
 
 def test_the_spread_of_pairs_is_measured_from_three_samples_on() -> None:
-    assert offers.offer(route(), "m5.large", None).spread.value == offers.SPREAD
+    assert offers.offer(terms(), "m5.large", None).spread.value == offers.SPREAD
     varied = Profile({"interRegion": History(20.0, 404.0, 5, 0.0)})
-    assert offers.offer(route(), "m5.large", varied).spread.value == pytest.approx(0.1)
+    assert offers.offer(terms(), "m5.large", varied).spread.value == pytest.approx(0.1)
 
 
 def test_disks_are_what_the_survey_saw() -> None:
-    ends = offers.end_figures(route(), ("m5.large", "m5.large"), None, {"m5.large": None}, [], None)
+    ends = offers.end_figures(terms(), ("m5.large", "m5.large"), None, {"m5.large": None}, [], None)
     assert (ends.send, ends.receive) == (93.75, 93.75)
     seen = offers.with_disks(ends, 50.0, None)
     assert (seen.send, seen.receive, seen.ends) == (50.0, 93.75, 50.0)

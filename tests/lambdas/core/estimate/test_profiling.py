@@ -2,6 +2,7 @@ import pytest
 
 from lambdas.core.errors import BudgetTooSmall, NoSuitableType
 from lambdas.core.estimate.profiling import estimate_of_measuring, measured
+from lambdas.core.fleet.pairing import RelayPath
 from lambdas.core.fleet.relay_node import Measurement
 from tests.lambdas.builders import estimate, node
 
@@ -31,8 +32,9 @@ def test_without_a_relay_nothing_can_be_measured() -> None:
 
 
 def test_what_was_measured_counts_the_slower_relay_of_a_pair_and_all_probes() -> None:
-    nodes = [node("source", ready_at=1004.0), node("destination", ready_at=1006.5), node("source", slot=2)]
-    found = measured(30.0, [Measurement(1, 20.0, 150.0)], nodes, 2.0)
+    relays = (node("source", ready_at=1004.0), node("destination", ready_at=1006.5))
+    pairs = [RelayPath(relays), RelayPath((node("source", 2), node("destination", 2)))]
+    found = measured(30.0, [Measurement(1, 20.0, 150.0)], pairs, 2.0)
     assert (found.direct, found.sent_bytes) == (30.0, 100_000_000)
     (pair,) = found.pairs
     assert (pair.path_id, pair.inter_region, pair.intra_region, pair.spawn_seconds) == ("pair-1", 20.0, 150.0, 6.5)

@@ -5,39 +5,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lambdas.core.fleet import pairing
-from lambdas.core.fleet.relay_node import ROLES, Node, NodeState, Role
+from lambdas.core.fleet.relay_node import Node, NodeState
+from lambdas.core.fleet.topology import path_id
 from lambdas.core.transfer import TransferPath
-from tests.lambdas.builders import node, paths
+from tests.lambdas.builders import node, paths, route
+
+PAIR = route()
 
 
-def joined(sources: list[int], destinations: list[int]) -> list[Node]:
-    sides = zip(ROLES, (sources, destinations), strict=True)
-    return [node(role, slot, state="JOINED") for role, slots in sides for slot in slots]
+def joined(*stages: list[int]) -> list[Node]:
+    return [node(stage, slot, state="JOINED") for stage, slots in enumerate(stages) for slot in slots]
 
 
-def ids(nodes: list[Node]) -> list[str]:
-    return [path.path_id for path in pairing.relay_paths(nodes, paths(), 1)]
+def carrying(nodes: list[Node], lanes: int = 1, stages: int = 2) -> list[TransferPath]:
+    return pairing.relay_paths(route(stages), nodes, paths(), lanes)
 
 
-def reached(path: TransferPath) -> tuple[str, str]:
-    return path.hops[0].node_id, path.hops[1].node_id
+def ids(nodes: list[Node], stages: int = 2) -> list[str]:
+    return [path.path_id for path in carrying(nodes, stages=stages)]
 
 
-@pytest.mark.parametrize(
-    ("path", "slots"),
-    [
-        ("direct", {}),
-        ("pair-7", {"source": 7, "destination": 7}),
-        ("pair-2-13", {"source": 2, "destination": 13}),
-    ],
-)
-def test_path_names_the_slots_it_leads_through(path: str, slots: dict[str, int]) -> None:
-    assert pairing.slots(path) == slots
-    if slots:
-        assert pairing.path_id(slots["source"], slots["destination"]) == path
-        assert [role for role in ROLES if pairing.leads_through(path, node(role, 7))] == [
-            role for role in ROLES if slots[role] == 7
-        ]
+def reached(path: TransferPath) -> tuple[str, ...]:
+    return tuple(hop.node_id for hop in path.hops)
 
 
 def test_equal_sides_go_one_to_one() -> None:
@@ -67,9 +56,7 @@ def test_only_joined_relays_carry_data() -> None:
 
 def test_generation_grows_when_either_relay_is_replaced() -> None:
     generations = [
-        pairing.relay_paths(
-            [node("source", 1, source, "JOINED"), node("destination", 1, destination, "JOINED")], paths(), 1
-        )[0].generation
+        carrying([node("source", 1, source, "JOINED"), node("destination", 1, destination, "JOINED")])[0].generation
         for source, destination in ((0, 0), (1, 0), (1, 1), (1, 2))
     ]
     assert generations == [0, 1, 2, 3]
@@ -77,43 +64,43 @@ def test_generation_grows_when_either_relay_is_replaced() -> None:
 
 def test_successor_takes_the_path_over_from_a_relay_that_still_serves() -> None:
     nodes = joined([1], [1])
-    serving = pairing.relay_paths([*nodes, node("source", 1, 1, "SPAWNED")], paths(), 1)
+    serving = carrying([*nodes, node("source", 1, 1, "SPAWNED")], 1)
     assert reached(serving[0]) == ("source-1-0", "destination-1-0")
-    taken_over = pairing.relay_paths([*nodes, node("source", 1, 1, "JOINED")], paths(), 1)
+    taken_over = carrying([*nodes, node("source", 1, 1, "JOINED")], 1)
     assert reached(taken_over[0]) == ("source-1-1", "destination-1-0")
     assert taken_over[0].generation == 1
 
 
 def test_mesh_has_about_as_many_lanes_as_pairs_would() -> None:
-    found = pairing.relay_paths(joined([1, 2], [1, 2, 3]), paths(), 4)
+    found = carrying(joined([1, 2], [1, 2, 3]), 4)
     assert [path.lanes for path in found] == [2] * 6
-    assert [path.lanes for path in pairing.relay_paths(joined([1], [1, 2]), paths(), 1)] == [1, 1]
+    assert [path.lanes for path in carrying(joined([1], [1, 2]), 1)] == [1, 1]
 
 
 def test_lanes_of_a_mesh_follow_measured_rates() -> None:
-    rates: dict[tuple[Role, int], float] = {
+    rates: dict[tuple[str, int], float] = {
         ("source", 1): 30.0,
         ("source", 2): 10.0,
         ("destination", 1): 20.0,
         ("destination", 2): 20.0,
     }
     rates |= {("destination", 3): 40.0}
-    nodes = [node(role, slot, state="JOINED", measured_inter_region=rate) for (role, slot), rate in rates.items()]
-    lanes = {path.path_id: path.lanes for path in pairing.relay_paths(nodes, paths(), 8)}
+    nodes = [node(stage, slot, state="JOINED", measured_inter_region=rate) for (stage, slot), rate in rates.items()]
+    lanes = {path.path_id: path.lanes for path in carrying(nodes, 8)}
     assert lanes == {"pair-1": 4, "pair-1-2": 4, "pair-1-3": 9, "pair-2-1": 2, "pair-2": 2, "pair-2-3": 3}
     nodes[0] = nodes[0].model_copy(update={"measured_inter_region": None})
-    assert {path.lanes for path in pairing.relay_paths(nodes, paths(), 8)} == {4}
+    assert {path.lanes for path in carrying(nodes, 8)} == {4}
 
 
 @given(st.sets(st.integers(1, 64), min_size=1), st.sets(st.integers(1, 64), min_size=1))
 def test_paths_of_any_fleet_are_bounded_and_use_every_relay(sources: set[int], destinations: set[int]) -> None:
-    found = pairing.relay_paths(joined(sorted(sources), sorted(destinations)), paths(), 1)
+    found = carrying(joined(sorted(sources), sorted(destinations)), 1)
     assert len({path.path_id for path in found}) == len(found)
     assert len(found) <= max(pairing.MESH_PATHS, pairing.LEAST_REACH * max(len(sources), len(destinations)))
     hops = {name for path in found for name in reached(path)}
     reachable = len(sources) == len(destinations) or len(sources) * len(destinations) <= pairing.MESH_PATHS
     assert len(hops) == len(sources) + len(destinations) or not reachable
-    partners = {pairing.path_id(slot) for slot in sources & destinations}
+    partners = {path_id([slot, slot]) for slot in sources & destinations}
     assert partners <= {path.path_id for path in found}
 
 
@@ -139,8 +126,8 @@ def test_mesh_carries_what_the_smaller_side_can(m: int, n: int, lanes: int, rand
         return
     nodes = joined(list(range(1, m + 1)), list(range(1, n + 1)))
     caps = {one.node_id: random.uniform(1, 100) for one in nodes}
-    sides = [sum(cap for name, cap in caps.items() if name.startswith(role)) for role in ROLES]
-    assert fair_rates(pairing.relay_paths(nodes, paths(), lanes), caps) == pytest.approx(min(sides))
+    sides = [sum(caps[one.node_id] for one in nodes if one.stage == stage) for stage in (0, 1)]
+    assert fair_rates(carrying(nodes, lanes), caps) == pytest.approx(min(sides))
 
 
 def test_relay_waits_for_its_partner_before_it_joins() -> None:
@@ -150,40 +137,44 @@ def test_relay_waits_for_its_partner_before_it_joins() -> None:
         node("source", 2, state="READY"),
         node("destination", 2, state="SPAWNED"),
     ]
-    assert {one.slot for one in pairing.entrants(nodes)} == {1}
+    assert {one.slot for one in pairing.entrants(PAIR, nodes)} == {1}
 
 
 def test_successor_joins_the_partner_that_went_on() -> None:
     nodes = [node("source", 1, state="LOST"), node("source", 1, 1, "READY"), node("destination", 1, state="JOINED")]
-    assert [one.node_id for one in pairing.entrants(nodes)] == ["source-1-1"]
+    assert [one.node_id for one in pairing.entrants(PAIR, nodes)] == ["source-1-1"]
 
 
 def test_relay_whose_slot_has_no_partner_waits_for_anybody() -> None:
     nodes = [node("source", 1, state="READY"), node("source", 2, state="SPAWNED")]
     nodes += [node("destination", 1, state="SPAWNED"), node("destination", 2, state="SPAWNED")]
     nodes += [node("destination", 3, state="READY")]
-    assert pairing.entrants(nodes) == []
+    assert pairing.entrants(PAIR, nodes) == []
     nodes[2] = node("destination", 1, state="READY")
-    assert [one.node_id for one in pairing.entrants(nodes)] == ["destination-1-0", "source-1-0", "destination-3-0"]
+    assert [one.node_id for one in pairing.entrants(PAIR, nodes)] == [
+        "source-1-0",
+        "destination-1-0",
+        "destination-3-0",
+    ]
 
 
 def test_relay_is_single_when_its_partner_is_gone_and_nobody_comes() -> None:
     nodes = [*joined([1, 2], [1]), node("destination", 2, state="LOST")]
-    assert [one.node_id for one in pairing.singles(nodes)] == ["source-2-0"]
-    assert pairing.singles([*nodes, node("destination", 2, 1, "SPAWNED")]) == []
+    assert [one.node_id for one in pairing.singles(PAIR, nodes)] == ["source-2-0"]
+    assert pairing.singles(PAIR, [*nodes, node("destination", 2, 1, "SPAWNED")]) == []
 
 
 def test_relay_whose_slot_has_no_partner_is_single_when_the_other_side_is_empty() -> None:
     nodes = joined([1, 2], [1, 2, 3])
-    assert pairing.singles(nodes) == []
+    assert pairing.singles(PAIR, nodes) == []
     nodes[0] = node("source", 1, state="LOST")
-    assert [one.node_id for one in pairing.singles(nodes)] == ["destination-1-0"]
+    assert [one.node_id for one in pairing.singles(PAIR, nodes)] == ["destination-1-0"]
     nodes[1] = node("source", 2, state="LOST")
-    assert [one.slot for one in pairing.singles(nodes)] == [1, 2, 3]
+    assert [one.slot for one in pairing.singles(PAIR, nodes)] == [1, 2, 3]
 
 
 def test_fleet_is_as_strong_as_its_smaller_side() -> None:
-    assert pairing.strength([*joined([1, 2], [1, 2, 3]), node("source", 3, state="SPAWNED")], "JOINED") == 2
+    assert pairing.strength(PAIR, [*joined([1, 2], [1, 2, 3]), node("source", 3, state="SPAWNED")], "JOINED") == 2
 
 
 def test_pairs_take_the_newest_generation_of_each_slot() -> None:
@@ -194,15 +185,63 @@ def test_pairs_take_the_newest_generation_of_each_slot() -> None:
         node("source", 2, 0, "READY"),
         node("destination", 2, 0, "SPAWNED"),
     ]
-    (pair,) = pairing.pairs(nodes, "READY", "JOINED")
-    assert (pair.slot, pair.generation, pair.source.node_id) == (1, 1, "source-1-1")
+    (pair,) = pairing.by_slot(PAIR, nodes, "READY", "JOINED")
+    assert (pair.slot, pair.generation, pair.relays[0].node_id) == (1, 1, "source-1-1")
 
 
 def test_pairs_are_ordered_by_number_not_by_text() -> None:
-    nodes = [node(role, slot, state="READY") for slot in (10, 9, 1) for role in ROLES]
-    assert [pair.slot for pair in pairing.pairs(nodes, "READY")] == [1, 9, 10]
+    nodes = [node(stage, slot, state="READY") for slot in (10, 9, 1) for stage in (0, 1)]
+    assert [pair.slot for pair in pairing.by_slot(PAIR, nodes, "READY")] == [1, 9, 10]
 
 
 def test_lost_newest_generation_hides_the_older_one() -> None:
     nodes = [node("source", 1, 0, "JOINED"), node("source", 1, 1, "LOST"), node("destination", 1, 0, "JOINED")]
-    assert pairing.pairs(nodes, "JOINED") == []
+    assert pairing.by_slot(PAIR, nodes, "JOINED") == []
+
+
+def test_one_stage_has_a_path_for_each_relay() -> None:
+    assert ids(joined([1, 3]), stages=1) == ["route-1", "route-3"]
+
+
+def test_three_stages_go_one_to_one_where_they_are_equal() -> None:
+    assert ids(joined([1, 2], [1, 2], [1, 2]), stages=3) == ["route-1", "route-2"]
+    assert ids(joined([1, 2], [1, 3], [1, 2]), stages=3) == ["route-1", "route-2-3-2"]
+    assert ids(joined([1], [], [1]), stages=3) == []
+
+
+def test_three_stages_of_which_one_is_smaller_share_it() -> None:
+    found = carrying(joined([1, 2], [1], [1, 2]), 4, stages=3)
+    assert [path.path_id for path in found] == ["route-1", "route-1-1-2", "route-2-1-1", "route-2-1-2"]
+    assert sum(path.lanes for path in found) == 8
+
+
+@given(st.lists(st.sets(st.integers(1, 64), min_size=1), min_size=1, max_size=4))
+def test_paths_of_any_route_are_bounded_pass_every_stage_in_order_and_use_the_largest_wholly(
+    slots: list[set[int]],
+) -> None:
+    nodes = joined(*(sorted(stage) for stage in slots))
+    found = carrying(nodes, stages=len(slots))
+    most = max(len(stage) for stage in slots)
+    assert len({path.path_id for path in found}) == len(found) <= max(pairing.MESH_PATHS, pairing.LEAST_REACH * most)
+    stages = {one.node_id: one.stage for one in nodes}
+    assert all([stages[name] for name in reached(path)] == list(range(len(slots))) for path in found)
+    used = {name for path in found for name in reached(path)}
+    assert all(
+        {one.node_id for one in nodes if one.stage == at} <= used for at, s in enumerate(slots) if len(s) == most
+    )
+    in_all = set.intersection(*slots)
+    assert {path_id([slot] * len(slots)) for slot in in_all} <= {path.path_id for path in found}
+
+
+def test_relay_of_three_stages_waits_for_both_partners() -> None:
+    nodes = [node(0, state="READY"), node(1, state="READY"), node(2, state="SPAWNED")]
+    assert pairing.entrants(route(3), nodes) == []
+    nodes[2] = node(2, state="READY")
+    assert [one.stage for one in pairing.entrants(route(3), nodes)] == [0, 1, 2]
+
+
+def test_relays_of_three_stages_are_single_when_any_partner_is_gone() -> None:
+    nodes = [*joined([1, 2], [1, 2], [2]), node(2, 1, state="LOST")]
+    assert [one.node_id for one in pairing.singles(route(3), nodes)] == [nodes[0].node_id, nodes[2].node_id]
+    assert pairing.strength(route(3), nodes, "JOINED") == 1
+    assert [path.slots for path in pairing.by_slot(route(3), nodes, "JOINED")] == [(2, 2, 2)]

@@ -6,7 +6,7 @@ import pytest
 
 from lambdas.core.chunks.progress import LaneProgress, Progress
 from lambdas.core.fleet import relay_watch
-from lambdas.core.fleet.relay_node import Node, Role
+from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.relay_watch import Circumstances, Suspicion, Watch
 from lambdas.core.transfer import Hop, Membership, TransferPath
 from tests.lambdas.builders import node
@@ -25,9 +25,9 @@ def pair(slot: int) -> TransferPath:
     return path(f"pair-{slot}", f"source-{slot}-0", f"destination-{slot}-0")
 
 
-def joined(role: Role, slot: int, tested: float | None = 20.0, instance_type: str = "t3.small") -> Node:
+def joined(stage: int | str, slot: int, tested: float | None = 20.0, instance_type: str = "t3.small") -> Node:
     return node(
-        role,
+        stage,
         slot,
         state="JOINED",
         instance_type=instance_type,
@@ -42,8 +42,7 @@ class Fleet:
     def __init__(self, *paths: TransferPath, tested: float | None = 20.0, direct: bool = True) -> None:
         self.paths = [path("direct"), *paths] if direct else list(paths)
         names = sorted({hop.node_id for each in paths for hop in each.hops})
-        roles: dict[str, Role] = {"source": "source", "destination": "destination"}
-        self.relays = [joined(roles[name.split("-")[0]], int(name.split("-")[1]), tested) for name in names]
+        self.relays = [joined(name.split("-")[0], int(name.split("-")[1]), tested) for name in names]
         self.watch, self.at, self.epoch = Watch(), 1000.0, 1
         self.limit: int | None = None
         self.bytes: dict[str, int] = {each.path_id: 0 for each in self.paths}
@@ -188,7 +187,7 @@ def test_pair_with_a_machine_that_lends_a_share_is_not_held_against_its_neighbou
 def test_relay_of_another_type_is_not_held_against_its_neighbours() -> None:
     fleet = three_pairs(tested=None)
     fleet.relays = [
-        joined(each.role, each.slot, None, f"t3.{'nano' if each.slot == 3 else 'small'}") for each in fleet.relays
+        joined(each.stage, each.slot, None, f"t3.{'nano' if each.slot == 3 else 'small'}") for each in fleet.relays
     ]
     fleet.carry(30, {"direct": 20, "pair-1": 20, "pair-2": 20, "pair-3": 4})
     assert fleet.suspects() == {}

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lambdas.core.estimate.profile import Profile, hosts
-from lambdas.core.fleet.pairing import path_id
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.learning.arrivals import Arrivals
 from lambdas.core.learning.samples import Sample, samples_of
@@ -57,7 +56,7 @@ def test_burst_of_the_first_second_does_not_count() -> None:
 def unequal(draw: st.DrawFn) -> Traffic:
     """Up to four pairs that join one after the other, each of its own rate."""
     rates = draw(st.lists(st.floats(5, 80), min_size=2, max_size=5))
-    paths = ["direct", *(path_id(slot) for slot in range(1, len(rates)))]
+    paths = ["direct", *(f"pair-{slot}" for slot in range(1, len(rates)))]
     gaps = draw(st.lists(st.floats(6, 12), min_size=len(rates), max_size=len(rates)))
     joins = [0.0, *(sum(gaps[: i + 1]) for i in range(len(rates) - 1))]
     size = sum(rate * (sum(gaps) + 6 - join) for rate, join in zip(rates, joins, strict=True))
@@ -79,7 +78,7 @@ def test_unhindered_paths_are_recovered(traffic: Traffic) -> None:
     pairs = len(traffic.rates) - 1
     samples = learnt(traffic, relays(pairs))
     assert values(samples, HOSTS, "direct") == [pytest.approx(traffic.rates["direct"], rel=ACCURACY)]
-    expected = [traffic.rates[path_id(slot)] for slot in range(1, pairs + 1)]
+    expected = [traffic.rates[f"pair-{slot}"] for slot in range(1, pairs + 1)]
     assert values(samples, TYPE, "interRegion") == [pytest.approx(rate, rel=ACCURACY) for rate in expected]
     assert values(samples, HOSTS, "ends") == []
 
@@ -105,7 +104,7 @@ def test_ends_that_hold_the_last_pair_back_are_recovered(traffic: Traffic, share
 
 
 def test_pairs_that_join_together_are_seen_to_be_held_back_by_what_the_direct_path_loses() -> None:
-    paths = ["direct", *(path_id(slot) for slot in (1, 2, 3))]
+    paths = ["direct", *(f"pair-{slot}" for slot in (1, 2, 3))]
     joins = dict.fromkeys(paths, 6.0) | {"direct": 0.0}
     samples = learnt(Traffic(dict.fromkeys(paths, 40.0), joins, size_mb=2000, ceiling=100.0), relays(3))
     assert values(samples, HOSTS, "ends") == [pytest.approx(100.0, rel=ACCURACY)]
@@ -114,7 +113,7 @@ def test_pairs_that_join_together_are_seen_to_be_held_back_by_what_the_direct_pa
 
 def unfair(direct: float, pair: float) -> tuple[Traffic, list[Node]]:
     """The ends hold the pairs back, but the direct path takes all that it can: by itself it tells nothing."""
-    rates = {"direct": direct, **{path_id(slot): pair for slot in (1, 2, 3)}}
+    rates = {"direct": direct, **{f"pair-{slot}": pair for slot in (1, 2, 3)}}
     return Traffic(rates, dict.fromkeys(rates, 6.0) | {"direct": 0.0}, size_mb=1000), relays(3)
 
 

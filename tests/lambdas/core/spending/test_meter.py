@@ -15,7 +15,7 @@ from lambdas.core.estimate.budget import (
     held_back,
     most_rate,
 )
-from lambdas.core.fleet.relay_node import Node, Role
+from lambdas.core.fleet.relay_node import Node
 from lambdas.core.request import Objective
 from lambdas.core.spending.meter import Decision, Reading, Sent, Spent, affordable, control_dollars, decide
 from lambdas.core.tariff import cost
@@ -26,8 +26,7 @@ HOUR, EGRESS_GB, DIRECT, PAIR, ENDS = 0.1, 0.02, 20.0, 20.0, 160.0  # as in buil
 
 
 def reading(pairs: int = 1, *, left: int = SIZE, rate: float = 40.0, sent: int = 0, now: float = 1100.0) -> Reading:
-    roles: tuple[Role, Role] = ("source", "destination")
-    nodes = [node(role, slot, state="JOINED") for slot in range(1, pairs + 1) for role in roles]
+    nodes = [node(stage, slot, state="JOINED") for slot in range(1, pairs + 1) for stage in (0, 1)]
     return Reading(now, nodes, estimate(max(pairs, 1)), 100, 1000.0, sent, left, rate)
 
 
@@ -167,7 +166,7 @@ class Simulation:
                 look_at = self.now + self.chance.uniform(50, 60)
 
     def second(self) -> None:
-        live = sum(n.ended_at is None for n in self.nodes if n.role == "source")
+        live = sum(n.ended_at is None for n in self.nodes if n.stage == 0)
         self.rate = self.chance.uniform(0.1, 1.0) * min(DIRECT + live * PAIR, ENDS)
         moved = min(self.rate * 1e6, SIZE - self.delivered)
         self.sent += moved
@@ -180,8 +179,7 @@ class Simulation:
 
     def launch(self) -> None:
         slot = len(self.nodes) // 2 + 1
-        roles: tuple[Role, Role] = ("source", "destination")
-        self.nodes += [node(role, slot, state="JOINED", requested_at=self.now) for role in roles]
+        self.nodes += [node(stage, slot, state="JOINED", requested_at=self.now) for stage in (0, 1)]
 
     def end(self, which: int) -> None:
         if self.nodes[which].ended_at is None:

@@ -102,7 +102,7 @@ def lost_relays(cloud: Cloud) -> list[str]:
 @pytest.mark.parametrize("state", ["stopping", "stopped", "shutting-down", "terminated"])
 def test_relay_whose_instance_has_ended_is_told_of_until_somebody_acts(state: str) -> None:
     cloud = running()
-    source = next(node for node in cloud.nodes.of("first") if node.role == "source")
+    source = next(node for node in cloud.nodes.of("first") if node.stage == 0)
     machine = cloud.compute[WEST].machines[source.instance_id]
     machine.instance = replace(machine.instance, state=state)
     assert run(cloud)["first"]["lost"] == 1
@@ -114,7 +114,7 @@ def test_relay_whose_instance_has_ended_is_told_of_until_somebody_acts(state: st
 
 def test_relay_that_ec2_does_not_show_yet_is_not_lost() -> None:
     cloud = running()
-    source = next(node for node in cloud.nodes.of("first") if node.role == "source")
+    source = next(node for node in cloud.nodes.of("first") if node.stage == 0)
     del cloud.compute[WEST].machines[source.instance_id]
     cloud.clock.time = source.requested_at + 59
     assert run(cloud)["first"]["lost"] == 0
@@ -124,7 +124,7 @@ def test_relay_that_ec2_does_not_show_yet_is_not_lost() -> None:
 
 def test_replacement_that_stopped_half_way_is_told_of_again() -> None:
     cloud = running()
-    source = next(node for node in cloud.nodes.of("first") if node.role == "source")
+    source = next(node for node in cloud.nodes.of("first") if node.stage == 0)
     lose(cloud.world, source, "its instance is terminated")
     assert run(cloud)["first"]["lost"] == 0  # somebody may be at work on it
     cloud.clock.time += RESUME_SECONDS + 1
@@ -254,7 +254,7 @@ def test_relays_that_a_dead_state_left_unused_are_discarded() -> None:
 def test_partner_that_was_released_is_nobodys_loss() -> None:
     cloud = running()
     cloud.compute[WEST].quota = 0
-    lost = next(node for node in cloud.nodes.of("first") if node.role == "source")
+    lost = next(node for node in cloud.nodes.of("first") if node.stage == 0)
     event = {"schemaVersion": 1, "type": "Relay Lost", "transferId": "first", "nodeId": lost.node_id, "message": "gone"}
     replace_relay(
         BusEvent.from_document({"detail-type": "Relay Lost", "source": CONTROL, "detail": event}), cloud.world
@@ -270,7 +270,7 @@ def test_instance_of_a_relay_that_ended_is_terminated_though_whoever_ended_it_di
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cloud = running()
-    lost = next(node for node in cloud.nodes.of("first") if node.role == "source")
+    lost = next(node for node in cloud.nodes.of("first") if node.stage == 0)
 
     def die(*_: object) -> None:
         raise WriteConflict("again")
@@ -287,7 +287,7 @@ def test_instance_of_a_relay_that_ended_is_terminated_though_whoever_ended_it_di
 
 def test_relay_that_drains_long_after_its_successor_joined_is_told_of() -> None:
     cloud = running()
-    old = next(node for node in cloud.nodes.of("first") if node.role == "source")
+    old = next(node for node in cloud.nodes.of("first") if node.stage == 0)
     now = cloud.clock.now()
     cloud.nodes.put(node("source", 1, 1, "JOINED", instance_id=old.instance_id, joined_at=now, requested_at=now))
     cloud.nodes.change(old, node_life.drain("slow"))

@@ -188,7 +188,7 @@ def test_successor_whose_partner_is_lost_meanwhile_is_released_too() -> None:
     cloud = joined()
 
     def partner_dies() -> None:
-        partner = next(node for node in cloud.nodes.of("first") if node.role == "destination")
+        partner = next(node for node in cloud.nodes.of("first") if node.stage == 1)
         lose(cloud.world, partner, "its instance is terminated")
 
     cloud.compute[WEST].on_launch = partner_dies

@@ -47,7 +47,7 @@ def test_partner_that_another_invocation_makes_ready_between_two_looks_joins(mon
 
     def settle_while_another_is_at_it(world: World, transfer_id: str) -> None:
         settle(world, transfer_id)
-        partner = next(node for node in cloud.nodes.of("first") if node.role == "destination")
+        partner = next(node for node in cloud.nodes.of("first") if node.stage == 1)
         cloud.nodes.change(partner, node_life.start(cloud.clock.now(), 4600))
 
     monkeypatch.setattr(membership, "settle", settle_while_another_is_at_it)
@@ -59,7 +59,7 @@ def test_relay_that_another_invocation_has_started_outlives_this_ones_failure() 
     cloud = spawned(1)
 
     def fail_after_another_has_started_it(_: Any) -> CommandResult:
-        partner = next(node for node in cloud.nodes.of("first") if node.role == "destination")
+        partner = next(node for node in cloud.nodes.of("first") if node.stage == 1)
         cloud.nodes.change(partner, node_life.start(cloud.clock.now(), 4600))
         return failed("Throttled")
 
@@ -81,7 +81,7 @@ def test_relay_is_started_with_the_senders_key_and_both_addresses() -> None:
 def test_path_goes_inside_then_between_regions_then_inside() -> None:
     cloud = spawned(1)
     run(cloud)
-    source, destination = sorted(cloud.nodes.of("first"), key=lambda node: node.role, reverse=True)
+    source, destination = sorted(cloud.nodes.of("first"), key=lambda node: node.stage)
     membership = cloud.agents.membership(SHARED)
     assert membership is not None
     (path,) = [path for path in membership.paths if path.path_id == "pair-1"]
@@ -95,7 +95,7 @@ def test_path_goes_inside_then_between_regions_then_inside() -> None:
 def test_each_hop_is_let_in_by_a_rule_for_its_address() -> None:
     cloud = spawned(1)
     run(cloud)
-    source, destination = sorted(cloud.nodes.of("first"), key=lambda node: node.role, reverse=True)
+    source, destination = sorted(cloud.nodes.of("first"), key=lambda node: node.stage)
     west = {(rule.group_id, rule.address) for rule in cloud.groups[WEST].admitted}
     ireland = {(rule.group_id, rule.address) for rule in cloud.groups[IRELAND].admitted}
     assert west == {("vpc-source/cpt-relay", "10.10.0.1")}
@@ -151,13 +151,13 @@ def test_relay_whose_daemon_fails_is_lost_with_the_output() -> None:
     cloud = spawned(1)
     cloud.commands[WEST].scripts["relay"] = lambda _: failed("cpt: does not hash")
     assert run(cloud) == {"ready": 0}
-    assert "does not hash" in str(next(n for n in cloud.nodes.of("first") if n.role == "source").reason)
+    assert "does not hash" in str(next(n for n in cloud.nodes.of("first") if n.stage == 0).reason)
     assert cloud.alive() == []
 
 
 def test_instance_that_dies_while_booting_is_lost() -> None:
     cloud = spawned(1)
-    source = next(node for node in cloud.nodes.of("first") if node.role == "source")
+    source = next(node for node in cloud.nodes.of("first") if node.stage == 0)
     cloud.compute[WEST].terminate([source.instance_id])
     assert run(cloud) == {"ready": 0}
     assert states(cloud)["source-1-0"] == "LOST"
@@ -260,7 +260,7 @@ def test_hops_are_opened_by_the_repeated_call_when_the_first_was_throttled() -> 
     with pytest.raises(Throttled):
         run(cloud)
     assert run(cloud) == {"ready": 1}
-    source, destination = sorted(cloud.nodes.of("first"), key=lambda node: node.role, reverse=True)
+    source, destination = sorted(cloud.nodes.of("first"), key=lambda node: node.stage)
     assert {rule.address for rule in cloud.groups[IRELAND].admitted} == {
         source.public_address,
         destination.private_address,

@@ -80,7 +80,7 @@ def test_capacity_error_goes_to_the_next_type(code: str) -> None:
     cloud = prepared()
     cloud.compute[WEST].refusals = {"t3.small": code}
     assert spawn_relays(event(), cloud.world)["spawned"] == 2
-    assert {node.instance_type for node in cloud.nodes.of("first") if node.role == "source"} == {"t3.medium"}
+    assert {node.instance_type for node in cloud.nodes.of("first") if node.stage == 0} == {"t3.medium"}
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_spot_falls_back_to_on_demand_and_each_node_says_what_it_is() -> None:
     cloud.compute[WEST].refusals = {"spot": "InsufficientInstanceCapacity"}
     assert spawn_relays(spot, cloud.world)["spawned"] == 1
     assert [launch.spot for launch in cloud.compute[WEST].launches] == [True, True, False]
-    assert {node.role: node.market for node in cloud.nodes.of("first")} == {
+    assert {node.stage_name: node.market for node in cloud.nodes.of("first")} == {
         "source": "on-demand",
         "destination": "spot",
     }
@@ -155,7 +155,7 @@ def test_another_zone_is_used_where_the_own_one_has_no_capacity() -> None:
     cloud = prepared()
     cloud.compute[WEST].refusals = {"us-west-2a": "InsufficientInstanceCapacity"}
     assert spawn_relays(event(), cloud.world)["spawned"] == 2
-    zones = {(node.role, node.availability_zone, node.instance_type) for node in cloud.nodes.of("first")}
+    zones = {(node.stage_name, node.availability_zone, node.instance_type) for node in cloud.nodes.of("first")}
     assert zones == {("source", "us-west-2b", "t3.small"), ("destination", "eu-west-1a", "t3.small")}
     assert cloud.compute[WEST].launches[-1].subnet_id == "subnet-source-b"
     assert noted(cloud).notes == ["EC2 has too little capacity in us-west-2a for t3.small, t3.medium"]

@@ -67,12 +67,12 @@ def relay(cloud: Cloud, node_id: str) -> Node:
     return next(node for node in cloud.nodes.of("first") if node.node_id == node_id)
 
 
-def test_each_machine_serves_on_the_side_of_its_vpc() -> None:
+def test_each_machine_serves_at_the_stage_of_its_vpc() -> None:
     cloud = cloud_with_lent()
     found = accept(request(relays={"existing": list(LENT.values())}), cloud.world).existing
-    assert [(machine.instance_id, machine.role) for machine in found] == [
-        (LENT[WEST], "source"),
-        (LENT[IRELAND], "destination"),
+    assert [(machine.instance_id, machine.stage) for machine in found] == [
+        (LENT[WEST], 0),
+        (LENT[IRELAND], 1),
     ]
 
 

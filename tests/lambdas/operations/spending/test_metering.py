@@ -98,7 +98,7 @@ def test_an_earlier_look_that_is_late_does_not_take_back_a_later_one() -> None:
 
 def test_probes_between_the_regions_are_paid_for() -> None:
     cloud = joined()
-    node = next(one for one in cloud.nodes.of("first") if one.role == "source")
+    node = next(one for one in cloud.nodes.of("first") if one.stage == 0)
     amend(cloud, node, measured_inter_region=500.0)
     look(cloud)
     assert spent(cloud).egress == pytest.approx(500e6 * 2.0 / 1e9 * 0.02)

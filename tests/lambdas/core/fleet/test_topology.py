@@ -1,0 +1,155 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lambdas.core.fleet import topology
+from lambdas.core.fleet.relay_node import Node
+from lambdas.core.fleet.topology import Admission, Route, Stage, admissions
+from lambdas.core.transfer import RELAY_PORT, ResolvedPaths
+from tests.lambdas.builders import node, paths, route, transfer
+
+RECEIVER_PORT = transfer().receiver_port
+SOURCE, DESTINATION = transfer().source, transfer().destination
+
+
+def at_public(one: Node) -> str:
+    assert one.public_address is not None
+    return one.public_address
+
+
+def opened(on: Route, one: Node, *existing: int, via: ResolvedPaths | None = None) -> list[Admission]:
+    return admissions(on, via or paths(), one, existing, RECEIVER_PORT)
+
+
+def test_pair_is_a_stage_beside_each_end() -> None:
+    pair = topology.route_of(transfer(), (2, 3))
+    assert pair.stages == (
+        Stage(0, "source", SOURCE.region, SOURCE.vpc_id, 2, SOURCE),
+        Stage(1, "destination", DESTINATION.region, DESTINATION.vpc_id, 3, DESTINATION),
+    )
+    assert [list(stage.slots) for stage in pair.stages] == [[1, 2], [1, 2, 3]]
+    assert pair.stages[1].node_id(3, 1) == "destination-3-1"
+
+
+def test_lost_relay_is_replaced_at_its_own_stage() -> None:
+    for stages in (1, 2, 3):
+        on = route(stages)
+        for stage in on.stages:
+            assert on.stages[node(stage.index).stage] is stage
+
+
+@pytest.mark.parametrize(
+    ("stages", "inside"),
+    [(0, [False]), (1, [True, False]), (2, [True, False, True]), (3, [True, False, False, True])],
+)
+def test_hops_beside_an_end_stay_inside_its_vpc(stages: int, inside: list[bool]) -> None:
+    assert [route(stages).is_inside(hop) for hop in range(stages + 1)] == inside
+
+
+def test_addresses_are_private_inside_a_vpc_and_those_of_the_regions_path_between_two() -> None:
+    pair, private = route(), paths().model_copy(update={"inter_region": "private"})
+    assert [pair.address(hop, paths(), "10.0.0.1", "54.0.0.9") for hop in (0, 1, 2)] == [
+        "10.0.0.1",
+        "54.0.0.9",
+        "10.0.0.1",
+    ]
+    assert pair.address(1, private, "10.0.0.1", None) == "10.0.0.1"
+    with pytest.raises(LookupError):
+        pair.address(1, paths(), "10.0.0.1", None)
+
+
+def test_pair_opens_source_to_relay_relay_to_relay_and_relay_to_destination() -> None:
+    pair, first, last = route(), node(0), node(1)
+    assert opened(pair, first) == [
+        Admission(pair.stages[0], "relay", SOURCE.private_address, RELAY_PORT),
+        Admission(pair.stages[1], "relay", at_public(first), RELAY_PORT),
+    ]
+    assert opened(pair, last) == [Admission(DESTINATION, "endpoint", last.private_address, RECEIVER_PORT)]
+
+
+def test_single_stage_opens_both_of_its_hops() -> None:
+    one, relay = route(1), node(0)
+    assert opened(one, relay) == [
+        Admission(one.stages[0], "relay", SOURCE.private_address, RELAY_PORT),
+        Admission(DESTINATION, "endpoint", at_public(relay), RECEIVER_PORT),
+    ]
+
+
+def test_stage_away_from_the_source_admits_the_address_that_the_source_has_between_regions() -> None:
+    far = replace(route(1), stages=(replace(route().stages[1], index=0),))
+    assert opened(far, node(0))[0].address == paths().source_address
+
+
+@given(st.integers(1, 4), st.sets(st.integers(0, 3)))
+def test_every_stage_admits_exactly_the_one_before(stages: int, existing: set[int]) -> None:
+    on = route(stages)
+    relays = [node(at) for at in range(stages)]
+    admitted = [one for relay in relays for one in opened(on, relay, *existing)]
+    let_in = {(one.place, one.address) for one in admitted}
+    addresses = [
+        SOURCE.private_address,
+        *(on.address(at + 1, paths(), r.private_address, r.public_address) for at, r in enumerate(relays)),
+    ]
+    assert let_in == set(zip((*on.stages, DESTINATION), addresses, strict=True))
+    assert {one.port for one in admitted if one.place == DESTINATION} == {RECEIVER_PORT}
+    in_ends_group = {one.place.index for one in admitted if isinstance(one.place, Stage) and one.group == "endpoint"}
+    assert in_ends_group == {at for at in existing if 0 < at < stages}
+
+
+def test_machine_of_the_user_admits_the_source_as_an_end_does() -> None:
+    assert opened(route(), node(0, existing=True))[0].group == "endpoint"
+
+
+def test_relay_between_two_regions_is_in_nobodys_zone() -> None:
+    on = route(3)
+    elsewhere = [node(at, availability_zone="us-west-2x") for at in range(3)]
+    assert [on.in_other_zone(one) for one in elsewhere] == [True, False, True]
+    assert not route().in_other_zone(node(0))
+
+
+def test_regions_of_a_route_are_those_of_its_ends_and_stages() -> None:
+    between = replace(route(3).stages[1], region="ap-south-1")
+    on = replace(route(3), stages=(route(3).stages[0], between, route(3).stages[2]))
+    assert on.regions == ["ap-south-1", DESTINATION.region, SOURCE.region]
+
+
+def test_partners_are_the_relays_of_the_slot_at_all_other_stages() -> None:
+    assert [route(stages).partners(node(0, 7)) for stages in (1, 2, 3)] == [set(), {(1, 7)}, {(1, 7), (2, 7)}]
+
+
+def test_paths_of_pairs_have_the_ids_that_people_know() -> None:
+    assert [topology.path_id(slots) for slots in ([7, 7], [2, 13], [4], [1, 2, 1])] == [
+        "pair-7",
+        "pair-2-13",
+        "route-4",
+        "route-1-2-1",
+    ]
+
+
+@given(st.lists(st.integers(1, 128), min_size=1, max_size=4))
+def test_path_leads_through_the_slots_that_it_was_named_for(slots: list[int]) -> None:
+    path = topology.path_id(slots)
+    assert [topology.slot_at(path, stage) for stage in range(len(slots))] == slots
+    assert all(topology.leads_through(path, node(stage, slot)) for stage, slot in enumerate(slots))
+    assert not any(topology.leads_through(path, node(stage, slot + 1)) for stage, slot in enumerate(slots))
+
+
+@pytest.mark.parametrize("path", ["direct", "pair-", "pair-a", "via-us-east-1"])
+def test_path_of_another_name_leads_through_no_relay(path: str) -> None:
+    assert topology.slot_at(path, 0) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "shared"),
+    [
+        (["direct", "pair-1", "pair-2"], False),
+        (["pair-1-2", "pair-2-1"], False),
+        (["pair-2", "pair-1-2"], True),
+        (["route-1-2-3", "route-2-3-4"], False),
+        (["route-1-2-3", "route-2"], True),
+    ],
+)
+def test_paths_share_a_relay_where_one_stage_has_one_slot_in_both(found: list[str], shared: bool) -> None:
+    assert topology.share_relays(found) is shared
