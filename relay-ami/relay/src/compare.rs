@@ -19,11 +19,11 @@ use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
 use crate::documents::survey::{Survey, compare_key, listing_key, part_key};
 use crate::documents::text::SchemaVersion1;
-use crate::receive::attributes::KEPT_MODE;
+use crate::ends::posix::attributes::KEPT_MODE;
+use crate::ends::posix::identity::{Identity, modified_ns};
+use crate::ends::posix::roots::{Reached, Roots, reach};
+use crate::ends::posix::tree::{BENEATH, Tree};
 use crate::receive::look::EqualEntry;
-use crate::receive::placed::{Identity, modified_ns};
-use crate::receive::tree::{BENEATH, Tree};
-use crate::roots::{Reached, Roots, reach};
 
 /// The source's listing, in `parts` objects.
 pub struct Listing<'a> {

@@ -1,25 +1,22 @@
 //! Surveys: what the source holds, what the destination can take.
 
-mod destination;
-
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-pub use destination::{destination, refused_destination};
 use rustix::fs::{Access, AtFlags, FileType, Stat, accessat, readlinkat};
 
 use crate::VERSION;
 use crate::control::{Control, ControlError};
 use crate::defaults::{FIRST_PART_LINES, PART_LINES, PROBLEMS_NAMED};
-use crate::disk;
 use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
 use crate::documents::survey::{Announcement, Problem, Survey, listing_key};
 use crate::documents::text::SchemaVersion1;
-use crate::roots::{Root, Roots, Step, Walk};
+use crate::ends::posix::disk;
+use crate::ends::posix::roots::{Root, Roots, Step, Walk};
 
 /// Permission to read for everybody.
 const READABLE: u32 = 0o444;
@@ -279,6 +276,6 @@ pub fn refused_source(path: &Path, reason: String) -> Survey {
     }
 }
 
-fn problem(path: &Path, reason: String) -> Problem {
+pub fn problem(path: &Path, reason: String) -> Problem {
     Problem { path: percent::encode(path.as_os_str().as_bytes()), reason }
 }

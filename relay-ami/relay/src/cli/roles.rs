@@ -21,15 +21,16 @@ use crate::documents::event::Event;
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::{AbsolutePath, AnnouncementKey, SchemaVersion1, TransferId};
 use crate::door::Limits;
+use crate::ends::posix;
+use crate::ends::posix::roots::{self, Roots};
 use crate::rate::{Bucket, RateRules};
 use crate::ready::ReadyFile;
 use crate::receive::{self, ReceiveError};
-use crate::roots::Roots;
 use crate::route::Router;
 use crate::secure::keys::{Identity, generate_route_key, kept_route_key, route_public};
 use crate::send::{self, Patience, SendError};
 use crate::stop::Stop;
-use crate::{compare, descriptors, memory, net, peer, probe, ready, relay, roots, scan};
+use crate::{compare, descriptors, memory, net, peer, probe, ready, relay, scan};
 
 /// Waits for a ready file and prints it.
 pub fn await_ready(options: &Options) -> Result<ExitCode, CliError> {
@@ -93,7 +94,7 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     if let Err(why) = roots::check_kernel().and_then(|()| run_as::assume(&command).map_err(|why| why.to_string())) {
         return match command {
             Command::ScanSource(scan) => print_json(&scan::refused_source(&paths(&scan.paths)[0], why)),
-            Command::ScanDestination(scan) => print_json(&scan::refused_destination(scan.path.as_str().as_ref(), why)),
+            Command::ScanDestination(scan) => print_json(&posix::refused_destination(scan.path.as_str().as_ref(), why)),
             _ => Err(CliError::failed("RunAs", why)),
         };
     }
@@ -124,7 +125,7 @@ fn obey(
                     .map_err(control_error)?,
             )
         }
-        Command::ScanDestination(scan) => print_json(&scan::destination(scan.path.as_str().as_ref())),
+        Command::ScanDestination(scan) => print_json(&posix::destination(scan.path.as_str().as_ref())),
         Command::ScanDigests(scan) => {
             let control = alone(&scan.control)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };

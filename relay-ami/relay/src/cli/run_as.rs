@@ -4,7 +4,7 @@ use rustix::fs::fstat;
 
 use crate::documents::command::Command;
 use crate::documents::text::{AbsolutePath, UserText};
-use crate::roots::reach;
+use crate::ends::posix::roots::reach;
 use crate::user::{Accounts, User, UserError};
 
 /// Makes the process the user that the command names. Without a name, what touches a destination becomes the owner of its

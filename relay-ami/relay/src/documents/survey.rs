@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::text::SchemaVersion1;
-use crate::whereabouts::Way;
+use crate::ends::posix::whereabouts::Way;
 
 /// Folder of the source's whole listing, below the transfer's prefix.
 pub const LISTING_FOLDER: &str = "listing/";

@@ -13,8 +13,6 @@ use std::time::{Duration, Instant};
 
 use super::Shared;
 use super::large::Part;
-use super::placed::Placed;
-use super::problem::{Reach, reach};
 use super::readback;
 use crate::control::{Delivery, Undelivered, unix_now};
 use crate::defaults::{COMMIT_QUEUE, READBACK_BATCH, SYNC_INTERVAL};
@@ -22,6 +20,8 @@ use crate::digest::{Digest, to_hex};
 use crate::documents::command::Verify;
 use crate::documents::event::FailureReason;
 use crate::documents::text::HexDigest;
+use crate::ends::posix::identity::Placed;
+use crate::ends::problem::{Reach, reach};
 use crate::stream::Replies;
 use crate::wire::frame::Frame;
 

@@ -7,12 +7,12 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use super::attributes::finish_file;
-use super::journal::{Known, Parts};
-use super::placed::{Placed, birth_of};
-use super::problem::not_by_name;
-use super::tree::Tree;
 use crate::digest::{Digest, merge_parts};
+use crate::ends::posix::attributes::finish_file;
+use crate::ends::posix::identity::{Placed, birth_of};
+use crate::ends::posix::journal::{Known, Parts};
+use crate::ends::posix::tree::Tree;
+use crate::ends::problem::not_by_name;
 use crate::thread::lock;
 use crate::wire::frame::SegmentHeader;
 

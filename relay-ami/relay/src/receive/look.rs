@@ -16,9 +16,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
 use serde::{Deserialize, Serialize};
 
-use super::attributes::KEPT_MODE;
-use super::placed::{Identity, Placed, modified_ns};
-use super::tree::{Tree, split};
 use crate::control::{Control, ControlError};
 use crate::defaults::{LOOK_LINES, LOOK_LINES_PER_CALL, LOOK_NAMED, LOOK_THREADS, STACK_BYTES};
 use crate::digest::Digest;
@@ -26,6 +23,9 @@ use crate::documents::entry::{Kind, ListedLine};
 use crate::documents::percent;
 use crate::documents::plan::PlanListing;
 use crate::documents::survey::{listing_key, part_key};
+use crate::ends::posix::attributes::KEPT_MODE;
+use crate::ends::posix::identity::{Identity, Placed, modified_ns};
+use crate::ends::posix::tree::{Tree, split};
 use crate::thread::lock;
 use crate::under_way::{Call, UnderWay};
 

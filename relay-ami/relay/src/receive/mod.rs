@@ -1,18 +1,13 @@
 //! The receiving end: verifies, writes, syncs, renames.
 
-pub(crate) mod attributes;
 mod commit;
 pub mod finish;
-mod journal;
 mod lane;
 mod large;
 pub mod look;
-pub mod placed;
-mod problem;
 mod readback;
 mod sending;
 mod target;
-pub(crate) mod tree;
 
 use std::io;
 use std::net::TcpListener;
@@ -22,10 +17,10 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::ends::posix::tree::Tree;
 use commit::{Refusal, Verified};
 use large::Files;
 use sending::Sending;
-use tree::Tree;
 
 use crate::control::{self, Control, ControlError, Side};
 use crate::defaults;

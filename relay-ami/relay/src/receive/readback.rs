@@ -12,11 +12,11 @@ use rustix::fs::{Advice, OFlags, fadvise, fcntl_setfl};
 use rustix::io::Errno;
 
 use super::commit::{Landed, Refusal};
-use super::tree::Tree;
 use crate::defaults::{READBACK_THREADS, STACK_BYTES};
 use crate::digest::{Digest, part_digest, part_hasher};
-use crate::disk::Buffer;
 use crate::documents::event::FailureReason;
+use crate::ends::posix::disk::Buffer;
+use crate::ends::posix::tree::Tree;
 use crate::thread::lock;
 
 /// Reads what all chunks brought, which must be synced. Those whose bytes are not what came, by their index.
@@ -129,7 +129,7 @@ mod tests {
 
     fn whole(tree: &Tree, entry: u64, written: &[u8], came: &[u8]) -> Vec<Landed> {
         let name = tree.unique_name(entry);
-        tree.create(&name).unwrap().write_all(written).unwrap();
+        tree.create(&name, 0o644).unwrap().write_all(written).unwrap();
         vec![Landed::Whole { entry, name, path: b"x".to_vec(), digest: *blake3::hash(came).as_bytes(), inode: Some(1) }]
     }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::board::Work;
 use super::skipped::Skipped;
-use super::source::{Source, SourceFailure, Witness, check_link, header};
 use crate::defaults::DATA_BYTES;
 use crate::digest::{Digest, is_subtree, part_digest, part_hasher};
 use crate::documents::entry::{Kind, Segment};
 use crate::documents::event::{FailureReason, SkipReason};
+use crate::ends::posix::source::{Source, SourceFailure, Witness, check_link, header};
 use crate::secure::record::Sealer;
 use crate::stream::StreamError;
 use crate::wire::frame::Frame;

@@ -19,7 +19,6 @@ mod pretest;
 mod recall;
 mod repair;
 mod skipped;
-mod source;
 mod state;
 
 use std::collections::BTreeMap;
@@ -52,10 +51,11 @@ use crate::documents::chunk::{Chunk, ChunkState};
 use crate::documents::event::FailureReason;
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::PathId;
+use crate::ends::posix::roots::Roots;
+use crate::ends::posix::source::Witness;
 use crate::progress::{Counters, Reporter};
 use crate::rate::{Bucket, RateRules};
 use crate::receive::finish::Digests;
-use crate::roots::Roots;
 use crate::route::Router;
 use crate::secure::handshake::KeyCheck;
 use crate::secure::keys::Identity;
@@ -130,7 +130,7 @@ struct Shared {
     limit: Arc<Bucket>,
     board: Board,
     ledger: Mutex<Ledger>,
-    witness: Arc<source::Witness>,
+    witness: Arc<Witness>,
     skipped: Arc<Skipped>,
     counters: Counters,
     failures: Mailbox<Failure>,
@@ -253,7 +253,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         whole_plan: OnceLock::new(),
         plan_key,
         ledger: Mutex::default(),
-        witness: Arc::new(source::Witness::new(Roots::new(&source))),
+        witness: Arc::new(Witness::new(Roots::new(&source))),
         skipped: Arc::default(),
         counters: Counters::default(),
         failures: Mailbox(Mutex::new(Some(failures))),

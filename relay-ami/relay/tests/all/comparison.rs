@@ -10,7 +10,7 @@ use cpt_relay::control::Control as _;
 use cpt_relay::control::directory::Directory;
 use cpt_relay::documents::command::Compare;
 use cpt_relay::documents::entry::ListingEntry;
-use cpt_relay::roots::Roots;
+use cpt_relay::ends::posix::roots::Roots;
 use cpt_relay::{plan, scan};
 use serde_json::Value;
 
@@ -111,7 +111,7 @@ fn a_link_elsewhere_and_a_path_through_a_link_are_no_copies() {
 #[test]
 fn partial_files_do_not_make_a_destination_occupied() {
     let folder = tempfile::tempdir().unwrap();
-    let occupied = || serde_json::to_value(scan::destination(folder.path())).unwrap()["occupied"].clone();
+    let occupied = || serde_json::to_value(cpt_relay::ends::posix::destination(folder.path())).unwrap()["occupied"].clone();
     fs::create_dir(folder.path().join(".cpt-partial-t-1")).unwrap();
     assert_eq!(occupied(), false);
     fs::write(folder.path().join("file"), "").unwrap();

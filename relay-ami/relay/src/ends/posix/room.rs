@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags, accessat, fstatvfs, openat};
 use rustix::io::Errno;
 
-use super::problem;
+use super::disk;
+use super::roots::{Reached, reach};
+use super::tree::PARTIAL;
+use super::whereabouts::{Way, ways};
 use crate::VERSION;
-use crate::disk;
 use crate::documents::survey::{Problem, Survey};
 use crate::documents::text::SchemaVersion1;
-use crate::receive::tree::PARTIAL;
-use crate::roots::{Reached, reach};
-use crate::whereabouts::{Way, ways};
+use crate::scan::problem;
 
 /// Looks at the directory, or at the nearest one above it that exists.
 #[must_use]

@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use rustix::fs::{self, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::placed::{Identity, Placed};
+use super::identity::{Identity, Placed};
 use crate::digest::Digest;
 use crate::documents::text::PlanId;
 use crate::thread::lock;

@@ -15,11 +15,11 @@ use rustix::fs::{self, AtFlags, FallocateFlags, FileType, FlockOperation, Mode, 
 use rustix::io::Errno;
 
 use super::attributes::{kept, times};
+use super::identity::{Identity, birth};
 use super::journal::Journal;
-use super::placed::{Identity, birth};
+use super::roots::reach;
 use crate::defaults::EXIT_TIMEOUT;
 use crate::documents::text::TransferId;
-use crate::roots::reach;
 use crate::thread::lock;
 
 /// Directories are private until their own mode is set, last of all.

@@ -9,10 +9,10 @@ use std::sync::Mutex;
 use rustix::fs::{self, FileType, OFlags};
 use rustix::io::Errno;
 
+use super::roots::Roots;
 use crate::documents::entry::{Kind, Segment};
 use crate::documents::event::SkipReason;
 use crate::documents::percent;
-use crate::roots::Roots;
 use crate::thread::lock;
 use crate::wire::frame::SegmentHeader;
 
