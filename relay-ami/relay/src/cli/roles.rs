@@ -21,8 +21,8 @@ use crate::documents::event::Event;
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::{AbsolutePath, AnnouncementKey, SchemaVersion1, TransferId};
 use crate::door::Limits;
-use crate::ends::posix;
-use crate::ends::posix::roots::{self, Roots};
+use crate::ends::posix::{self, PosixDestination, PosixSource};
+use crate::ends::{Destination as _, Source};
 use crate::rate::{Bucket, RateRules};
 use crate::ready::ReadyFile;
 use crate::receive::{self, ReceiveError};
@@ -66,9 +66,9 @@ pub fn make_destination(options: &Options) -> Result<ExitCode, CliError> {
         return Err(CliError::Usage(format!("--command {}: make-destination needs the command of a receiver", file.display())));
     };
     run_as::assume(&command).map_err(|why| CliError::failed("RunAs", why))?;
-    let made = roots::make(receive.destination.as_str().as_bytes());
+    let made = posix::make(receive.destination.as_str().as_bytes());
     let path = made.map_err(|error| CliError::failed("DestinationError", format!("{}: {error}", receive.destination)))?;
-    println!("{}", roots::quoted(&path));
+    println!("{}", posix::quoted(&path));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -91,10 +91,10 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     // Beside the command: what stops the transfer's units removes both.
     let sender_key = matches!(command, Command::Send(_)).then(|| route_key(Some(&file.with_extension("key")))).transpose()?;
     let rules = rules()?;
-    if let Err(why) = roots::check_kernel().and_then(|()| run_as::assume(&command).map_err(|why| why.to_string())) {
+    if let Err(why) = posix::check_kernel().and_then(|()| run_as::assume(&command).map_err(|why| why.to_string())) {
         return match command {
-            Command::ScanSource(scan) => print_json(&scan::refused_source(&paths(&scan.paths)[0], why)),
-            Command::ScanDestination(scan) => print_json(&posix::refused_destination(scan.path.as_str().as_ref(), why)),
+            Command::ScanSource(scan) => print_json(&scan::refused_source(scan.paths[0].as_str().as_ref(), why)),
+            Command::ScanDestination(scan) => print_json(&posix::refused(scan.path.as_str().as_ref(), why)),
             _ => Err(CliError::failed("RunAs", why)),
         };
     }
@@ -121,20 +121,20 @@ fn obey(
         Command::ScanSource(scan) => {
             let control = alone(&scan.control)?;
             print_json(
-                &scan::source(&paths(&scan.paths), &control, &scan.control.prefix, scan.announce.as_ref().map(AnnouncementKey::as_str))
+                &scan::source(&source_of(&scan.paths), &control, &scan.control.prefix, scan.announce.as_ref().map(AnnouncementKey::as_str))
                     .map_err(control_error)?,
             )
         }
-        Command::ScanDestination(scan) => print_json(&posix::destination(scan.path.as_str().as_ref())),
+        Command::ScanDestination(scan) => print_json(&destination_of(&scan.path).survey()),
         Command::ScanDigests(scan) => {
             let control = alone(&scan.control)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
-            print_json(&listing.digests(&Roots::new(&paths(&scan.paths))).map_err(control_error)?)
+            print_json(&listing.digests(&source_of(&scan.paths)).map_err(control_error)?)
         }
         Command::ScanComparison(scan) => {
             let control = alone(&scan.control)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
-            let found = listing.with_destination(scan.path.as_str().as_ref(), scan.compare, &scan.folder, &scan.equal_folder);
+            let found = listing.with_destination(&destination_of(&scan.path), scan.compare, &scan.folder, &scan.equal_folder);
             print_json(&found.map_err(control_error)?)
         }
         Command::Receive(command) => receive(ready, rules, command, stop),
@@ -154,8 +154,12 @@ fn obey(
     }
 }
 
-fn paths(texts: &[AbsolutePath]) -> Vec<PathBuf> {
-    texts.iter().map(|path| path.as_str().into()).collect()
+fn source_of(paths: &[AbsolutePath]) -> PosixSource {
+    PosixSource::new(paths.iter().map(|path| path.as_str().into()).collect())
+}
+
+fn destination_of(path: &AbsolutePath) -> PosixDestination {
+    PosixDestination(path.as_str().into())
 }
 
 /// Class of the failures of the control plane.
@@ -202,7 +206,7 @@ fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop:
     let config = receive::Config {
         transfer: command.transfer_id,
         epoch: command.epoch,
-        destination: command.destination.as_str().into(),
+        destination: Box::new(destination_of(&command.destination)),
         plan,
         plan_key: command.plan,
         prefix: command.control.prefix,
@@ -258,7 +262,14 @@ fn send(ready: &ReadyFile, sender: Sender, command: command::Send, stop: &Stop) 
     sender.publish(&*control, stop)?;
     ready.write("send", &[], None).map_err(|error| CliError::failed("ReadyFile", error))?;
     let keepalive = Duration::from_secs(command.keepalive_seconds);
-    sender.run((plan, command.plan), command.control.prefix, paths(&command.paths), (keepalive, Patience::default()), control, stop)
+    sender.run(
+        (plan, command.plan),
+        command.control.prefix,
+        Arc::new(source_of(&command.paths)),
+        (keepalive, Patience::default()),
+        control,
+        stop,
+    )
 }
 
 /// The key by which relays know the sender; `file` keeps it for one that is started again.
@@ -293,12 +304,12 @@ impl Sender {
         until_answered(stop, CONTROL_START, || control.publish_key(Side::Sender, &key)).map_err(control_error)
     }
 
-    /// Sends what the plan of this key has, from beneath the paths of `source`, tells how it ended.
+    /// Sends what the plan of this key has, tells how it ended.
     pub fn run(
         self,
         (plan, plan_key): (TransferPlan, String),
         prefix: String,
-        source: Vec<PathBuf>,
+        source: Arc<dyn Source>,
         (keepalive, patience): (Duration, Patience),
         control: Arc<dyn Control>,
         stop: &Stop,

@@ -17,6 +17,7 @@ use cpt_relay::documents::membership::{self, Hop, Membership, Probe};
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::documents::text::{Address, PathId, SchemaVersion1, TransferId};
 use cpt_relay::door::Limits;
+use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::rate::RateRules;
 use cpt_relay::route::Router;
 use cpt_relay::secure::keys::{Identity, kept_route_key, route_public};
@@ -73,7 +74,7 @@ impl Transfer {
         let id = TransferId::new("t-1").unwrap();
         let control = Arc::new(Directory::open(directory.path().join("control"), plan::RANGE_SIZE, attempts).unwrap());
         let contents = source.join("");
-        let survey = scan::source(&[contents], &*control, "", None).unwrap();
+        let survey = scan::source(&PosixSource::new(vec![contents]), &*control, "", None).unwrap();
         let plan = plan::make(&control, &id, &survey, chunk_size, 2).unwrap();
         let router = kept_router(directory.path(), &id);
         Self {
@@ -94,7 +95,7 @@ impl Transfer {
     /// Plans the same source once more, under the same name.
     pub fn plan_again(&mut self, chunk_size: u64) {
         self.control.clear().unwrap();
-        let survey = scan::source(&[self.source().join("")], &*self.control, "", None).unwrap();
+        let survey = scan::source(&PosixSource::new(vec![self.source().join("")]), &*self.control, "", None).unwrap();
         self.plan = plan::make(&self.control, &self.id, &survey, chunk_size, 2).unwrap();
     }
 
@@ -118,7 +119,7 @@ impl Transfer {
         let config = receive::Config {
             transfer: self.id.clone(),
             epoch: self.epoch,
-            destination: self.destination(),
+            destination: Box::new(PosixDestination(self.destination())),
             plan: self.plan.clone(),
             plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),
@@ -165,7 +166,7 @@ impl Transfer {
             plan: self.plan.clone(),
             plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),
-            source: vec![self.source().join("")],
+            source: Arc::new(PosixSource::new(vec![self.source().join("")])),
             router: self.router.take().unwrap_or_else(|| kept_router(self.directory.path(), &self.id)),
             identity,
             rules: RateRules::default(),

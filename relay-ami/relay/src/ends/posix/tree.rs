@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,11 +15,13 @@ use rustix::fs::{self, AtFlags, FallocateFlags, FileType, FlockOperation, Mode, 
 use rustix::io::Errno;
 
 use super::attributes::{kept, times};
-use super::identity::{Identity, birth};
+use super::identity::{birth, identity_of};
 use super::journal::Journal;
 use super::roots::reach;
+use super::view::Sight;
 use crate::defaults::EXIT_TIMEOUT;
 use crate::documents::text::TransferId;
+use crate::ends::Identity;
 use crate::thread::lock;
 
 /// Directories are private until their own mode is set, last of all.
@@ -46,7 +48,7 @@ pub struct Tree {
     /// Whether each file and directory must be synced by itself: the kernel does not pass `syncfs` on to a program that serves a
     /// file system.
     syncs_each: bool,
-    serial: AtomicU64,
+    attempts: AtomicU64,
     /// Whether this process has removed its directory of partial files itself.
     is_tidied: AtomicBool,
     parents: Mutex<HashMap<Vec<u8>, Arc<OwnedFd>>>,
@@ -63,8 +65,8 @@ impl Tree {
         let journal = Journal::new(rustix::io::fcntl_dupfd_cloexec(&partial, 0)?);
         let kind = fs::fstatfs(&root)?.f_type;
         let (reserves, syncs_each) = (kind != TMPFS_MAGIC, kind == FUSE_SUPER_MAGIC);
-        let (serial, is_tidied, parents) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
-        let tree = Self { root, partial, partial_name, journal, reserves, syncs_each, serial, is_tidied, parents };
+        let (attempts, is_tidied, parents) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
+        let tree = Self { root, partial, partial_name, journal, reserves, syncs_each, attempts, is_tidied, parents };
         // Only large files are worth keeping: a small one comes again as a whole, under another name.
         for name in tree.partial_names()? {
             if name.contains(&b'-') {
@@ -74,9 +76,9 @@ impl Tree {
         Ok(tree)
     }
 
-    /// A name that no other attempt uses: two streams with the same entry must not share a file.
-    pub fn unique_name(&self, entry: u64) -> String {
-        format!("{entry}-{}", self.serial.fetch_add(1, Ordering::Relaxed))
+    /// A number that no other attempt at an entry has.
+    pub fn attempt(&self) -> u64 {
+        self.attempts.fetch_add(1, Ordering::Relaxed)
     }
 
     /// A new partial file, which this user can write; as far as the process's mask lets it, with the mode it will have in the end.
@@ -161,25 +163,12 @@ impl Tree {
         fs::renameat(&self.partial, name, &*parent, OsStr::from_bytes(base))?;
         let Some(inode) = inode else { return Ok(None) };
         let found = fs::statat(&*parent, OsStr::from_bytes(base), AtFlags::SYMLINK_NOFOLLOW).ok();
-        Ok(found.map(|stat| Identity::of(&stat)).filter(|identity| identity.inode == inode))
+        Ok(found.map(|stat| identity_of(&stat)).filter(|identity| identity.inode == inode))
     }
 
-    /// A directory below the destination, to look at what it holds. The names in it are on the disk from then on, which `sync` sees to
-    /// where it can.
-    pub fn look_into(&self, path: &[u8]) -> io::Result<OwnedFd> {
-        let access = if self.syncs_each { OFlags::RDONLY } else { OFlags::PATH };
-        let flags = access | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = if path.is_empty() {
-            rustix::io::dup(&self.root)?
-        } else {
-            Self::check(path)?;
-            fs::openat2(&self.root, OsStr::from_bytes(path), flags, Mode::empty(), BENEATH)?
-        };
-        match if self.syncs_each { fs::fsync(&directory) } else { Ok(()) } {
-            // Not every program can sync a directory.
-            Ok(()) | Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(directory),
-            Err(error) => Err(error.into()),
-        }
+    /// Looks at what it holds. The names that are seen are on the disk from then on, which `sync` sees to where it can.
+    pub fn sight(&self) -> Sight<BorrowedFd<'_>> {
+        Sight::new(self.root.as_fd(), self.syncs_each)
     }
 
     /// Fails where a file could not be placed as things are: where a directory has its name, or a file that of a directory above it.

@@ -14,7 +14,7 @@ use std::sync::{Arc, RwLock};
 use rustix::fs::{self, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-pub use reach::{Reached, make, quoted, reach};
+pub use reach::{Reached, make, owner, quoted, reach};
 pub use walk::{Step, Walk};
 
 use crate::ends::posix::tree::{BENEATH, PARTIAL};
