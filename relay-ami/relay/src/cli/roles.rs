@@ -125,7 +125,7 @@ fn obey(
                     .map_err(control_error)?,
             )
         }
-        Command::ScanDestination(scan) => print_json(&destination_of(&scan.path).survey()),
+        Command::ScanDestination(scan) => print_json(&PosixDestination(scan.path.as_str().into()).survey()),
         Command::ScanDigests(scan) => {
             let control = alone(&scan.control)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
@@ -134,7 +134,8 @@ fn obey(
         Command::ScanComparison(scan) => {
             let control = alone(&scan.control)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
-            let found = listing.with_destination(&destination_of(&scan.path), scan.compare, &scan.folder, &scan.equal_folder);
+            let found =
+                listing.with_destination(&PosixDestination(scan.path.as_str().into()), scan.compare, &scan.folder, &scan.equal_folder);
             print_json(&found.map_err(control_error)?)
         }
         Command::Receive(command) => receive(ready, rules, command, stop),
@@ -156,10 +157,6 @@ fn obey(
 
 fn source_of(paths: &[AbsolutePath]) -> PosixSource {
     PosixSource::new(paths.iter().map(|path| path.as_str().into()).collect())
-}
-
-fn destination_of(path: &AbsolutePath) -> PosixDestination {
-    PosixDestination(path.as_str().into())
 }
 
 /// Class of the failures of the control plane.
@@ -206,7 +203,7 @@ fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop:
     let config = receive::Config {
         transfer: command.transfer_id,
         epoch: command.epoch,
-        destination: Box::new(destination_of(&command.destination)),
+        destination: Box::new(PosixDestination(command.destination.as_str().into())),
         plan,
         plan_key: command.plan,
         prefix: command.control.prefix,

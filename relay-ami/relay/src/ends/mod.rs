@@ -3,12 +3,10 @@
 //! Each kind is a folder, here the directory tree of a machine. Nothing outside of this module knows how a kind does it, and
 //! only the command line chooses one.
 
-mod buffer;
 mod destination;
 pub mod posix;
 pub mod problem;
 mod source;
 
-pub use buffer::Buffer;
 pub use destination::{Capabilities, Destination, Identity, KEPT_MODE, LargeFile, Left, OpenDestination, Placed, Seen, SmallFile, View};
 pub use source::{Each, Listed, Source, SourceFailure, SourceFile};

@@ -1,13 +1,12 @@
 //! Large files, which arrive in parts on many streams.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use crate::digest::{Digest, merge_parts};
-use crate::ends::{Buffer, LargeFile, Left, OpenDestination, Placed};
+use crate::ends::{LargeFile, Left, OpenDestination, Placed};
 use crate::thread::lock;
 use crate::wire::frame::SegmentHeader;
 
@@ -52,10 +51,10 @@ impl Large {
         state.forsaken
     }
 
-    /// The chaining value of a part, as it is stored.
-    pub fn read_back(&self, part: usize, buffer: &mut Buffer) -> io::Result<Digest> {
+    /// See [`LargeFile::read_back`].
+    pub fn read_back(&self, part: usize, digest: &Digest) -> io::Result<()> {
         let offset = self.part_size.saturating_mul(part as u64);
-        self.file.read_back(offset, self.part_size.min(self.header.size.saturating_sub(offset)), buffer)
+        self.file.read_back(offset, self.part_size.min(self.header.size.saturating_sub(offset)), digest)
     }
 
     /// Whether the file is in its place already.
@@ -111,12 +110,6 @@ impl Large {
         let identity = self.file.place()?;
         state.done = true;
         Ok(Some(Placed { digest, identity }))
-    }
-}
-
-impl fmt::Display for Large {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.file.fmt(formatter)
     }
 }
 

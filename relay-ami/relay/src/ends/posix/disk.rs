@@ -10,8 +10,36 @@ use rustix::fs::{Mode, OFlags, fcntl_setfl, fdatasync};
 use rustix::io::Errno;
 
 use crate::defaults::{DISK_BYTES, DISK_LEAST_FREE, DISK_SYNC_BYTES, DISK_TIME, READBACK_BYTES, READBACK_THREADS};
-use crate::ends::Buffer;
 use crate::thread::lock;
+
+/// What direct reads need their memory and offsets to be a multiple of; no disk has larger sectors.
+const ALIGNMENT: usize = 4096;
+
+/// Memory for direct reads of `READBACK_BYTES`.
+pub struct Buffer {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Buffer {
+    #[must_use]
+    pub fn new() -> Self {
+        let bytes = vec![0; READBACK_BYTES + ALIGNMENT];
+        // Not asked of a pointer that cannot tell: then reads are not direct, as EINVAL shows.
+        let start = bytes.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
+        Self { bytes, start }
+    }
+
+    pub fn aligned(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..self.start + READBACK_BYTES]
+    }
+}
+
+impl Default for Buffer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 /// MB/s at which the file of `size` bytes that `open` opens comes off its disk; none where it is too small to tell, or cannot
 /// be read.

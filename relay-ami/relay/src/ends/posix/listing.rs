@@ -19,10 +19,7 @@ use crate::ends::{Each, Listed};
 const READABLE: u32 = 0o444;
 
 /// A path of the request, with the names that it brings to the top of the destination.
-struct Brought {
-    root: Root,
-    names: Vec<Vec<u8>>,
-}
+type Brought = (Root, Vec<Vec<u8>>);
 
 /// Lists `paths`.
 pub fn list(paths: &[PathBuf], each: Each<'_>) -> Result<(), ControlError> {
@@ -32,13 +29,13 @@ pub fn list(paths: &[PathBuf], each: Each<'_>) -> Result<(), ControlError> {
         match Root::open(path).and_then(|root| Ok((root.names()?, root))) {
             Ok(((names, skipped), root)) => {
                 each(Listed::Skipped(skipped))?;
-                brought.push(Brought { root, names });
+                brought.push((root, names));
             }
             Err(error) => each(problem(path, error))?,
         }
     }
     leave_out_collisions(&mut brought, each)?;
-    for Brought { root, names } in brought {
+    for (root, names) in brought {
         for name in names {
             let mut walk = Walk::new(&root, name);
             while let Some(step) = walk.step() {
@@ -63,14 +60,14 @@ fn leave_out_collisions(roots: &mut [Brought], each: Each<'_>) -> Result<(), Con
     let mut problems = Vec::new();
     for number in 0..roots.len() {
         let (before, rest) = roots.split_at_mut(number);
-        let Some(Brought { root, names }) = rest.first_mut() else { continue };
+        let Some((root, names)) = rest.first_mut() else { continue };
         names.retain(|name| {
             let Some(first) = taken.get(name).and_then(|first| before.get(*first)) else {
                 taken.insert(name.clone(), number);
                 return true;
             };
             let reason = format!("this and {:?} both land as {:?} at the destination", root.path_of(name), OsStr::from_bytes(name));
-            problems.push(problem(&first.root.path_of(name), reason));
+            problems.push(problem(&first.0.path_of(name), reason));
             false
         });
     }

@@ -4,30 +4,34 @@ mod attributes;
 mod disk;
 mod identity;
 mod journal;
-mod large;
 mod listing;
+mod partial;
 mod readback;
 mod room;
 mod roots;
-mod small;
 mod source;
 mod tree;
 mod view;
 mod whereabouts;
 
 use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
 use std::fmt;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
+
+use rustix::fs::{self, AtFlags};
+use rustix::io::Errno;
 
 pub use room::refused;
 pub use roots::{check_kernel, make, owner, quoted};
 pub use source::PosixSource;
 
 use journal::{Known, Parts};
-use large::Large;
-use small::Small;
+use partial::{Large, Small};
 use tree::Tree;
 use view::Sight;
 
@@ -114,8 +118,10 @@ impl OpenDestination for Open {
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.tree.forget();
-        self.tree.sync()
+        // Who moved a directory away meanwhile shall not get what belongs in its place.
+        lock(&self.tree.parents).clear();
+        // One call for the file system costs less than one per file as soon as a chunk holds several.
+        Ok(fs::syncfs(&self.tree.root)?)
     }
 
     fn directory(&self, path: &[u8], mode: u16, mtime_ns: i64) -> io::Result<()> {
@@ -148,14 +154,32 @@ impl OpenDestination for Open {
     }
 
     fn check_there(&self) -> io::Result<()> {
-        self.tree.check_there()
+        let own = fs::fstat(&self.tree.partial)?;
+        let is_own = |found: &fs::Stat| (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino);
+        match fs::statat(&self.tree.root, &*self.tree.partial_name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) if is_own(&found) => Ok(()),
+            Ok(_) | Err(Errno::NOENT) if !self.tree.is_tidied.load(Ordering::SeqCst) => {
+                Err(io::Error::other(format!("{} was removed from it while the transfer ran", self.tree.partial_name)))
+            }
+            // Another error says nothing of the directory.
+            Ok(_) | Err(_) => Ok(()),
+        }
     }
 
     fn finish(&self) -> io::Result<()> {
-        self.tree.remove_partial()
+        self.tree.is_tidied.store(true, Ordering::SeqCst);
+        for name in self.tree.partial_names()? {
+            fs::unlinkat(&self.tree.partial, OsStr::from_bytes(&name), AtFlags::empty())?;
+        }
+        match fs::unlinkat(&self.tree.root, &*self.tree.partial_name, AtFlags::REMOVEDIR) {
+            // Removed when the sender asked before.
+            Err(Errno::NOENT) => Ok(()),
+            other => Ok(other?),
+        }
     }
 
     fn close(&self) {
-        self.tree.tidy();
+        // Where anything is in it, it stays.
+        let _ = fs::unlinkat(&self.tree.root, &*self.tree.partial_name, AtFlags::REMOVEDIR);
     }
 }

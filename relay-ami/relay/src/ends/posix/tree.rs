@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -38,9 +39,9 @@ const TMPFS_MAGIC: fs::FsWord = 0x0102_1994;
 const FUSE_SUPER_MAGIC: fs::FsWord = 0x6573_5546;
 
 pub struct Tree {
-    root: OwnedFd,
-    partial: OwnedFd,
-    partial_name: String,
+    pub root: OwnedFd,
+    pub partial: OwnedFd,
+    pub partial_name: String,
     pub journal: Journal,
     /// Whether room is reserved before a large file is written: not in memory, where that would fill in every page first,
     /// 0.2 s per GB in which no lane can go on.
@@ -50,8 +51,8 @@ pub struct Tree {
     syncs_each: bool,
     attempts: AtomicU64,
     /// Whether this process has removed its directory of partial files itself.
-    is_tidied: AtomicBool,
-    parents: Mutex<HashMap<Vec<u8>, Arc<OwnedFd>>>,
+    pub is_tidied: AtomicBool,
+    pub parents: Mutex<HashMap<Vec<u8>, Arc<OwnedFd>>>,
 }
 
 impl Tree {
@@ -76,9 +77,11 @@ impl Tree {
         Ok(tree)
     }
 
-    /// A number that no other attempt at an entry has.
-    pub fn attempt(&self) -> u64 {
-        self.attempts.fetch_add(1, Ordering::Relaxed)
+    /// A name that no other attempt at the entry has. Its room is asked for once: there are millions of them.
+    pub fn unique_name(&self, entry: u64) -> String {
+        let mut name = String::with_capacity(24);
+        let _ = write!(name, "{entry}-{}", self.attempts.fetch_add(1, Ordering::Relaxed));
+        name
     }
 
     /// A new partial file, which this user can write; as far as the process's mask lets it, with the mode it will have in the end.
@@ -194,11 +197,6 @@ impl Tree {
         Ok(fs::futimens(&directory, &times(mtime_ns))?)
     }
 
-    /// Forgets open directories: who moved one away meanwhile shall not get what belongs in its place.
-    pub fn forget(&self) {
-        lock(&self.parents).clear();
-    }
-
     fn directory_at(&self, path: &[u8]) -> io::Result<Arc<OwnedFd>> {
         if let Some(known) = lock(&self.parents).get(path) {
             return Ok(Arc::clone(known));
@@ -249,18 +247,12 @@ impl Tree {
         }
     }
 
-    /// Everything written so far is on the disk when this returns. One call for the file system costs less than one per
-    /// file as soon as a chunk holds several.
-    pub fn sync(&self) -> io::Result<()> {
-        Ok(fs::syncfs(&self.root)?)
-    }
-
     /// A file's bytes, size, mode and time are on the disk after the next `sync`.
     pub fn prepare_sync(&self, file: &File) -> io::Result<()> {
         if self.syncs_each { file.sync_all() } else { Ok(()) }
     }
 
-    fn partial_names(&self) -> io::Result<Vec<Vec<u8>>> {
+    pub fn partial_names(&self) -> io::Result<Vec<Vec<u8>>> {
         let names = fs::Dir::read_from(&self.partial)?.map(|entry| Ok(entry?.file_name().to_bytes().to_vec()));
         let names: io::Result<Vec<Vec<u8>>> = names.collect();
         Ok(names?.into_iter().filter(|name| !matches!(&**name, b"." | b"..")).collect())
@@ -277,38 +269,6 @@ impl Tree {
     /// Whether a large entry has a partial file.
     pub fn has_partial(&self, entry: u64) -> bool {
         fs::statat(&self.partial, entry.to_string(), AtFlags::SYMLINK_NOFOLLOW).is_ok()
-    }
-
-    /// Removes the directory of partial files where nothing is in it.
-    pub fn tidy(&self) {
-        let _ = fs::unlinkat(&self.root, &*self.partial_name, AtFlags::REMOVEDIR);
-    }
-
-    /// Fails where somebody has taken the directory of partial files away, or the destination with it: nothing could arrive any more.
-    pub fn check_there(&self) -> io::Result<()> {
-        let own = fs::fstat(&self.partial)?;
-        let is_own = |found: &fs::Stat| (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino);
-        match fs::statat(&self.root, &*self.partial_name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) if is_own(&found) => Ok(()),
-            Ok(_) | Err(Errno::NOENT) if !self.is_tidied.load(Ordering::SeqCst) => {
-                Err(io::Error::other(format!("{} was removed from it while the transfer ran", self.partial_name)))
-            }
-            // Another error says nothing of the directory.
-            Ok(_) | Err(_) => Ok(()),
-        }
-    }
-
-    /// Removes what is left of the partial files and their directory.
-    pub fn remove_partial(&self) -> io::Result<()> {
-        self.is_tidied.store(true, Ordering::SeqCst);
-        for name in self.partial_names()? {
-            fs::unlinkat(&self.partial, OsStr::from_bytes(&name), AtFlags::empty())?;
-        }
-        match fs::unlinkat(&self.root, &*self.partial_name, AtFlags::REMOVEDIR) {
-            // Removed when the sender asked before.
-            Err(Errno::NOENT) => Ok(()),
-            other => Ok(other?),
-        }
     }
 }
 

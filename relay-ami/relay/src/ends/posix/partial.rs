@@ -1,9 +1,8 @@
-//! A large file, which arrives in parts, among the partial files.
+//! Files on their way to their places, among the partial files.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
@@ -13,10 +12,72 @@ use super::journal::Parts;
 use super::readback;
 use super::tree::Tree;
 use crate::digest::{Digest, part_digest, part_hasher};
+use crate::documents::entry::Kind;
 use crate::ends::problem::not_by_name;
-use crate::ends::{Buffer, Identity, LargeFile};
+use crate::ends::{Identity, LargeFile, SmallFile};
 use crate::wire::frame::SegmentHeader;
 
+/// A whole file, or a link.
+pub struct Small {
+    tree: Arc<Tree>,
+    /// No other attempt uses it: two streams with the same entry must not share a file.
+    name: String,
+    mode: u16,
+    mtime_ns: i64,
+    /// While it is written: thousands of files may wait for their places.
+    file: Option<File>,
+    /// Of a file that is finished.
+    inode: Option<u64>,
+    is_placed: bool,
+}
+
+impl Small {
+    pub fn begin(tree: &Arc<Tree>, header: &SegmentHeader) -> io::Result<Self> {
+        Tree::check(&header.path)?;
+        let (tree, mode, mtime_ns) = (Arc::clone(tree), header.mode, header.mtime_ns);
+        let name = tree.unique_name(header.entry);
+        let file = if header.kind == Kind::Symlink {
+            tree.link(&name, &header.target, mtime_ns)?;
+            None
+        } else {
+            Some(tree.create(&name, mode).map_err(not_by_name)?)
+        };
+        Ok(Self { tree, name, mode, mtime_ns, file, inode: None, is_placed: false })
+    }
+}
+
+impl SmallFile for Small {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes))
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        let Some(file) = self.file.take() else { return Ok(()) };
+        self.inode = Some(finish_file(&file, self.mode, self.mtime_ns)?);
+        self.tree.prepare_sync(&file)
+    }
+
+    fn read_back(&self, digest: &Digest) -> io::Result<()> {
+        let read = readback::read(&self.tree, &self.name, blake3::Hasher::new(), None)?.finalize();
+        readback::compare(&self.name, read.as_bytes(), digest)
+    }
+
+    fn place(mut self: Box<Self>, path: &[u8]) -> io::Result<Option<Identity>> {
+        let identity = self.tree.place(&self.name, path, self.inode)?;
+        self.is_placed = true;
+        Ok(identity)
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        if !self.is_placed {
+            self.tree.discard(&self.name);
+        }
+    }
+}
+
+/// A large file, which arrives in parts.
 pub struct Large {
     tree: Arc<Tree>,
     header: SegmentHeader,
@@ -49,12 +110,6 @@ impl Large {
     }
 }
 
-impl fmt::Display for Large {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "partial file {}", self.header.entry)
-    }
-}
-
 impl LargeFile for Large {
     fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         self.file.write_all_at(bytes, offset)
@@ -64,9 +119,10 @@ impl LargeFile for Large {
         self.tree.prepare_sync(&self.file)
     }
 
-    fn read_back(&self, offset: u64, length: u64, buffer: &mut Buffer) -> io::Result<Digest> {
+    fn read_back(&self, offset: u64, length: u64, digest: &Digest) -> io::Result<()> {
         let (name, range) = (self.header.entry.to_string(), offset..offset.saturating_add(length));
-        Ok(part_digest(&readback::read(&self.tree, &name, part_hasher(offset), range, buffer)?))
+        let read = readback::read(&self.tree, &name, part_hasher(offset), Some(range))?;
+        readback::compare(&name, &part_digest(&read), digest)
     }
 
     fn keep(&self, part: u64, digest: Digest) -> io::Result<()> {
