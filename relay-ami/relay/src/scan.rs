@@ -170,11 +170,11 @@ pub fn refused_source(path: &Path, reason: String) -> Survey {
         read_mbps: None,
         parts: 0,
         listing_digest: blake3::hash(b"").to_hex().to_string(),
-        problems: vec![problem(path, reason)],
+        problems: vec![problem(path.as_os_str().as_bytes(), reason)],
         problem_count: 1,
     }
 }
 
-pub fn problem(path: &Path, reason: String) -> Problem {
-    Problem { path: percent::encode(path.as_os_str().as_bytes()), reason }
+pub fn problem(path: &[u8], reason: String) -> Problem {
+    Problem { path: percent::encode(path), reason }
 }

@@ -1,7 +1,6 @@
 //! The port of a source.
 
 use std::io;
-use std::path::PathBuf;
 
 use crate::control::ControlError;
 use crate::digest::Digest;
@@ -42,8 +41,8 @@ pub enum Listed {
     Entry(ListingEntry),
     /// So many that are not moved.
     Skipped(u64),
-    /// Something that keeps a path from being moved.
-    Problem(PathBuf, String),
+    /// What keeps this path from being moved.
+    Problem(Vec<u8>, String),
 }
 
 /// Why a segment cannot be sent.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rustix::fs::{Access, AtFlags, FileType, Stat, accessat, readlinkat};
 
@@ -31,7 +31,7 @@ pub fn list(paths: &[PathBuf], each: Each<'_>) -> Result<(), ControlError> {
                 each(Listed::Skipped(skipped))?;
                 brought.push((root, names));
             }
-            Err(error) => each(problem(path, error))?,
+            Err(error) => each(problem(path.as_os_str().as_bytes(), error))?,
         }
     }
     leave_out_collisions(&mut brought, each)?;
@@ -41,7 +41,7 @@ pub fn list(paths: &[PathBuf], each: Each<'_>) -> Result<(), ControlError> {
             while let Some(step) = walk.step() {
                 match step {
                     Step::Entry(stat) => entry(&walk, &stat, each)?,
-                    Step::Problem(error) => each(problem(&path_of(&walk.source()), error))?,
+                    Step::Problem(error) => each(problem(&walk.source(), error))?,
                 }
             }
         }
@@ -67,7 +67,7 @@ fn leave_out_collisions(roots: &mut [Brought], each: Each<'_>) -> Result<(), Con
                 return true;
             };
             let reason = format!("this and {:?} both land as {:?} at the destination", root.path_of(name), OsStr::from_bytes(name));
-            problems.push(problem(&first.0.path_of(name), reason));
+            problems.push(problem(first.0.path_of(name).as_os_str().as_bytes(), reason));
             false
         });
     }
@@ -83,14 +83,14 @@ fn entry(walk: &Walk, stat: &Stat, each: Each<'_>) -> Result<(), ControlError> {
             if mode & READABLE != READABLE
                 && let Err(error) = accessat(directory, name, Access::READ_OK, AtFlags::empty())
             {
-                each(problem(&path_of(&source), std::io::Error::from(error)))?;
+                each(problem(&source, std::io::Error::from(error)))?;
             }
             (Kind::File, u64::try_from(stat.st_size).unwrap_or_default(), None)
         }
         FileType::Directory => (Kind::Directory, 0, None),
         FileType::Symlink => match readlinkat(directory, name, Vec::new()) {
             Ok(target) => (Kind::Symlink, 0, Some(percent::encode(target.as_bytes()))),
-            Err(error) => return each(problem(&path_of(&source), std::io::Error::from(error))),
+            Err(error) => return each(problem(&source, std::io::Error::from(error))),
         },
         _ => return each(Listed::Skipped(1)),
     };
@@ -106,10 +106,6 @@ fn entry(walk: &Walk, stat: &Stat, each: Each<'_>) -> Result<(), ControlError> {
     }))
 }
 
-fn problem(path: &Path, reason: impl Display) -> Listed {
-    Listed::Problem(path.to_owned(), reason.to_string())
-}
-
-fn path_of(bytes: &[u8]) -> PathBuf {
-    OsStr::from_bytes(bytes).into()
+fn problem(path: &[u8], reason: impl Display) -> Listed {
+    Listed::Problem(path.to_vec(), reason.to_string())
 }

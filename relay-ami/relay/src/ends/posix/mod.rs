@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
+use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -150,7 +151,7 @@ impl OpenDestination for Open {
     }
 
     fn view(&self) -> Box<dyn View + '_> {
-        Box::new(self.tree.sight())
+        Box::new(Sight::new(self.tree.root.as_fd(), self.tree.syncs_each))
     }
 
     fn check_there(&self) -> io::Result<()> {

@@ -43,7 +43,7 @@ fn survey_of(
     write_mbps: Option<f64>,
     trouble: Option<(&Path, String)>,
 ) -> Survey {
-    let problems: Vec<Problem> = trouble.into_iter().map(|(path, reason)| problem(path, reason)).collect();
+    let problems: Vec<Problem> = trouble.into_iter().map(|(path, reason)| problem(path.as_os_str().as_bytes(), reason)).collect();
     let problem_count = problems.len() as u64;
     Survey::Destination {
         schema_version: SchemaVersion1,

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,7 +19,6 @@ use super::attributes::{kept, times};
 use super::identity::{birth, identity_of};
 use super::journal::Journal;
 use super::roots::reach;
-use super::view::Sight;
 use crate::defaults::EXIT_TIMEOUT;
 use crate::documents::text::TransferId;
 use crate::ends::Identity;
@@ -48,7 +47,7 @@ pub struct Tree {
     reserves: bool,
     /// Whether each file and directory must be synced by itself: the kernel does not pass `syncfs` on to a program that serves a
     /// file system.
-    syncs_each: bool,
+    pub syncs_each: bool,
     attempts: AtomicU64,
     /// Whether this process has removed its directory of partial files itself.
     pub is_tidied: AtomicBool,
@@ -167,11 +166,6 @@ impl Tree {
         let Some(inode) = inode else { return Ok(None) };
         let found = fs::statat(&*parent, OsStr::from_bytes(base), AtFlags::SYMLINK_NOFOLLOW).ok();
         Ok(found.map(|stat| identity_of(&stat)).filter(|identity| identity.inode == inode))
-    }
-
-    /// Looks at what it holds. The names that are seen are on the disk from then on, which `sync` sees to where it can.
-    pub fn sight(&self) -> Sight<BorrowedFd<'_>> {
-        Sight::new(self.root.as_fd(), self.syncs_each)
     }
 
     /// Fails where a file could not be placed as things are: where a directory has its name, or a file that of a directory above it.

@@ -123,7 +123,7 @@ fn listed(field: &dyn Field) -> Vec<ListingEntry> {
         match listed {
             Listed::Entry(entry) => entries.push(entry),
             Listed::Skipped(count) => assert_eq!(count, 0),
-            Listed::Problem(path, why) => panic!("{}: {why}", path.display()),
+            Listed::Problem(path, why) => panic!("{path:?}: {why}"),
         }
         Ok(())
     };
