@@ -1,29 +1,21 @@
 //! What of the source's listing is at the destination already.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 
-use rustix::fs::{self, FileType, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::VERSION;
 use crate::control::{Control, ControlError};
 use crate::defaults::PART_LINES;
+use crate::digest::to_hex;
 use crate::documents::command::Compare;
 use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
 use crate::documents::survey::{Survey, compare_key, listing_key, part_key};
 use crate::documents::text::SchemaVersion1;
-use crate::receive::attributes::KEPT_MODE;
+use crate::ends::{Capabilities, Destination, Identity, Source, View};
 use crate::receive::look::EqualEntry;
-use crate::receive::placed::{Identity, modified_ns};
-use crate::receive::tree::{BENEATH, Tree};
-use crate::roots::{Reached, Roots, reach};
 
 /// The source's listing, in `parts` objects.
 pub struct Listing<'a> {
@@ -41,19 +33,20 @@ struct Content {
 }
 
 impl Listing<'_> {
-    /// At the source: digests its files, as far as they are beneath `roots`, into `{prefix}compare/part-NNNNN.ndjson`, an object for each of the listing's.
+    /// At the source: digests its files into `{prefix}compare/part-NNNNN.ndjson`, an object for each of the listing's.
     /// One that cannot be read has no digest, and will count as changed.
-    pub fn digests(&self, roots: &Roots) -> Result<Survey, ControlError> {
+    pub fn digests(&self, source: &dyn Source) -> Result<Survey, ControlError> {
         let (mut files, mut bytes, mut number) = (0, 0, 0);
         for part in 0..self.parts {
             let mut lines = Vec::new();
             self.part(part, |entry, _| {
                 if entry.kind == Kind::File
-                    && let Ok(digest) = percent::decode(&entry.source).map_err(io::Error::other).and_then(|path| digest_at(roots, &path))
+                    && let Ok(digest) = source.digest(&entry.source)
                 {
                     files += 1;
                     bytes += entry.size;
-                    serde_json::to_writer(&mut lines, &Content { entry: number, digest }).map_err(|error| malformed("digests", error))?;
+                    serde_json::to_writer(&mut lines, &Content { entry: number, digest: to_hex(&digest) })
+                        .map_err(|error| malformed("digests", error))?;
                     lines.push(b'\n');
                 }
                 number += 1;
@@ -71,11 +64,9 @@ impl Listing<'_> {
     /// A file is the same with its size, its permission bits, and its modification time or its digest; a link with its
     /// target and modification time. Where any entry differs all directories are sent: what is put into one changes its
     /// modification time.
-    pub fn with_destination(&self, destination: &Path, by: Compare, folder: &str, equal: &str) -> Result<Survey, ControlError> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    pub fn with_destination(&self, destination: &dyn Destination, by: Compare, folder: &str, equal: &str) -> Result<Survey, ControlError> {
         // One that is not there, or cannot be looked into, has nothing that is the same.
-        let found = reach(destination.as_os_str().as_bytes()).and_then(Reached::whole);
-        let root = found.ok().and_then(|found| fs::openat(found, ".", flags, Mode::empty()).ok());
+        let (mut view, capabilities) = (destination.view().ok(), destination.capabilities());
         let mut changed =
             Changed { control: self.control, folder: format!("{}{folder}", self.prefix), lines: Vec::new(), count: 0, parts: 0 };
         let (mut found, mut number) = (Found::default(), 0);
@@ -84,7 +75,7 @@ impl Listing<'_> {
             let mut kept = Vec::new();
             self.part(part, |entry, line| {
                 let content = contents.as_ref().map(|contents| contents.get(&number).map(String::as_str));
-                let same = root.as_ref().and_then(|root| same(root, entry, content).unwrap_or(None));
+                let same = view.as_mut().and_then(|view| same(&mut **view, capabilities, entry, content).unwrap_or(None));
                 number += 1;
                 found.count(entry, same.is_some());
                 match same {
@@ -201,38 +192,28 @@ impl Changed<'_> {
 
 /// Which file the entry is where it is there as the listing has it; an error is a "no", and shows when the entry is written.
 /// `content`, where files are compared by it: the source's digest, none where it could not be read.
-fn same(root: &OwnedFd, entry: &ListingEntry, content: Option<Option<&str>>) -> io::Result<Option<Identity>> {
+fn same(
+    view: &mut dyn View,
+    capabilities: Capabilities,
+    entry: &ListingEntry,
+    content: Option<Option<&str>>,
+) -> io::Result<Option<Identity>> {
     let path = percent::decode(&entry.path).map_err(io::Error::other)?;
-    Tree::check(&path)?;
-    let open =
-        |flags: OFlags| fs::openat2(root, OsStr::from_bytes(&path), flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), BENEATH);
-    let found = open(OFlags::PATH)?;
-    let stat = fs::fstat(&found)?;
-    let same_time = modified_ns(&stat) == entry.mtime_ns;
-    let same_mode = stat.st_mode & KEPT_MODE == entry.mode & KEPT_MODE;
-    let is_same = match (entry.kind, FileType::from_raw_mode(stat.st_mode)) {
-        (Kind::File, FileType::RegularFile) => {
-            let same = same_mode && i128::from(stat.st_size) == i128::from(entry.size);
-            match content {
-                None => same && same_time,
-                Some(content) => same && content == Some(&*digest(File::from(open(OFlags::RDONLY | OFlags::NONBLOCK)?))?),
+    let seen = view.see(&path)?;
+    let same_time = seen.mtime_ns == entry.mtime_ns;
+    let same_mode = capabilities.same_mode(seen.mode, entry.mode);
+    let is_same = seen.kind == Some(entry.kind)
+        && match entry.kind {
+            Kind::File => {
+                let same = same_mode && seen.size == entry.size;
+                match content {
+                    None => same && same_time,
+                    Some(content) => same && content == Some(&*to_hex(&view.digest(&path, &seen.identity)?)),
+                }
             }
-        }
-        (Kind::Directory, FileType::Directory) => same_mode && same_time,
-        (Kind::Symlink, FileType::Symlink) => {
-            let target = fs::readlinkat(&found, "", Vec::new())?;
-            same_time && entry.target == Some(percent::encode(target.as_bytes()))
-        }
-        _ => false,
-    };
+            Kind::Directory => same_mode && same_time,
+            Kind::Symlink => same_time && entry.target == seen.target.as_deref().map(percent::encode),
+        };
     // As it was before it was read: what changes it meanwhile shows in the look at the end.
-    Ok(is_same.then(|| Identity::of(&stat)))
-}
-
-fn digest_at(roots: &Roots, path: &[u8]) -> io::Result<String> {
-    digest(File::from(roots.open(path, OFlags::RDONLY | OFlags::NONBLOCK)?))
-}
-
-fn digest(file: File) -> io::Result<String> {
-    Ok(blake3::Hasher::new().update_reader(file)?.finalize().to_hex().to_string())
+    Ok(is_same.then_some(seen.identity))
 }

@@ -11,9 +11,9 @@ pub mod deadline;
 pub mod defaults;
 pub mod descriptors;
 pub mod digest;
-pub mod disk;
 pub mod documents;
 pub mod door;
+pub mod ends;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod low_water;
@@ -27,7 +27,6 @@ pub mod rate;
 pub mod ready;
 pub mod receive;
 pub mod relay;
-pub mod roots;
 pub mod route;
 pub mod scan;
 pub mod secure;
@@ -38,7 +37,6 @@ pub mod stream;
 pub mod thread;
 pub mod under_way;
 pub mod user;
-pub mod whereabouts;
 pub mod wire;
 
 /// Version that ready files and surveys carry.

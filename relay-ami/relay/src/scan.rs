@@ -1,33 +1,20 @@
-//! Surveys: what the source holds, what the destination can take.
+//! Surveys of sources.
 
-mod destination;
-
-use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
-
-pub use destination::{destination, refused_destination};
-use rustix::fs::{Access, AtFlags, FileType, Stat, accessat, readlinkat};
+use std::path::Path;
 
 use crate::VERSION;
 use crate::control::{Control, ControlError};
 use crate::defaults::{FIRST_PART_LINES, PART_LINES, PROBLEMS_NAMED};
-use crate::disk;
 use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
 use crate::documents::survey::{Announcement, Problem, Survey, listing_key};
 use crate::documents::text::SchemaVersion1;
-use crate::roots::{Root, Roots, Step, Walk};
+use crate::ends::{Listed, Source};
 
-/// Permission to read for everybody.
-const READABLE: u32 = 0o444;
-
-/// Lists `paths` into objects `{prefix}listing/part-NNNNN.ndjson`. Like rsync: a path lands under its base name, with a
-/// trailing slash its contents do. Names are sorted, links are not followed. `announce` is the key, below the prefix, of the
-/// object that says what is listed so far.
-pub fn source(paths: &[PathBuf], control: &dyn Control, prefix: &str, announce: Option<&str>) -> Result<Survey, ControlError> {
+/// Lists a source into objects `{prefix}listing/part-NNNNN.ndjson`. `announce` is the key, below the prefix, of the object that
+/// says what is listed so far.
+pub fn source(source: &dyn Source, control: &dyn Control, prefix: &str, announce: Option<&str>) -> Result<Survey, ControlError> {
     let mut listing = Listing {
         control,
         prefix,
@@ -39,17 +26,9 @@ pub fn source(paths: &[PathBuf], control: &dyn Control, prefix: &str, announce: 
         digest: blake3::Hasher::new(),
         totals: Totals::default(),
     };
-    // All of their names before the first line: nothing may be announced of a listing that is refused.
-    let mut brought: Vec<Brought> = paths.iter().filter_map(|path| listing.open(path)).collect();
-    listing.leave_out_collisions(&mut brought);
-    for Brought { root, names } in brought {
-        for name in names {
-            listing.below(Walk::new(&root, name))?;
-        }
-    }
+    source.list(&mut |listed| listing.take(listed))?;
     listing.write()?;
     listing.tell(true)?;
-    let roots = Roots::new(paths);
     let Totals { files, directories, symlinks, skipped, bytes, largest, problems, problem_count } = listing.totals;
     let (largest_file_bytes, largest) = largest;
     Ok(Survey::Source {
@@ -61,7 +40,7 @@ pub fn source(paths: &[PathBuf], control: &dyn Control, prefix: &str, announce: 
         skipped,
         bytes,
         largest_file_bytes,
-        read_mbps: disk::read_rate(|flags| roots.open(&largest, flags), largest_file_bytes),
+        read_mbps: source.read_rate(&largest, largest_file_bytes),
         parts: listing.parts,
         listing_digest: listing.digest.finalize().to_hex().to_string(),
         problems,
@@ -76,17 +55,24 @@ struct Totals {
     symlinks: u64,
     skipped: u64,
     bytes: u64,
-    /// Bytes and path.
-    largest: (u64, Vec<u8>),
+    /// Bytes and path, as the listing has it.
+    largest: (u64, String),
     problems: Vec<Problem>,
     problem_count: u64,
 }
 
 impl Totals {
-    fn problem(&mut self, path: &Path, error: &io::Error) {
-        self.problem_count += 1;
-        if self.problems.len() < PROBLEMS_NAMED {
-            self.problems.push(problem(path, error.to_string()));
+    fn count(&mut self, entry: &ListingEntry) {
+        match entry.kind {
+            Kind::File => {
+                self.files += 1;
+                self.bytes += entry.size;
+                if entry.size > self.largest.0 {
+                    self.largest = (entry.size, entry.source.clone());
+                }
+            }
+            Kind::Directory => self.directories += 1,
+            Kind::Symlink => self.symlinks += 1,
         }
     }
 }
@@ -104,112 +90,22 @@ struct Listing<'a> {
     totals: Totals,
 }
 
-/// A path of the request, with the names that it brings to the top of the destination.
-struct Brought {
-    root: Root,
-    names: Vec<Vec<u8>>,
-}
-
 impl Listing<'_> {
-    /// The names that `path` brings, sorted; a problem where it cannot be listed.
-    fn open(&mut self, path: &Path) -> Option<Brought> {
-        let found = Root::open(path).and_then(|root| Ok((root.names()?, root)));
-        match found {
-            Ok(((names, skipped), root)) => {
-                self.totals.skipped += skipped;
-                Some(Brought { root, names })
+    fn take(&mut self, listed: Listed) -> Result<(), ControlError> {
+        match listed {
+            Listed::Entry(entry) => {
+                self.totals.count(&entry);
+                return self.line(&entry);
             }
-            Err(error) => {
-                self.totals.problem(path, &error);
-                None
-            }
-        }
-    }
-
-    /// Two sources for one path are a problem, two directories included: their modes and times could not both arrive, and
-    /// what they hold might meet below. The first one stays listed, so no path is listed twice. Below the top nothing can
-    /// meet then, and a single root has no name twice: the memory that this takes is bounded by the names at the top.
-    fn leave_out_collisions(&mut self, roots: &mut [Brought]) {
-        if roots.len() < 2 {
-            return;
-        }
-        let mut taken: HashMap<Vec<u8>, usize> = HashMap::new();
-        for number in 0..roots.len() {
-            let (before, rest) = roots.split_at_mut(number);
-            let Some(Brought { root, names }) = rest.first_mut() else { continue };
-            names.retain(|name| {
-                let Some(first) = taken.get(name).and_then(|first| before.get(*first)) else {
-                    taken.insert(name.clone(), number);
-                    return true;
-                };
-                let reason = format!("this and {:?} both land as {:?} at the destination", root.path_of(name), OsStr::from_bytes(name));
-                self.totals.problem(&first.root.path_of(name), &io::Error::other(reason));
-                false
-            });
-        }
-    }
-
-    /// Lists one of a root's names and all beneath it.
-    fn below(&mut self, mut walk: Walk) -> Result<(), ControlError> {
-        while let Some(step) = walk.step() {
-            let line = match step {
-                Step::Entry(stat) => self.entry(&walk, &stat),
-                Step::Problem(error) => Err(error),
-            };
-            match line {
-                Ok(Some(entry)) => self.line(&entry)?,
-                Ok(None) => {}
-                Err(error) => self.totals.problem(Path::new(OsStr::from_bytes(&walk.source())), &error),
+            Listed::Skipped(count) => self.totals.skipped += count,
+            Listed::Problem(path, reason) => {
+                self.totals.problem_count += 1;
+                if self.totals.problems.len() < PROBLEMS_NAMED {
+                    self.totals.problems.push(problem(&path, reason));
+                }
             }
         }
         Ok(())
-    }
-
-    /// The line of an entry; none for what is not moved.
-    fn entry(&mut self, walk: &Walk, stat: &Stat) -> io::Result<Option<ListingEntry>> {
-        let (source, (directory, name)) = (walk.source(), walk.place());
-        let mode = stat.st_mode & 0o7777;
-        let mut size = 0;
-        let (kind, target) = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => {
-                size = u64::try_from(stat.st_size).unwrap_or_default();
-                // What everybody may read needs no second look.
-                if mode & READABLE != READABLE
-                    && let Err(error) = accessat(directory, name, Access::READ_OK, AtFlags::empty())
-                {
-                    self.totals.problem(Path::new(OsStr::from_bytes(&source)), &error.into());
-                }
-                self.totals.files += 1;
-                self.totals.bytes += size;
-                if size > self.totals.largest.0 {
-                    self.totals.largest = (size, source.clone());
-                }
-                (Kind::File, None)
-            }
-            FileType::Directory => {
-                self.totals.directories += 1;
-                (Kind::Directory, None)
-            }
-            FileType::Symlink => {
-                self.totals.symlinks += 1;
-                (Kind::Symlink, Some(percent::encode(readlinkat(directory, name, Vec::new())?.as_bytes())))
-            }
-            _ => {
-                self.totals.skipped += 1;
-                return Ok(None);
-            }
-        };
-        let mtime_ns = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
-        Ok(Some(ListingEntry {
-            path: percent::encode(walk.relative()),
-            source: percent::encode(&source),
-            size,
-            kind,
-            mode,
-            mtime_ns: i64::try_from(mtime_ns).unwrap_or(if mtime_ns < 0 { i64::MIN } else { i64::MAX }),
-            inode: stat.st_ino,
-            target,
-        }))
     }
 
     fn line(&mut self, entry: &ListingEntry) -> Result<(), ControlError> {
@@ -274,11 +170,11 @@ pub fn refused_source(path: &Path, reason: String) -> Survey {
         read_mbps: None,
         parts: 0,
         listing_digest: blake3::hash(b"").to_hex().to_string(),
-        problems: vec![problem(path, reason)],
+        problems: vec![problem(path.as_os_str().as_bytes(), reason)],
         problem_count: 1,
     }
 }
 
-fn problem(path: &Path, reason: String) -> Problem {
-    Problem { path: percent::encode(path.as_os_str().as_bytes()), reason }
+pub fn problem(path: &[u8], reason: String) -> Problem {
+    Problem { path: percent::encode(path), reason }
 }

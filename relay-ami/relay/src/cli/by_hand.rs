@@ -18,6 +18,7 @@ use crate::documents::membership::{Hop, Membership, Path};
 use crate::documents::percent;
 use crate::documents::text::{Address, PathId, SchemaVersion1};
 use crate::door::Limits;
+use crate::ends::posix::{PosixDestination, PosixSource};
 use crate::plan::{self, PLAN_KEY, RANGE_SIZE};
 use crate::send::Patience;
 use crate::stop::Stop;
@@ -60,7 +61,7 @@ fn scan(options: &Options) -> Result<ExitCode, CliError> {
     // Without a directory only the totals are wanted.
     let scratch = options.control_dir.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("cpt-scan-{}", std::process::id())));
     let control = Directory::open(&scratch, RANGE_SIZE, None).map_err(failed)?;
-    let survey = scan::source(&absolute(&options.paths)?, &control, "", None).map_err(failed);
+    let survey = scan::source(&PosixSource::new(absolute(&options.paths)?), &control, "", None).map_err(failed);
     if options.control_dir.is_none() {
         let _ = std::fs::remove_dir_all(&scratch);
     }
@@ -81,7 +82,7 @@ fn plan(options: &Options) -> Result<ExitCode, CliError> {
     let control = open(options)?;
     control.clear().map_err(failed)?;
     let paths = absolute(&options.paths)?;
-    let survey = scan::source(&paths, &control, "", None).map_err(failed)?;
+    let survey = scan::source(&PosixSource::new(paths.clone()), &control, "", None).map_err(failed)?;
     if let crate::documents::survey::Survey::Source { problems, problem_count, .. } = &survey
         && *problem_count > 0
     {
@@ -119,7 +120,7 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let config = receive::Config {
         transfer,
         epoch: next_epoch(&control, Side::Receiver)?,
-        destination,
+        destination: Box::new(PosixDestination(destination)),
         plan,
         plan_key: PLAN_KEY.to_owned(),
         prefix: String::new(),
@@ -138,7 +139,7 @@ fn next_epoch(control: &Directory, side: Side) -> Result<u64, CliError> {
 fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, transfer) = (Arc::new(open(options)?), options.transfer());
     let plan = roles::read_plan(&*control, &transfer, PLAN_KEY)?;
-    let source = planned_sources(&control)?;
+    let source = Arc::new(PosixSource::new(planned_sources(&control)?));
     let by_options = options.direct || !options.via.is_empty();
     if options.rate_mbps.is_some() && !by_options {
         return Err(CliError::Usage("--rate-mbps needs --direct or --via; bandwidthLimitMbps of the membership is the rate".to_owned()));

@@ -21,15 +21,16 @@ use crate::documents::event::Event;
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::{AbsolutePath, AnnouncementKey, SchemaVersion1, TransferId};
 use crate::door::Limits;
+use crate::ends::posix::{self, PosixDestination, PosixSource};
+use crate::ends::{Destination as _, Source};
 use crate::rate::{Bucket, RateRules};
 use crate::ready::ReadyFile;
 use crate::receive::{self, ReceiveError};
-use crate::roots::Roots;
 use crate::route::Router;
 use crate::secure::keys::{Identity, generate_route_key, kept_route_key, route_public};
 use crate::send::{self, Patience, SendError};
 use crate::stop::Stop;
-use crate::{compare, descriptors, memory, net, peer, probe, ready, relay, roots, scan};
+use crate::{compare, descriptors, memory, net, peer, probe, ready, relay, scan};
 
 /// Waits for a ready file and prints it.
 pub fn await_ready(options: &Options) -> Result<ExitCode, CliError> {
@@ -65,9 +66,9 @@ pub fn make_destination(options: &Options) -> Result<ExitCode, CliError> {
         return Err(CliError::Usage(format!("--command {}: make-destination needs the command of a receiver", file.display())));
     };
     run_as::assume(&command).map_err(|why| CliError::failed(Failure::RunAs, why))?;
-    let made = roots::make(receive.destination.as_str().as_bytes());
+    let made = posix::make(receive.destination.as_str().as_bytes());
     let path = made.map_err(|error| CliError::failed(Failure::DestinationError, format!("{}: {error}", receive.destination)))?;
-    println!("{}", roots::quoted(&path));
+    println!("{}", posix::quoted(&path));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -90,10 +91,10 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     // Beside the command: what stops the transfer's units removes both.
     let sender_key = matches!(command, Command::Send(_)).then(|| route_key(Some(&file.with_extension("key")))).transpose()?;
     let rules = rules()?;
-    if let Err(why) = roots::check_kernel().and_then(|()| run_as::assume(&command).map_err(|why| why.to_string())) {
+    if let Err(why) = posix::check_kernel().and_then(|()| run_as::assume(&command).map_err(|why| why.to_string())) {
         return match command {
-            Command::ScanSource(scan) => print_json(&scan::refused_source(&paths(&scan.paths)[0], why)),
-            Command::ScanDestination(scan) => print_json(&scan::refused_destination(scan.path.as_str().as_ref(), why)),
+            Command::ScanSource(scan) => print_json(&scan::refused_source(scan.paths[0].as_str().as_ref(), why)),
+            Command::ScanDestination(scan) => print_json(&posix::refused(scan.path.as_str().as_ref(), why)),
             _ => Err(CliError::failed(Failure::RunAs, why)),
         };
     }
@@ -120,20 +121,21 @@ fn obey(
         Command::ScanSource(scan) => {
             let control = alone(&scan.control)?;
             print_json(
-                &scan::source(&paths(&scan.paths), &control, &scan.control.prefix, scan.announce.as_ref().map(AnnouncementKey::as_str))
+                &scan::source(&source_of(&scan.paths), &control, &scan.control.prefix, scan.announce.as_ref().map(AnnouncementKey::as_str))
                     .map_err(control_error)?,
             )
         }
-        Command::ScanDestination(scan) => print_json(&scan::destination(scan.path.as_str().as_ref())),
+        Command::ScanDestination(scan) => print_json(&PosixDestination(scan.path.as_str().into()).survey()),
         Command::ScanDigests(scan) => {
             let control = alone(&scan.control)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
-            print_json(&listing.digests(&Roots::new(&paths(&scan.paths))).map_err(control_error)?)
+            print_json(&listing.digests(&source_of(&scan.paths)).map_err(control_error)?)
         }
         Command::ScanComparison(scan) => {
             let control = alone(&scan.control)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
-            let found = listing.with_destination(scan.path.as_str().as_ref(), scan.compare, &scan.folder, &scan.equal_folder);
+            let found =
+                listing.with_destination(&PosixDestination(scan.path.as_str().into()), scan.compare, &scan.folder, &scan.equal_folder);
             print_json(&found.map_err(control_error)?)
         }
         Command::Receive(command) => receive(ready, rules, command, stop),
@@ -153,8 +155,8 @@ fn obey(
     }
 }
 
-fn paths(texts: &[AbsolutePath]) -> Vec<PathBuf> {
-    texts.iter().map(|path| path.as_str().into()).collect()
+fn source_of(paths: &[AbsolutePath]) -> PosixSource {
+    PosixSource::new(paths.iter().map(|path| path.as_str().into()).collect())
 }
 
 fn control_error(error: ControlError) -> CliError {
@@ -201,7 +203,7 @@ fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop:
     let config = receive::Config {
         transfer: command.transfer_id,
         epoch: command.epoch,
-        destination: command.destination.as_str().into(),
+        destination: Box::new(PosixDestination(command.destination.as_str().into())),
         plan,
         plan_key: command.plan,
         prefix: command.control.prefix,
@@ -257,7 +259,14 @@ fn send(ready: &ReadyFile, sender: Sender, command: command::Send, stop: &Stop) 
     sender.publish(&*control, stop)?;
     ready.write("send", &[], None).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
     let keepalive = Duration::from_secs(command.keepalive_seconds);
-    sender.run((plan, command.plan), command.control.prefix, paths(&command.paths), (keepalive, Patience::default()), control, stop)
+    sender.run(
+        (plan, command.plan),
+        command.control.prefix,
+        Arc::new(source_of(&command.paths)),
+        (keepalive, Patience::default()),
+        control,
+        stop,
+    )
 }
 
 /// The key by which relays know the sender; `file` keeps it for one that is started again.
@@ -292,12 +301,12 @@ impl Sender {
         until_answered(stop, CONTROL_START, || control.publish_key(Side::Sender, &key)).map_err(control_error)
     }
 
-    /// Sends what the plan of this key has, from beneath the paths of `source`, tells how it ended.
+    /// Sends what the plan of this key has, tells how it ended.
     pub fn run(
         self,
         (plan, plan_key): (TransferPlan, String),
         prefix: String,
-        source: Vec<PathBuf>,
+        source: Arc<dyn Source>,
         (keepalive, patience): (Duration, Patience),
         control: Arc<dyn Control>,
         stop: &Stop,

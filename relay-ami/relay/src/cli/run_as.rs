@@ -1,10 +1,8 @@
 //! Which user does a command's work.
 
-use rustix::fs::fstat;
-
 use crate::documents::command::Command;
 use crate::documents::text::{AbsolutePath, UserText};
-use crate::roots::reach;
+use crate::ends::posix;
 use crate::user::{Accounts, User, UserError};
 
 /// Makes the process the user that the command names. Without a name, what touches a destination becomes the owner of its
@@ -35,11 +33,11 @@ fn source(name: Option<&UserText>) -> Result<Option<User>, UserError> {
 
 fn destination(path: &AbsolutePath, name: Option<&UserText>) -> Result<Option<User>, UserError> {
     // One that cannot be reached is a problem for whoever opens it.
-    let owner = reach(path.as_str().as_bytes()).and_then(|found| Ok(fstat(found.directory)?)).ok();
+    let owner = posix::owner(path.as_str().as_bytes());
     match (name, owner) {
-        (Some(name), owner) => Ok(Some(Accounts::read()?.named(name.as_str(), owner.map(|stat| stat.st_gid))?)),
-        (None, Some(owner)) if rustix::process::geteuid().is_root() && owner.st_uid != 0 => {
-            Ok(Some(Accounts::read()?.numbered(owner.st_uid, owner.st_gid)))
+        (Some(name), owner) => Ok(Some(Accounts::read()?.named(name.as_str(), owner.map(|(_, group)| group))?)),
+        (None, Some((user, group))) if rustix::process::geteuid().is_root() && user != 0 => {
+            Ok(Some(Accounts::read()?.numbered(user, group)))
         }
         (None, _) => Ok(None),
     }

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::text::SchemaVersion1;
-use crate::whereabouts::Way;
 
 /// Folder of the source's whole listing, below the transfer's prefix.
 pub const LISTING_FOLDER: &str = "listing/";
@@ -50,6 +49,13 @@ pub struct Announcement {
 pub struct Problem {
     pub path: String,
     pub reason: String,
+}
+
+/// One way from the root. `names[i]` is looked up in `directories[i]`; names beyond the last directory do not exist yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Way {
+    pub directories: Vec<String>,
+    pub names: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

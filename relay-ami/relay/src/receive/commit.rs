@@ -13,29 +13,30 @@ use std::time::{Duration, Instant};
 
 use super::Shared;
 use super::large::Part;
-use super::placed::Placed;
-use super::problem::{Reach, reach};
 use super::readback;
 use crate::control::{Delivery, Undelivered, unix_now};
 use crate::defaults::{COMMIT_QUEUE, READBACK_BATCH, SYNC_INTERVAL};
 use crate::digest::{Digest, to_hex};
 use crate::documents::command::Verify;
+use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
 use crate::documents::text::HexDigest;
+use crate::ends::problem::{Reach, reach};
+use crate::ends::{Placed, SmallFile};
 use crate::stream::Replies;
 use crate::wire::frame::Frame;
 
-/// What a chunk brought.
+/// What a chunk brought. Nothing is left of a whole file that is dropped, and a part's bytes are written over by the next attempt.
 pub enum Landed {
     /// A part of a large file and its chaining value.
     Part(Part, Digest),
-    /// A whole file or link under its partial name; `inode` is a file's.
+    /// A whole file or link.
     Whole {
         entry: u64,
-        name: String,
+        kind: Kind,
+        file: Box<dyn SmallFile>,
         path: Vec<u8>,
         digest: Digest,
-        inode: Option<u64>,
     },
     Directory {
         entry: u64,
@@ -62,7 +63,7 @@ pub struct Verified {
 }
 
 impl Landed {
-    fn entry(&self) -> u64 {
+    pub fn entry(&self) -> u64 {
         match self {
             Self::Part(part, _) => part.file.entry(),
             Self::Whole { entry, .. } | Self::Directory { entry, .. } => *entry,
@@ -109,8 +110,7 @@ pub fn run(shared: &Shared, queue: &Queue<Verified>) {
 fn commit(shared: &Shared, batch: Vec<Verified>) {
     let (chunks, entries) = (batch.len() as u64, batch.iter().map(|chunk| chunk.landed.len()).sum());
     let disk = shared.disk.enter();
-    shared.tree.forget();
-    let synced = shared.tree.sync();
+    let synced = shared.destination.sync();
     if synced.is_err() {
         shared.sync_failures.fetch_add(1, Ordering::SeqCst);
     }
@@ -118,20 +118,19 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
     let mut checked = match &synced {
         Ok(()) if shared.verify == Verify::Readback => {
             let landed: Vec<&[Landed]> = batch.iter().map(|chunk| &*chunk.landed).collect();
-            readback::check(&shared.tree, &landed)
+            readback::check(&landed)
         }
         _ => HashMap::new(),
     };
     let mut deliveries = Vec::with_capacity(batch.len());
     let mut acknowledged = Vec::with_capacity(batch.len());
     for (index, mut chunk) in batch.into_iter().enumerate() {
-        let mut landed = std::mem::take(&mut chunk.landed);
         let placed = match &synced {
             // The kernel tells of a failed write-back once, to whichever sync comes first: chunks under way then may have lost bytes.
             Ok(()) if chunk.failures_at_start != failures => Err(Refusal::Full("a sync failed while the chunk was arriving".to_owned())),
             Ok(()) => match checked.remove(&index) {
                 Some(refusal) => Err(refusal),
-                None => place_all(shared, &chunk, &mut landed).map_err(|error| Refusal::of(&error, "")),
+                None => place_all(shared, &mut chunk).map_err(|error| Refusal::of(&error, "")),
             },
             Err(error) => Err(Refusal::of(error, "sync: ")),
         };
@@ -141,17 +140,12 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
                 acknowledged.push((chunk, entries));
             }
             Err(refusal) => {
-                // A whole file has no use without its chunk; a part's bytes are written over by the next attempt.
-                for item in landed {
-                    if let Landed::Whole { name, .. } = item {
-                        shared.tree.discard(&name);
-                    }
-                }
+                chunk.landed.clear();
                 shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, refusal);
             }
         }
     }
-    let settled = shared.tree.journal.sync();
+    let settled = shared.destination.sync_notes();
     drop(disk);
     if let Err(error) = settled {
         let refusal = Refusal::of(&error, "journal: ");
@@ -191,48 +185,38 @@ fn checkpoint(shared: &Shared, deliveries: &[Delivery]) -> Option<Vec<Undelivere
     }
 }
 
-/// Number of entries that are complete by it. One that cannot be placed for a reason of its own is left out. What could not be placed
-/// otherwise stays in `landed`.
-fn place_all(shared: &Shared, chunk: &Verified, landed: &mut Vec<Landed>) -> io::Result<u64> {
+/// Number of entries that are complete by it. One that cannot be placed for a reason of its own is left out.
+fn place_all(shared: &Shared, chunk: &mut Verified) -> io::Result<u64> {
     let mut complete = 0;
-    landed.reverse();
-    while let Some(item) = landed.last() {
+    for item in std::mem::take(&mut chunk.landed) {
+        let entry = item.entry();
         match place(shared, item) {
             Ok(entries) => complete += entries,
             Err(error) => {
                 let Reach::Entry(reason) = reach(&error) else { return Err(error) };
-                shared.leave_out(&chunk.replies, (chunk.chunk, chunk.attempt), item.entry(), reason, &error)?;
-                if let Landed::Whole { name, .. } = item {
-                    shared.tree.discard(name);
-                }
+                shared.leave_out(&chunk.replies, (chunk.chunk, chunk.attempt), entry, reason, &error)?;
             }
         }
-        landed.pop();
     }
     Ok(complete)
 }
 
-fn place(shared: &Shared, item: &Landed) -> io::Result<u64> {
+fn place(shared: &Shared, item: Landed) -> io::Result<u64> {
     let (entry, placed) = match item {
-        Landed::Part(part, digest) => match part.file.synced(part.index, part.token, *digest, &shared.tree)? {
-            // Its parts are in the journal; which file they have become is noted too, so that it need not be read again.
+        Landed::Part(part, digest) => match part.file.synced(part.index, part.token, digest)? {
+            // Its parts are noted; which file they have become is noted too, so that it need not be read again.
             Some(placed) => (part.file.entry(), placed),
             None => return Ok(0),
         },
-        // It came on another stream before. Renamed again it would change its directory's time, which may be set by now.
-        Landed::Whole { entry, name, digest, .. } if shared.files.is_placed(*entry, digest) => {
-            shared.tree.discard(name);
-            return Ok(1);
-        }
-        Landed::Whole { entry, name, path, digest, inode } => {
-            (*entry, Placed { digest: *digest, identity: shared.tree.place(name, path, *inode)? })
-        }
+        // It came on another stream before. Placed again it would change its directory's time, which may be set by now.
+        Landed::Whole { entry, digest, .. } if shared.files.is_placed(entry, &digest) => return Ok(1),
+        Landed::Whole { entry, file, path, digest, .. } => (entry, Placed { digest, identity: file.place(&path)? }),
         Landed::Directory { entry, digest, path, mode, mtime_ns } => {
-            shared.tree.directory(path, *mode, *mtime_ns)?;
-            (*entry, Placed { digest: *digest, identity: None })
+            shared.destination.directory(&path, mode, mtime_ns)?;
+            (entry, Placed { digest, identity: None })
         }
     };
-    shared.tree.journal.whole(entry, &placed)?;
+    shared.destination.note(entry, &placed)?;
     shared.files.complete(entry, placed);
     Ok(1)
 }

@@ -29,7 +29,7 @@ pub(super) struct Claim {
 /// Looks, uploads this end's digests, answers. The process ends once the sender has confirmed that it heard.
 pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Result<Outcome, StreamError> {
     let call = shared.disk.enter();
-    shared.tree.sync()?;
+    shared.destination.sync()?;
     drop(call);
     let disagreement = if claim.complete { disagreement(shared, claim)? } else { None };
     let digests: BTreeMap<u64, Digest> = shared.files.placed().iter().map(|(entry, placed)| (*entry, placed.digest)).collect();
@@ -47,7 +47,7 @@ pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Resul
     tracing::info!(agreed, complete = claim.complete, entries = digests.len(), message, "finish");
     // A comparison of everything proves that no partial file is needed any more. Where chunks were given up the transfer is
     // over too, and nothing resumes it. Partial files stay where it was stopped, or has ended without agreement.
-    if agreed && let Err(error) = shared.tree.remove_partial() {
+    if agreed && let Err(error) = shared.destination.finish() {
         tracing::warn!(%error, "partial files");
     }
     replies.send(&Frame::Finished { agreed, entries: digests.len() as u64, message: message.clone() })?;
@@ -71,10 +71,10 @@ fn disagreement(shared: &Shared, claim: &Claim) -> Result<Option<String>, Stream
         shared.files.complete(entry, placed);
     }
     for entry in found.lacking {
-        shared.files.forget(&shared.tree, entry)?;
+        shared.files.forget(&*shared.destination, entry)?;
     }
     // On the disk before the first of them is begun anew.
-    shared.tree.journal.sync()?;
+    shared.destination.sync_notes()?;
     if lacking == 0 && found.lost == 0 {
         // The sender has named them all on this stream.
         let skipped = shared.files.skipped().len() as u64;
@@ -96,7 +96,8 @@ fn look(shared: &Shared, claim: &Claim) -> Result<Found, ControlError> {
         control: &*shared.control,
         prefix: &shared.prefix,
         listing,
-        tree: &shared.tree,
+        destination: &*shared.destination,
+        capabilities: shared.capabilities,
         placed: &placed,
         skipped: &skipped,
         sent: &sent,

@@ -6,18 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::Shared;
-use super::attributes::finish_file;
 use super::commit::{Landed, Refusal, Verified};
 use super::finish::{Claim, finish};
-use super::problem::{Reach, not_by_name, reach};
 use super::target::{Target, is_part};
-use super::tree::Tree;
 use crate::control::unix_now;
 use crate::deadline::Deadline;
 use crate::digest::{Digest, part_digest, part_hasher};
 use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
 use crate::door::Stranger;
+use crate::ends::problem::{Reach, reach};
 use crate::net::{Outlet, tune};
 use crate::secure::record::{Opener, Sealer};
 use crate::secure::{SecureError, handshake};
@@ -89,14 +87,14 @@ fn converse(shared: &Arc<Shared>, socket: &TcpStream, sealer: Sealer, opener: Op
             Some(Frame::Forget { entry, last }) => {
                 answered = None;
                 let _call = shared.disk.enter();
-                shared.files.forget(&shared.tree, entry)?;
+                shared.files.forget(&*shared.destination, entry)?;
                 if last {
                     // On the disk before the first of them is begun anew.
-                    shared.tree.journal.sync()?;
+                    shared.destination.sync_notes()?;
                     replies.send(&Frame::Forgotten)?;
                 }
             }
-            Some(Frame::Skip { entry, .. }) => shared.files.skip(&shared.tree, entry)?,
+            Some(Frame::Skip { entry, .. }) => shared.files.skip(&*shared.destination, entry)?,
             Some(Frame::Drain) => {
                 answered.into_iter().for_each(|outcome| shared.finished(Ok(outcome)));
                 return Ok(());
@@ -197,17 +195,14 @@ impl<'a> Incoming<'a> {
 
     /// The file changed before the sender had looked at it for the last time.
     fn take_back(&mut self, entry: u64) {
-        match self.landed.last() {
-            Some(Landed::Whole { entry: landed, name, .. }) if *landed == entry => self.shared.tree.discard(name),
-            Some(Landed::Part(part, _)) if part.file.entry() == entry => {}
-            _ => return,
+        if self.landed.last().is_some_and(|landed| landed.entry() == entry) {
+            self.landed.pop();
         }
-        self.landed.pop();
     }
 
     /// The sender leaves the entry out.
     fn skip(&mut self, entry: u64) {
-        if let Err(error) = self.shared.files.skip(&self.shared.tree, entry) {
+        if let Err(error) = self.shared.files.skip(&*self.shared.destination, entry) {
             self.fail(error);
         }
     }
@@ -228,16 +223,8 @@ impl<'a> Incoming<'a> {
             return;
         }
         self.answered = true;
-        self.drop_landed();
+        self.landed.clear();
         self.shared.refuse(self.ticket.replies, self.ticket.chunk, self.ticket.attempt, Refusal::Full(error.to_string()));
-    }
-
-    fn drop_landed(&mut self) {
-        for item in self.landed.drain(..) {
-            if let Landed::Whole { name, .. } = item {
-                self.shared.tree.discard(&name);
-            }
-        }
     }
 
     fn segment(&mut self, reader: &mut FrameReader, header: SegmentHeader) -> Result<bool, StreamError> {
@@ -252,13 +239,10 @@ impl<'a> Incoming<'a> {
         while left > 0 {
             let mut frame = match reader.expect()? {
                 Frame::Data(length) if length as u64 <= left => length,
-                Frame::Abort { .. } => {
-                    self.drop_target(target);
-                    return Ok(false);
-                }
+                Frame::Abort { .. } => return Ok(false),
                 Frame::Skip { entry, reason, message } if entry == header.entry => {
                     self.digest_frame(&Frame::Skip { entry, reason, message });
-                    self.drop_target(target);
+                    drop(target);
                     self.skip(entry);
                     return Ok(true);
                 }
@@ -272,7 +256,7 @@ impl<'a> Incoming<'a> {
                 let written = target.write(header.offset + header.length - left, bytes);
                 drop(call);
                 if let Err(error) = written {
-                    self.drop_target(std::mem::replace(&mut target, Target::Nowhere));
+                    target = Target::Nowhere;
                     self.refused(header.entry, error);
                 }
                 frame -= count;
@@ -289,7 +273,7 @@ impl<'a> Incoming<'a> {
             let digest = part_digest(&hasher);
             self.digest.update(&digest);
             if let Target::Part(part) = target {
-                match part.file.prepare_sync(&self.shared.tree) {
+                match part.file.prepare_sync() {
                     Ok(()) => self.landed.push(Landed::Part(part, digest)),
                     Err(error) => self.refused(header.entry, error),
                 }
@@ -315,49 +299,30 @@ impl<'a> Incoming<'a> {
     }
 
     fn make_target(&self, header: &SegmentHeader, is_part: bool) -> io::Result<Target> {
-        let tree = &self.shared.tree;
-        Tree::check(&header.path)?;
+        let Shared { destination, capabilities, files, plan, .. } = self.shared;
+        let cannot = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, format!("the destination does not take {what}")));
         match header.kind {
-            Kind::File if is_part => {
-                Ok(self.shared.files.part(tree, header, self.shared.plan.chunk_size_bytes)?.map_or(Target::Nowhere, Target::Part))
-            }
-            Kind::File => {
-                let name = tree.unique_name(header.entry);
-                Ok(Target::Whole(tree.create(&name, header.mode).map_err(not_by_name)?, name))
-            }
-            Kind::Symlink => {
-                let name = tree.unique_name(header.entry);
-                tree.link(&name, &header.target, header.mtime_ns)?;
-                Ok(Target::Link(name))
-            }
+            Kind::File if is_part && !capabilities.parts => cannot("files in parts"),
+            Kind::Symlink if !capabilities.links => cannot("symbolic links"),
+            Kind::File if is_part => Ok(files.part(&**destination, header, plan.chunk_size_bytes)?.map_or(Target::Nowhere, Target::Part)),
+            Kind::File | Kind::Symlink => Ok(Target::Whole(destination.small(header)?)),
             Kind::Directory => Ok(Target::Directory),
         }
     }
 
     fn land(&mut self, target: Target, header: SegmentHeader, digest: Digest) {
-        let SegmentHeader { entry, path, mode, mtime_ns, .. } = header;
+        let SegmentHeader { entry, kind, path, mode, mtime_ns, .. } = header;
         let _call = self.shared.disk.enter();
         match target {
-            Target::Whole(file, name) => {
-                let finished = finish_file(&file, mode, mtime_ns);
-                let inode = match finished.and_then(|inode| self.shared.tree.prepare_sync(&file).map(|()| inode)) {
-                    Ok(inode) => Some(inode),
-                    Err(error) => {
-                        self.shared.tree.discard(&name);
-                        return self.refused(entry, error);
-                    }
-                };
-                self.landed.push(Landed::Whole { entry, name, path, digest, inode });
-            }
-            Target::Link(name) => self.landed.push(Landed::Whole { entry, name, path, digest, inode: None }),
+            Target::Whole(mut file) => match file.finish() {
+                Ok(()) => self.landed.push(Landed::Whole { entry, kind, file, path, digest }),
+                Err(error) => {
+                    drop(file);
+                    self.refused(entry, error);
+                }
+            },
             Target::Directory => self.landed.push(Landed::Directory { entry, digest, path, mode, mtime_ns }),
             Target::Part(_) | Target::Nowhere => {}
-        }
-    }
-
-    fn drop_target(&self, target: Target) {
-        if let Target::Whole(_, name) | Target::Link(name) = target {
-            self.shared.tree.discard(&name);
         }
     }
 
@@ -391,11 +356,5 @@ impl<'a> Incoming<'a> {
             replies: Arc::clone(replies),
         };
         self.shared.commit(verified);
-    }
-}
-
-impl Drop for Incoming<'_> {
-    fn drop(&mut self) {
-        self.drop_landed();
     }
 }

@@ -1,18 +1,12 @@
 //! Large files, which arrive in parts on many streams.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use super::attributes::finish_file;
-use super::journal::{Known, Parts};
-use super::placed::{Placed, birth_of};
-use super::problem::not_by_name;
-use super::tree::Tree;
 use crate::digest::{Digest, merge_parts};
+use crate::ends::{LargeFile, Left, OpenDestination, Placed};
 use crate::thread::lock;
 use crate::wire::frame::SegmentHeader;
 
@@ -20,9 +14,7 @@ use crate::wire::frame::SegmentHeader;
 pub struct Large {
     header: SegmentHeader,
     part_size: u64,
-    file: File,
-    /// When it was made, nanoseconds since 1970; 0 where the file system does not tell.
-    born_ns: i64,
+    file: Box<dyn LargeFile>,
     state: RwLock<State>,
 }
 
@@ -31,9 +23,8 @@ struct State {
     writers: HashMap<usize, u64>,
     /// Digests of the parts that are on the disk.
     synced: Vec<Option<Digest>>,
-    /// Those that an earlier receiver left, and whether it left any.
+    /// Those that an earlier receiver left.
     kept: HashSet<usize>,
-    goes_on: bool,
     missing: usize,
     done: bool,
     /// Its header was another than that of the parts that came later, before any part counted.
@@ -60,10 +51,10 @@ impl Large {
         state.forsaken
     }
 
-    /// The bytes of a part: offset and length.
-    pub fn extent(&self, part: usize) -> (u64, u64) {
+    /// See [`LargeFile::read_back`].
+    pub fn read_back(&self, part: usize, digest: &Digest) -> io::Result<()> {
         let offset = self.part_size.saturating_mul(part as u64);
-        (offset, self.part_size.min(self.header.size.saturating_sub(offset)))
+        self.file.read_back(offset, self.part_size.min(self.header.size.saturating_sub(offset)), digest)
     }
 
     /// Whether the file is in its place already.
@@ -77,17 +68,17 @@ impl Large {
         if state.done || state.forsaken || state.skipped || state.writers.get(&part) != Some(&token) {
             return Ok(());
         }
-        self.file.write_all_at(bytes, offset)
+        self.file.write(bytes, offset)
     }
 
-    /// See `Tree::prepare_sync`.
-    pub fn prepare_sync(&self, tree: &Tree) -> io::Result<()> {
-        tree.prepare_sync(&self.file)
+    /// See [`LargeFile::prepare_sync`].
+    pub fn prepare_sync(&self) -> io::Result<()> {
+        self.file.prepare_sync()
     }
 
     /// Notes a part that has been synced. Once all are there the file goes to its place, which comes back.
     /// Fails for a stream that another has taken the part over from: what came after that was not written.
-    pub fn synced(&self, part: usize, token: u64, digest: Digest, tree: &Tree) -> io::Result<Option<Placed>> {
+    pub fn synced(&self, part: usize, token: u64, digest: Digest) -> io::Result<Option<Placed>> {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if state.done || state.skipped {
             return Ok(None);
@@ -105,7 +96,7 @@ impl Large {
             Some(_) => return Err(io::Error::other("the part differs from the one that is on the disk")),
             None if state.writers.get(&part) != Some(&token) => return Err(io::Error::other("another stream took the part over")),
             None => {
-                tree.journal.part(self.entry(), self.header.size, self.born_ns, part as u64, digest)?;
+                self.file.keep(part as u64, digest)?;
                 state.synced[part] = Some(digest);
                 state.missing -= 1;
             }
@@ -116,11 +107,7 @@ impl Large {
         let parts: Vec<Digest> = state.synced.iter().copied().flatten().collect();
         let merged = merge_parts(&parts, self.header.size, self.part_size);
         let digest = merged.ok_or_else(|| io::Error::other("the parts do not make up the file"))?;
-        let inode = finish_file(&self.file, self.header.mode, self.header.mtime_ns)?;
-        tree.prepare_sync(&self.file)?;
-        let identity = tree.place(&self.header.entry.to_string(), &self.header.path, Some(inode))?;
-        // Whether the file is still the one that an earlier receiver wrote to could not be seen: it is read again at the end.
-        let identity = identity.filter(|_| self.born_ns != 0 || !state.goes_on);
+        let identity = self.file.place()?;
         state.done = true;
         Ok(Some(Placed { digest, identity }))
     }
@@ -137,8 +124,8 @@ pub struct Part {
 #[derive(Default)]
 pub struct Files {
     large: Mutex<HashMap<u64, Arc<Large>>>,
-    /// Parts that earlier receivers left of files of which none has come yet.
-    kept: Mutex<HashMap<u64, Parts>>,
+    /// Files of which earlier receivers left parts, and of which none has come yet.
+    kept: Mutex<HashSet<u64>>,
     placed: Mutex<BTreeMap<u64, Placed>>,
     /// Entries that are left out.
     skipped: Mutex<HashSet<u64>>,
@@ -147,30 +134,12 @@ pub struct Files {
 
 impl Files {
     /// Goes on from what earlier receivers left.
-    pub fn going_on_from(known: Known, tree: &Tree, part_size: u64) -> io::Result<Self> {
-        let Known { whole: mut placed, parts } = known;
-        let (mut kept, mut gone) = (HashMap::new(), false);
-        for (entry, parts) in parts {
-            // Parts are noted before their file goes to its place. Without all of them it has been taken away.
-            let all: Vec<Digest> = parts.digests.values().copied().collect();
-            if tree.has_partial(entry) {
-                kept.insert(entry, parts);
-            } else if let Some(digest) = merge_parts(&all, parts.size, part_size) {
-                placed.insert(entry, Placed { digest, identity: None });
-            } else {
-                tree.journal.forgotten(entry)?;
-                gone = true;
-            }
-        }
-        // Before a new partial file can be there, which would be taken for the one of these parts.
-        if gone {
-            tree.journal.sync()?;
-        }
-        Ok(Self { kept: Mutex::new(kept), placed: Mutex::new(placed), ..Self::default() })
+    pub fn going_on_from(left: Left) -> Self {
+        Self { kept: Mutex::new(left.begun), placed: Mutex::new(left.placed), ..Self::default() }
     }
 
     /// Takes a part for writing; none when its file is complete already, or left out.
-    pub fn part(&self, tree: &Tree, header: &SegmentHeader, part_size: u64) -> io::Result<Option<Part>> {
+    pub fn part(&self, destination: &dyn OpenDestination, header: &SegmentHeader, part_size: u64) -> io::Result<Option<Part>> {
         let invalid = |why: &str| io::Error::other(format!("part at {} of entry {}: {why}", header.offset, header.entry));
         if part_size == 0 || !header.offset.is_multiple_of(part_size) || header.length != part_size.min(header.size - header.offset) {
             return Err(invalid("does not lie on the plan's chunk size"));
@@ -178,7 +147,7 @@ impl Files {
         if lock(&self.placed).contains_key(&header.entry) {
             return Ok(None);
         }
-        let Some(mut file) = self.open(tree, header, part_size)? else { return Ok(None) };
+        let Some(mut file) = self.open(destination, header, part_size)? else { return Ok(None) };
         if !file.is_of(header) {
             // A header counts only with its chunk's digest. One that nothing stands for yet may have been spoiled.
             if !file.forsake() {
@@ -190,7 +159,7 @@ impl Files {
                 large.remove(&header.entry);
             }
             drop(large);
-            let Some(anew) = self.open(tree, header, part_size)? else { return Ok(None) };
+            let Some(anew) = self.open(destination, header, part_size)? else { return Ok(None) };
             file = anew;
             if !file.is_of(header) {
                 return Err(invalid("says something else of the file than a part beside it"));
@@ -207,7 +176,7 @@ impl Files {
         Ok(Some(Part { file, index, token }))
     }
 
-    fn open(&self, tree: &Tree, header: &SegmentHeader, part_size: u64) -> io::Result<Option<Arc<Large>>> {
+    fn open(&self, destination: &dyn OpenDestination, header: &SegmentHeader, part_size: u64) -> io::Result<Option<Arc<Large>>> {
         let mut large = lock(&self.large);
         if lock(&self.skipped).contains(&header.entry) {
             return Ok(None);
@@ -215,36 +184,20 @@ impl Files {
         if let Some(file) = large.get(&header.entry) {
             return Ok(Some(Arc::clone(file)));
         }
-        // Said before the first byte, not after the last.
-        tree.is_free(&header.path)?;
+        let (file, left) = destination.large(header)?;
+        lock(&self.kept).remove(&header.entry);
         let parts = usize::try_from(header.size.div_ceil(part_size)).map_err(io::Error::other)?;
         let (mut synced, mut kept) = (vec![None; parts], HashSet::new());
-        let left = lock(&self.kept).remove(&header.entry);
-        let is_left = |left: &Parts| left.size == header.size && tree.is_left(header.entry, header.size, left.born_ns);
-        let usable = left.as_ref().is_some_and(is_left);
-        match left {
-            Some(left) if usable => {
-                for (part, digest) in left.digests {
-                    let part = usize::try_from(part).unwrap_or(usize::MAX);
-                    if let Some(slot) = synced.get_mut(part) {
-                        *slot = Some(digest);
-                        kept.insert(part);
-                    }
-                }
+        for (part, digest) in left {
+            let part = usize::try_from(part).unwrap_or(usize::MAX);
+            if let Some(slot) = synced.get_mut(part) {
+                *slot = Some(digest);
+                kept.insert(part);
             }
-            // The file is made anew: the next receiver must not take the old parts for what is in it.
-            Some(_) => {
-                tree.discard(&header.entry.to_string());
-                tree.journal.forgotten(header.entry)?;
-                tree.journal.sync()?;
-            }
-            None => {}
         }
         let missing = parts - kept.len();
-        let file = tree.open_large(header.entry, header.size).map_err(not_by_name)?;
-        let (born_ns, goes_on, writers) = (birth_of(&file), !kept.is_empty(), HashMap::new());
-        let state = State { writers, synced, kept, goes_on, missing, done: false, forsaken: false, skipped: false };
-        let file = Arc::new(Large { header: header.clone(), part_size, file, born_ns, state: RwLock::new(state) });
+        let state = State { writers: HashMap::new(), synced, kept, missing, done: false, forsaken: false, skipped: false };
+        let file = Arc::new(Large { header: header.clone(), part_size, file, state: RwLock::new(state) });
         large.insert(header.entry, Arc::clone(&file));
         Ok(Some(file))
     }
@@ -261,14 +214,14 @@ impl Files {
     }
 
     /// An entry that was in its place comes again: it is not there any more, or not what the sender has.
-    pub fn forget(&self, tree: &Tree, entry: u64) -> io::Result<()> {
+    pub fn forget(&self, destination: &dyn OpenDestination, entry: u64) -> io::Result<()> {
         lock(&self.skipped).remove(&entry);
-        self.forget_digest(tree, entry)
+        self.forget_digest(destination, entry)
     }
 
     /// An entry is left out: what has come of it goes, and what still comes of it on other streams goes nowhere. A file that is in
     /// its place stays there, and is not vouched for any more.
-    pub fn skip(&self, tree: &Tree, entry: u64) -> io::Result<()> {
+    pub fn skip(&self, destination: &dyn OpenDestination, entry: u64) -> io::Result<()> {
         let mut large = lock(&self.large);
         lock(&self.skipped).insert(entry);
         let begun = large.remove(&entry);
@@ -277,13 +230,10 @@ impl Files {
         if let Some(file) = &begun {
             file.state.write().unwrap_or_else(PoisonError::into_inner).skipped = true;
         }
-        if begun.is_some() || kept.is_some() {
-            // Parts of which the partial file is gone would be taken for those of a file in its place.
-            tree.journal.forgotten(entry)?;
-            tree.journal.sync()?;
-            tree.discard(&entry.to_string());
+        if begun.is_some() || kept {
+            destination.abandon(entry)?;
         }
-        self.forget_digest(tree, entry)
+        self.forget_digest(destination, entry)
     }
 
     /// Entries that are left out.
@@ -291,8 +241,8 @@ impl Files {
         lock(&self.skipped).clone()
     }
 
-    fn forget_digest(&self, tree: &Tree, entry: u64) -> io::Result<()> {
-        if lock(&self.placed).remove(&entry).is_some() { tree.journal.forgotten(entry) } else { Ok(()) }
+    fn forget_digest(&self, destination: &dyn OpenDestination, entry: u64) -> io::Result<()> {
+        if lock(&self.placed).remove(&entry).is_some() { destination.forget(entry) } else { Ok(()) }
     }
 
     /// Large files of which parts count, but not all came.

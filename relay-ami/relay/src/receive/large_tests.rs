@@ -4,8 +4,17 @@ use super::*;
 use crate::digest::{part_digest, part_hasher};
 use crate::documents::entry::Kind;
 use crate::documents::text::{PlanId, TransferId};
+use crate::ends::Destination as _;
+use crate::ends::posix::PosixDestination;
 
 const PART: u64 = 2048;
+
+/// A receiver's destination, and what it goes on from.
+fn open(folder: &std::path::Path) -> (Box<dyn OpenDestination>, Files) {
+    let (transfer, plan) = (TransferId::new("t").unwrap(), PlanId::new("0".repeat(32)).unwrap());
+    let (destination, left) = PosixDestination(folder.to_owned()).open(&transfer, &plan, PART).unwrap();
+    (destination, Files::going_on_from(left))
+}
 
 fn header(offset: u64) -> SegmentHeader {
     SegmentHeader {
@@ -24,25 +33,24 @@ fn header(offset: u64) -> SegmentHeader {
 #[test]
 fn a_part_taken_over_half_way_counts_only_for_the_stream_that_wrote_all_of_it() {
     let folder = tempfile::tempdir().unwrap();
-    let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
+    let (destination, files) = open(folder.path());
     let content: Vec<u8> = (0..2 * PART).map(|at| u8::try_from(at % 251).unwrap()).collect();
     let (first, second) = content.split_at(usize::try_from(PART).unwrap());
     let digest = |bytes: &[u8], offset: u64| part_digest(part_hasher(offset).update(bytes));
     let (first_digest, second_digest) = (digest(first, 0), digest(second, PART));
-    let files = Files::default();
-    let broken = files.part(&tree, &header(0), PART).unwrap().unwrap();
+    let broken = files.part(&*destination, &header(0), PART).unwrap().unwrap();
     broken.file.write(0, broken.token, 0, &first[..1024]).unwrap();
-    let resent = files.part(&tree, &header(0), PART).unwrap().unwrap();
+    let resent = files.part(&*destination, &header(0), PART).unwrap().unwrap();
     broken.file.write(0, broken.token, 1024, &first[1024..]).unwrap();
-    assert!(broken.file.synced(0, broken.token, first_digest, &tree).is_err());
+    assert!(broken.file.synced(0, broken.token, first_digest).is_err());
 
     resent.file.write(0, resent.token, 0, first).unwrap();
-    assert_eq!(resent.file.synced(0, resent.token, first_digest, &tree).unwrap(), None);
-    let late = files.part(&tree, &header(0), PART).unwrap().unwrap();
+    assert_eq!(resent.file.synced(0, resent.token, first_digest).unwrap(), None);
+    let late = files.part(&*destination, &header(0), PART).unwrap().unwrap();
     late.file.write(0, late.token, 0, &[0xff; 16]).unwrap();
-    let other = files.part(&tree, &header(PART), PART).unwrap().unwrap();
+    let other = files.part(&*destination, &header(PART), PART).unwrap().unwrap();
     other.file.write(1, other.token, PART, second).unwrap();
-    assert!(other.file.synced(1, other.token, second_digest, &tree).unwrap().is_some());
+    assert!(other.file.synced(1, other.token, second_digest).unwrap().is_some());
     assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), content);
 }
 
@@ -51,29 +59,24 @@ fn a_part_that_an_earlier_receiver_left_counts_until_another_one_comes() {
     let folder = tempfile::tempdir().unwrap();
     let digest = |bytes: &[u8], offset: u64| part_digest(part_hasher(offset).update(bytes));
     let (old, new) = ([1; PART as usize], [2; PART as usize]);
-    let land = |tree: &Tree, files: &Files, bytes: &[u8], offset: u64| {
-        let part = files.part(tree, &header(offset), PART).unwrap().unwrap();
+    let land = |destination: &dyn OpenDestination, files: &Files, bytes: &[u8], offset: u64| {
+        let part = files.part(destination, &header(offset), PART).unwrap().unwrap();
         part.file.write(part.index, part.token, offset, bytes).unwrap();
-        part.file.synced(part.index, part.token, digest(bytes, offset), tree)
+        part.file.synced(part.index, part.token, digest(bytes, offset))
     };
-    let open = || {
-        let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
-        let files = Files::going_on_from(tree.journal.recall(&PlanId::new("0".repeat(32)).unwrap()).unwrap(), &tree, PART).unwrap();
-        (tree, files)
-    };
-    let (tree, files) = open();
-    land(&tree, &files, &old, 0).unwrap();
-    drop((tree, files));
-    let (tree, files) = open();
+    let (destination, files) = open(folder.path());
+    land(&*destination, &files, &old, 0).unwrap();
+    drop((destination, files));
+    let (destination, files) = open(folder.path());
     assert_eq!(files.unfinished(), 1);
-    assert_eq!(land(&tree, &files, &old, 0).unwrap(), None);
-    assert!(land(&tree, &files, &new, 0).is_err(), "it is not what is on the disk");
-    assert_eq!(land(&tree, &files, &new, 0).unwrap(), None);
-    assert!(land(&tree, &files, &new, 0).is_ok());
-    assert!(land(&tree, &files, &new, PART).unwrap().is_some());
+    assert_eq!(land(&*destination, &files, &old, 0).unwrap(), None);
+    assert!(land(&*destination, &files, &new, 0).is_err(), "it is not what is on the disk");
+    assert_eq!(land(&*destination, &files, &new, 0).unwrap(), None);
+    assert!(land(&*destination, &files, &new, 0).is_ok());
+    assert!(land(&*destination, &files, &new, PART).unwrap().is_some());
     assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), [2; 2 * PART as usize]);
-    drop((tree, files));
-    let (_tree, files) = open();
+    drop((destination, files));
+    let (_destination, files) = open(folder.path());
     assert_eq!((files.unfinished(), files.placed().len()), (0, 1), "all parts are noted, and no partial file is left");
 }
 
@@ -82,13 +85,12 @@ fn after(harm: impl Fn(&std::path::Path)) -> Option<Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
     let digest = |offset| part_digest(part_hasher(offset).update(&[7; PART as usize]));
     for (round, offset) in [0, PART, PART].into_iter().enumerate() {
-        let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
-        let files = Files::going_on_from(tree.journal.recall(&PlanId::new("0".repeat(32)).unwrap()).unwrap(), &tree, PART).unwrap();
-        if let Some(part) = files.part(&tree, &header(offset), PART).unwrap() {
+        let (destination, files) = open(folder.path());
+        if let Some(part) = files.part(&*destination, &header(offset), PART).unwrap() {
             part.file.write(part.index, part.token, offset, &[7; PART as usize]).unwrap();
-            part.file.synced(part.index, part.token, digest(offset), &tree).unwrap();
+            part.file.synced(part.index, part.token, digest(offset)).unwrap();
         }
-        tree.journal.sync().unwrap();
+        destination.sync_notes().unwrap();
         if round == 0 {
             harm(&folder.path().join(".cpt-partial-t/0"));
         }
@@ -114,18 +116,17 @@ fn parts_of_a_partial_file_that_was_made_anew_do_not_count() {
 #[test]
 fn a_spoiled_header_that_came_first_does_not_stand_in_the_way_of_the_right_one() {
     let folder = tempfile::tempdir().unwrap();
-    let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
-    let files = Files::default();
-    let spoiled = files.part(&tree, &SegmentHeader { mode: 0o777, path: b"other".to_vec(), ..header(0) }, PART).unwrap().unwrap();
+    let (destination, files) = open(folder.path());
+    let spoiled = files.part(&*destination, &SegmentHeader { mode: 0o777, path: b"other".to_vec(), ..header(0) }, PART).unwrap().unwrap();
     let bytes = [1; PART as usize];
     let digest = |offset| part_digest(part_hasher(offset).update(&bytes));
     for (index, offset) in [(0, 0), (1, PART)] {
-        let part = files.part(&tree, &header(offset), PART).unwrap().unwrap();
+        let part = files.part(&*destination, &header(offset), PART).unwrap().unwrap();
         part.file.write(index, part.token, offset, &bytes).unwrap();
-        assert!(spoiled.file.synced(0, spoiled.token, digest(0), &tree).is_err());
-        assert_eq!(part.file.synced(index, part.token, digest(offset), &tree).unwrap().is_some(), index == 1);
+        assert!(spoiled.file.synced(0, spoiled.token, digest(0)).is_err());
+        assert_eq!(part.file.synced(index, part.token, digest(offset)).unwrap().is_some(), index == 1);
         if index == 0 {
-            assert!(files.part(&tree, &SegmentHeader { mode: 0o777, ..header(PART) }, PART).is_err(), "the right one counts");
+            assert!(files.part(&*destination, &SegmentHeader { mode: 0o777, ..header(PART) }, PART).is_err(), "the right one counts");
         }
     }
     assert!(!folder.path().join("other").exists());

@@ -5,20 +5,12 @@
 //! its digest is the right one: a backup may have made a hard link to it. Whatever does not count is sent again, or named.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fs::File;
-use std::io;
 use std::ops::Range;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt as _;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
 use serde::{Deserialize, Serialize};
 
-use super::attributes::KEPT_MODE;
-use super::placed::{Identity, Placed, modified_ns};
-use super::tree::{Tree, split};
 use crate::control::{Control, ControlError};
 use crate::defaults::{LOOK_LINES, LOOK_LINES_PER_CALL, LOOK_NAMED, LOOK_THREADS, STACK_BYTES};
 use crate::digest::Digest;
@@ -26,6 +18,7 @@ use crate::documents::entry::{Kind, ListedLine};
 use crate::documents::percent;
 use crate::documents::plan::PlanListing;
 use crate::documents::survey::{listing_key, part_key};
+use crate::ends::{Capabilities, Identity, KEPT_MODE, OpenDestination, Placed, Seen, View};
 use crate::thread::lock;
 use crate::under_way::{Call, UnderWay};
 
@@ -44,7 +37,8 @@ pub struct Look<'a> {
     /// Of the keys of objects, ends with a slash or is empty.
     pub prefix: &'a str,
     pub listing: &'a PlanListing,
-    pub tree: &'a Tree,
+    pub destination: &'a dyn OpenDestination,
+    pub capabilities: Capabilities,
     /// Entries of the plan that are in their places, as far as is known.
     pub placed: &'a BTreeMap<u64, Placed>,
     /// Entries of the plan that are left out: whatever is in their places is not looked at.
@@ -161,7 +155,7 @@ impl Look<'_> {
     }
 
     fn work(&self, queue: &Mutex<Receiver<Batch>>, found: &Mutex<Found>, sent: &OnceLock<Result<BTreeMap<u64, Digest>, ControlError>>) {
-        let mut parent = Parent::default();
+        let mut view = self.destination.view();
         loop {
             // Not in the loop's head, where the lock would be held for as long as the batch is looked at.
             let batch = lock(queue).recv();
@@ -171,7 +165,7 @@ impl Look<'_> {
                 let mut call = Some(self.disk.enter());
                 for (line, evidence) in lines {
                     let line = &batch.text[line.clone()];
-                    let verdict = self.judge(line, *evidence, &mut parent, sent, &mut call).unwrap_or_else(Verdict::Lacking);
+                    let verdict = self.judge(line, *evidence, &mut *view, sent, &mut call).unwrap_or_else(Verdict::Lacking);
                     here.note(line, *evidence, verdict);
                 }
             }
@@ -183,29 +177,16 @@ impl Look<'_> {
         &'a self,
         line: &[u8],
         evidence: Evidence,
-        parent: &mut Parent,
+        view: &mut dyn View,
         sent: &OnceLock<Result<BTreeMap<u64, Digest>, ControlError>>,
         call: &mut Option<Call<'a>>,
     ) -> Result<Verdict, String> {
         let listed = ListedLine::parse(line)?;
         let path = percent::decode(&listed.path)?;
-        let (directory, base) = split(&path).map_err(|error| error.to_string())?;
         call.get_or_insert_with(|| self.disk.enter());
-        let directory = parent.open(self.tree, directory).map_err(|error| error.to_string())?;
-        let base = std::ffi::OsStr::from_bytes(base);
-        let stat = fs::statat(directory, base, AtFlags::SYMLINK_NOFOLLOW).map_err(|error| io::Error::from(error).to_string())?;
-        differs(&listed, &stat)?;
-        match listed.kind {
-            Kind::Directory => {}
-            Kind::Symlink => {
-                let target = fs::readlinkat(directory, base, Vec::new()).map_err(|error| io::Error::from(error).to_string())?;
-                if listed.target.as_deref() != Some(&*percent::encode(target.as_bytes())) {
-                    return Err("points elsewhere".to_owned());
-                }
-            }
-            Kind::File => {}
-        }
-        let identity = Identity::of(&stat);
+        let seen = view.see(&path).map_err(|error| error.to_string())?;
+        self.differs(&listed, &seen)?;
+        let identity = seen.identity;
         match evidence {
             Evidence::Neither if listed.kind == Kind::Directory => Ok(Verdict::AsPlaced),
             Evidence::Neither => Err("was neither planned nor found equal".to_owned()),
@@ -223,43 +204,34 @@ impl Look<'_> {
                     Some(placed) => placed.digest,
                     None => *sent()?.get(&entry).ok_or("did not come")?,
                 };
-                if listed.kind == Kind::File && read(directory, base, &identity).map_err(|error| error.to_string())? != digest {
+                if listed.kind == Kind::File && view.digest(&path, &identity).map_err(|error| error.to_string())? != digest {
                     return Err("has other bytes than those that were sent".to_owned());
                 }
                 Ok(Verdict::Renewed(Placed { digest, identity: (listed.kind == Kind::File).then_some(identity) }))
             }
         }
     }
-}
 
-/// Whether what is there is of another kind, size, mode or time than what was listed; in words.
-fn differs(listed: &ListedLine<'_>, stat: &Stat) -> Result<(), String> {
-    let kind = match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Some(Kind::File),
-        FileType::Directory => Some(Kind::Directory),
-        FileType::Symlink => Some(Kind::Symlink),
-        _ => None,
-    };
-    if kind != Some(listed.kind) {
-        return Err("is of another kind".to_owned());
+    /// Fails where what is there is of another kind, size, mode, time or target than what was listed; in words.
+    fn differs(&self, listed: &ListedLine<'_>, seen: &Seen) -> Result<(), String> {
+        if seen.kind != Some(listed.kind) {
+            return Err("is of another kind".to_owned());
+        }
+        // A link has no mode of its own.
+        if listed.kind != Kind::Symlink && !self.capabilities.same_mode(seen.mode, listed.mode) {
+            return Err(format!("has mode {:o} and should have {:o}", seen.mode & KEPT_MODE, listed.mode & KEPT_MODE));
+        }
+        // A directory's time changes with whatever somebody puts into it.
+        let same_time = !self.capabilities.times || seen.mtime_ns == listed.mtime_ns;
+        if listed.kind == Kind::File && (seen.size != listed.size || !same_time) {
+            return Err("has another size or modification time".to_owned());
+        }
+        let target = seen.target.as_deref().map(percent::encode);
+        if listed.kind == Kind::Symlink && listed.target.as_deref() != target.as_deref() {
+            return Err("points elsewhere".to_owned());
+        }
+        Ok(())
     }
-    // A link has no mode of its own.
-    if listed.kind != Kind::Symlink && stat.st_mode & KEPT_MODE != listed.mode & KEPT_MODE {
-        return Err(format!("has mode {:o} and should have {:o}", stat.st_mode & KEPT_MODE, listed.mode & KEPT_MODE));
-    }
-    // A directory's time changes with whatever somebody puts into it.
-    if listed.kind == Kind::File && (u64::try_from(stat.st_size) != Ok(listed.size) || modified_ns(stat) != listed.mtime_ns) {
-        return Err("has another size or modification time".to_owned());
-    }
-    Ok(())
-}
-
-/// The digest of a file that stays what it is while it is read.
-fn read(directory: &OwnedFd, base: &std::ffi::OsStr, identity: &Identity) -> io::Result<Digest> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(fs::openat(directory, base, flags, Mode::empty())?);
-    let digest = *blake3::Hasher::new().update_reader(&file)?.finalize().as_bytes();
-    if Identity::of(&fs::fstat(&file)?) == *identity { Ok(digest) } else { Err(io::Error::other("changed while it was read")) }
 }
 
 impl Found {
@@ -288,26 +260,6 @@ impl Found {
         self.lost += other.lost;
         other.named.truncate(LOOK_NAMED.saturating_sub(self.named.len()));
         self.named.append(&mut other.named);
-    }
-}
-
-/// The directory that was opened last: entries come sorted by directory.
-#[derive(Default)]
-struct Parent {
-    path: Vec<u8>,
-    opened: Option<OwnedFd>,
-}
-
-impl Parent {
-    fn open(&mut self, tree: &Tree, path: &[u8]) -> io::Result<&OwnedFd> {
-        if self.path != path {
-            self.opened = None;
-        }
-        if self.opened.is_none() {
-            self.opened = Some(tree.look_into(path)?);
-            path.clone_into(&mut self.path);
-        }
-        self.opened.as_ref().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 

@@ -1,38 +1,46 @@
 use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use super::*;
 use crate::control::directory::Directory;
 use crate::documents::survey::LISTING_FOLDER;
-use crate::documents::text::{HexDigest, TransferId};
+use crate::documents::text::{HexDigest, PlanId, TransferId};
+use crate::ends::Destination as _;
+use crate::ends::posix::PosixDestination;
 
 /// A destination with what was planned of it in its place, `kept` found equal, and the listing of both.
 struct Site {
     folder: tempfile::TempDir,
     control: Directory,
-    tree: Tree,
+    destination: Box<dyn OpenDestination>,
+    capabilities: Capabilities,
     listing: PlanListing,
     placed: BTreeMap<u64, Placed>,
 }
 
 fn line(root: &Path, name: &str) -> String {
-    let stat = fs::statat(fs::CWD, root.join(name), AtFlags::SYMLINK_NOFOLLOW).unwrap();
-    let (kind, size) = match FileType::from_raw_mode(stat.st_mode) {
-        FileType::Directory => ("directory", 0),
-        _ => ("file", stat.st_size),
-    };
-    let (mode, mtime) = (stat.st_mode & 0o7777, modified_ns(&stat));
+    let stat = root.join(name).symlink_metadata().unwrap();
+    let (kind, size) = if stat.is_dir() { ("directory", 0) } else { ("file", stat.size()) };
+    let (mode, mtime) = (stat.mode() & 0o7777, stat.mtime() * 1_000_000_000 + stat.mtime_nsec());
     format!(
         r#"{{"path":"{name}","source":"/s/{name}","kind":"{kind}","size":{size},"mode":{mode},"mtimeNs":{mtime},"inode":{}}}"#,
-        stat.st_ino
+        stat.ino()
     )
+}
+
+fn identity(path: &Path) -> Identity {
+    let stat = path.metadata().unwrap();
+    Identity { inode: stat.ino(), changed_ns: stat.ctime() * 1_000_000_000 + stat.ctime_nsec() }
 }
 
 impl Site {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("destination");
-        let tree = Tree::open(&root, &TransferId::new("t").unwrap()).unwrap();
+        let place = PosixDestination(root.clone());
+        let (transfer, plan) = (TransferId::new("t").unwrap(), PlanId::new("0".repeat(32)).unwrap());
+        let (capabilities, (destination, _)) = (place.capabilities(), place.open(&transfer, &plan, 1024).unwrap());
         std::fs::create_dir(root.join("d")).unwrap();
         for name in ["d/planned", "kept", "planned"] {
             std::fs::write(root.join(name), name).unwrap();
@@ -43,7 +51,7 @@ impl Site {
         control.write_object("listing/part-00000.ndjson", listing.clone().into_bytes()).unwrap();
         let planned = [&lines[0], &lines[1], &lines[3]].map(String::as_str).join("\n") + "\n";
         control.write_object("changed/1/part-00000.ndjson", planned.into_bytes()).unwrap();
-        let identity = |name: &str| Identity::of(&fs::statat(fs::CWD, root.join(name), AtFlags::empty()).unwrap());
+        let identity = |name: &str| identity(&root.join(name));
         let Identity { inode, changed_ns } = identity("kept");
         let equal = serde_json::to_vec(&EqualEntry { entry: 2, inode, changed_ns }).unwrap();
         control.write_object("equal/1/part-00000.ndjson", equal).unwrap();
@@ -57,7 +65,7 @@ impl Site {
             equal_folder: Some("equal/1/".to_owned()),
         };
         let placed = BTreeMap::from([(0, directory), (1, placed("d/planned")), (2, placed("planned"))]);
-        Self { folder, control, tree, listing, placed }
+        Self { folder, control, destination, capabilities, listing, placed }
     }
 
     fn root(&self) -> std::path::PathBuf {
@@ -65,9 +73,21 @@ impl Site {
     }
 
     fn look(&self) -> Result<Found, ControlError> {
-        let Self { control, tree, listing, placed, .. } = self;
+        let Self { control, destination, capabilities, listing, placed, .. } = self;
+        let (destination, capabilities) = (&**destination, *capabilities);
         let sent = || Ok(BTreeMap::from([(2, *blake3::hash(b"planned").as_bytes())]));
-        Look { control, prefix: "", listing, tree, placed, skipped: &HashSet::new(), sent: &sent, disk: &UnderWay::default() }.run()
+        Look {
+            control,
+            prefix: "",
+            listing,
+            destination,
+            capabilities,
+            placed,
+            skipped: &HashSet::new(),
+            sent: &sent,
+            disk: &UnderWay::default(),
+        }
+        .run()
     }
 }
 
@@ -122,7 +142,7 @@ fn a_listing_that_is_another_one_or_is_gone_is_no_success() {
 fn what_was_planned_whole_needs_no_comparison() {
     let mut site = Site::new();
     site.listing.planned_folder = LISTING_FOLDER.to_owned();
-    let identity = Identity::of(&fs::statat(fs::CWD, site.root().join("kept"), AtFlags::empty()).unwrap());
+    let identity = identity(&site.root().join("kept"));
     let kept = Placed { digest: *blake3::hash(b"kept").as_bytes(), identity: Some(identity) };
     let last = site.placed.insert(2, kept).unwrap();
     site.placed.insert(3, last);

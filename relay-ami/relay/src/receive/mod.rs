@@ -1,22 +1,16 @@
 //! The receiving end: verifies, writes, syncs, renames.
 
-pub(crate) mod attributes;
 mod commit;
 pub mod finish;
-mod journal;
 mod lane;
 mod large;
 pub mod look;
-pub mod placed;
-mod problem;
 mod readback;
 mod sending;
 mod target;
-pub(crate) mod tree;
 
 use std::io;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -25,7 +19,6 @@ use std::time::Duration;
 use commit::{Refusal, Verified};
 use large::Files;
 use sending::Sending;
-use tree::Tree;
 
 use crate::control::{self, Control, ControlError, Side};
 use crate::defaults;
@@ -34,6 +27,7 @@ use crate::documents::event::SkipReason;
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::TransferId;
 use crate::door::{Door, Limits};
+use crate::ends::{Capabilities, Destination, OpenDestination};
 use crate::progress::{Counters, Reporter};
 use crate::rate::RateRules;
 use crate::secure::handshake::KeyCheck;
@@ -48,7 +42,7 @@ use crate::wire::frame::Frame;
 pub struct Config {
     pub transfer: TransferId,
     pub epoch: u64,
-    pub destination: PathBuf,
+    pub destination: Box<dyn Destination>,
     /// As it is now; where it is open, it is read again before the end.
     pub plan: TransferPlan,
     pub plan_key: String,
@@ -63,7 +57,7 @@ pub struct Config {
 #[derive(Debug, thiserror::Error)]
 pub enum ReceiveError {
     #[error("destination {path}: {source}")]
-    Destination { path: PathBuf, source: io::Error },
+    Destination { path: String, source: io::Error },
     #[error("receiver: {0}")]
     Io(#[from] io::Error),
     #[error(transparent)]
@@ -97,7 +91,8 @@ struct Shared {
     identity: Identity,
     peer_key: Arc<KeyCheck>,
     sender_epoch: AtomicU64,
-    tree: Tree,
+    destination: Box<dyn OpenDestination>,
+    capabilities: Capabilities,
     files: Files,
     counters: Counters,
     queue: Mutex<Option<SyncSender<Verified>>>,
@@ -167,7 +162,7 @@ impl Shared {
         why: &io::Error,
     ) -> io::Result<()> {
         tracing::warn!(chunk, entry, reason = reason.as_str(), %why, "entry refused");
-        self.files.skip(&self.tree, entry)?;
+        self.files.skip(&*self.destination, entry)?;
         // Where it is not heard the files of the two ends differ in the end, and it is said again.
         let _ = replies.send(&Frame::Refused { chunk, attempt, entry, reason, message: why.to_string() });
         Ok(())
@@ -202,17 +197,17 @@ pub fn run(
     stop: &Stop,
 ) -> Result<Outcome, ReceiveError> {
     let Config { transfer, epoch, destination, plan, plan_key, prefix, rules, limits, verify } = config;
-    let at_destination = |source| ReceiveError::Destination { path: destination.clone(), source };
-    let tree = Tree::open(&destination, &transfer).map_err(at_destination)?;
-    let known = tree.journal.recall(&plan.plan_id).map_err(at_destination)?;
-    if !known.is_empty() {
-        tracing::info!(files = known.whole.len(), begun = known.parts.len(), "goes on from an earlier receiver");
+    let (path, capabilities) = (destination.to_string(), destination.capabilities());
+    let opened = destination.open(&transfer, &plan.plan_id, plan.chunk_size_bytes);
+    let (destination, left) = opened.map_err(|source| ReceiveError::Destination { path: path.clone(), source })?;
+    if !left.placed.is_empty() || !left.begun.is_empty() {
+        tracing::info!(files = left.placed.len(), begun = left.begun.len(), "goes on from an earlier receiver");
     }
     let (sender, queue) = sync_channel(defaults::COMMIT_QUEUE);
     let shared = Arc::new(Shared {
         peer_key: crate::peer::pinned(Arc::clone(&control), Side::Sender),
         sender_epoch: AtomicU64::new(0),
-        files: Files::going_on_from(known, &tree, plan.chunk_size_bytes)?,
+        files: Files::going_on_from(left),
         counters: Counters::default(),
         queue: Mutex::new(Some(sender)),
         outstanding: Mutex::default(),
@@ -232,7 +227,8 @@ pub fn run(
         rules,
         control,
         identity,
-        tree,
+        destination,
+        capabilities,
     });
     let committer = {
         let shared = Arc::clone(&shared);
@@ -240,7 +236,7 @@ pub fn run(
     };
     let watcher = {
         let shared = Arc::clone(&shared);
-        crate::thread::spawn("watch", move || watch(&shared, &destination))?
+        crate::thread::spawn("watch", move || watch(&shared, &path))?
     };
     let door = Door::new(limits);
     while !stop.is_requested() {
@@ -253,14 +249,14 @@ pub fn run(
         std::thread::sleep(Duration::from_millis(10));
     }
     let _ = watcher.join();
-    shared.tree.tidy();
+    shared.destination.close();
     let outcome = lock(&shared.outcome).take();
     outcome.unwrap_or(Ok(Outcome::Stopped))
 }
 
 /// Reports progress, looks at the fence, and whether the destination is there. This end waits for the sender unless chunks wait for its disk, and for the table
 /// while that does not answer; it waits for nobody while the file system keeps one of its threads.
-fn watch(shared: &Shared, destination: &Path) {
+fn watch(shared: &Shared, path: &str) {
     let mut reporter = Reporter::new(Side::Receiver, shared.epoch);
     loop {
         let stopped = shared.stop.sleep(defaults::PROGRESS_INTERVAL);
@@ -271,8 +267,8 @@ fn watch(shared: &Shared, destination: &Path) {
         if stopped {
             return;
         }
-        if let Err(source) = shared.tree.check_there() {
-            shared.finished(Err(ReceiveError::Destination { path: destination.to_owned(), source }));
+        if let Err(source) = shared.destination.check_there() {
+            shared.finished(Err(ReceiveError::Destination { path: path.to_owned(), source }));
         }
         match shared.control.fenced() {
             Ok(true) => shared.finished(Ok(Outcome::Fenced)),

@@ -1,34 +1,26 @@
-//! Reads back what the disk holds, for `verify: readback`: what was received right can still be stored wrong.
+//! Reads back what the destination holds, for `verify: readback`: what was received right can still be stored wrong.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 
-use rustix::fs::{Advice, OFlags, fadvise, fcntl_setfl};
-use rustix::io::Errno;
-
 use super::commit::{Landed, Refusal};
-use super::tree::Tree;
 use crate::defaults::{READBACK_THREADS, STACK_BYTES};
-use crate::digest::{Digest, part_digest, part_hasher};
-use crate::disk::Buffer;
+use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
 use crate::thread::lock;
 
 /// Reads what all chunks brought, which must be synced. Those whose bytes are not what came, by their index.
-pub fn check(tree: &Tree, chunks: &[&[Landed]]) -> HashMap<usize, Refusal> {
+pub fn check(chunks: &[&[Landed]]) -> HashMap<usize, Refusal> {
     let next = AtomicUsize::new(0);
     let refused = Mutex::new(HashMap::new());
     let work = || {
-        let mut buffer = Buffer::new();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(chunk) = chunks.get(index) else { return };
-            if let Err(refusal) = chunk.iter().try_for_each(|item| check_one(tree, item, &mut buffer)) {
+            if let Err(refusal) = chunk.iter().try_for_each(check_one) {
                 lock(&refused).insert(index, refusal);
             }
         }
@@ -43,80 +35,29 @@ pub fn check(tree: &Tree, chunks: &[&[Landed]]) -> HashMap<usize, Refusal> {
     refused.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-fn check_one(tree: &Tree, item: &Landed, buffer: &mut Buffer) -> Result<(), Refusal> {
-    let (name, hasher, offset, length) = match item {
+fn check_one(item: &Landed) -> Result<(), Refusal> {
+    let checked = match item {
         // All of a file's parts were read before it went to its place.
-        Landed::Part(part, _) if part.file.is_done() => return Ok(()),
-        Landed::Part(part, _) => {
-            let (offset, length) = part.file.extent(part.index);
-            (part.file.entry().to_string(), part_hasher(offset), offset, Some(length))
-        }
-        Landed::Whole { name, inode: Some(_), .. } => (name.clone(), blake3::Hasher::new(), 0, None),
-        Landed::Whole { inode: None, .. } | Landed::Directory { .. } => return Ok(()),
+        Landed::Part(part, _) if part.file.is_done() => Ok(()),
+        Landed::Part(part, digest) => part.file.read_back(part.index, digest),
+        Landed::Whole { kind: Kind::File, file, digest, .. } => file.read_back(digest),
+        Landed::Whole { .. } | Landed::Directory { .. } => Ok(()),
     };
-    let hasher =
-        read(tree, &name, hasher, offset, length, buffer).map_err(|error| Refusal::destination(format_args!("read back: {error}")))?;
-    let (is, was): (Digest, Digest) = match item {
-        Landed::Part(_, digest) => (part_digest(&hasher), *digest),
-        Landed::Whole { digest, .. } => (*hasher.finalize().as_bytes(), *digest),
-        Landed::Directory { .. } => return Ok(()),
-    };
-    if is == was {
-        return Ok(());
-    }
-    Err(Refusal::Failed {
-        reason: FailureReason::ChecksumMismatch,
-        message: format!("the disk gave back other bytes of partial file {name}"),
+    checked.map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => Refusal::Failed { reason: FailureReason::ChecksumMismatch, message: error.to_string() },
+        _ => Refusal::destination(format_args!("read back: {error}")),
     })
-}
-
-/// Digests `length` bytes from `offset`, or all there are.
-fn read(
-    tree: &Tree,
-    name: &str,
-    mut hasher: blake3::Hasher,
-    offset: u64,
-    length: Option<u64>,
-    buffer: &mut Buffer,
-) -> io::Result<blake3::Hasher> {
-    let (file, mut direct) = tree.reopen(name)?;
-    // Where direct reads are not to be had: clean pages, which a sync leaves, are dropped and come from the disk again.
-    fadvise(&file, offset, length.and_then(std::num::NonZeroU64::new), Advice::DontNeed)?;
-    let mut at = offset;
-    let end = length.map_or(u64::MAX, |length| offset.saturating_add(length));
-    while at < end {
-        let count = match file.read_at(buffer.aligned(), at) {
-            Ok(0) => break,
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            // The end of a file, or a disk with larger sectors.
-            Err(error) if direct && error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
-                direct = false;
-                buffered(&file)?;
-                continue;
-            }
-            Err(error) => return Err(error),
-        };
-        let wanted = usize::try_from(end - at).map_or(count, |left| left.min(count));
-        hasher.update(&buffer.aligned()[..wanted]);
-        at += wanted as u64;
-    }
-    Ok(hasher)
-}
-
-fn buffered(file: &File) -> io::Result<()> {
-    Ok(fcntl_setfl(file, OFlags::empty())?)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
-
     use super::super::large::Files;
     use super::*;
     use crate::defaults::READBACK_BYTES;
-    use crate::documents::entry::Kind;
-    use crate::documents::text::TransferId;
+    use crate::digest::{part_digest, part_hasher};
+    use crate::documents::text::{PlanId, TransferId};
+    use crate::ends::posix::PosixDestination;
+    use crate::ends::{Destination as _, OpenDestination};
     use crate::wire::frame::SegmentHeader;
 
     /// A part is not a multiple of what is read at a time, its second one ends with the file.
@@ -127,17 +68,26 @@ mod tests {
         (0..SIZE).map(|at| u8::try_from(at % 251).unwrap()).collect()
     }
 
-    fn whole(tree: &Tree, entry: u64, written: &[u8], came: &[u8]) -> Vec<Landed> {
-        let name = tree.unique_name(entry);
-        tree.create(&name, 0o644).unwrap().write_all(written).unwrap();
-        vec![Landed::Whole { entry, name, path: b"x".to_vec(), digest: *blake3::hash(came).as_bytes(), inode: Some(1) }]
+    fn open(folder: &std::path::Path) -> Box<dyn OpenDestination> {
+        let (transfer, plan) = (TransferId::new("t").unwrap(), PlanId::new("0".repeat(32)).unwrap());
+        PosixDestination(folder.to_owned()).open(&transfer, &plan, PART).unwrap().0
     }
 
-    fn part(tree: &Tree, files: &Files, offset: u64, written: &[u8], came: &[u8]) -> Vec<Landed> {
+    fn header(entry: u64, offset: u64, length: u64) -> SegmentHeader {
+        let (path, target) = (b"x".to_vec(), Vec::new());
+        SegmentHeader { entry, kind: Kind::File, mode: 0o644, mtime_ns: 0, size: SIZE, offset, length, path, target }
+    }
+
+    fn whole(to: &dyn OpenDestination, entry: u64, written: &[u8], came: &[u8]) -> Vec<Landed> {
+        let mut file = to.small(&header(entry, 0, SIZE)).unwrap();
+        file.write(written).unwrap();
+        file.finish().unwrap();
+        vec![Landed::Whole { entry, kind: Kind::File, file, path: b"x".to_vec(), digest: *blake3::hash(came).as_bytes() }]
+    }
+
+    fn part(to: &dyn OpenDestination, files: &Files, offset: u64, written: &[u8], came: &[u8]) -> Vec<Landed> {
         let length = PART.min(SIZE - offset);
-        let (path, target) = (b"large".to_vec(), Vec::new());
-        let header = SegmentHeader { entry: 9, kind: Kind::File, mode: 0o644, mtime_ns: 0, size: SIZE, offset, length, path, target };
-        let part = files.part(tree, &header, PART).unwrap().unwrap();
+        let part = files.part(to, &header(9, offset, length), PART).unwrap().unwrap();
         let at = usize::try_from(offset).unwrap();
         let bytes = at..at + usize::try_from(length).unwrap();
         part.file.write(part.index, part.token, offset, &written[bytes.clone()]).unwrap();
@@ -147,25 +97,26 @@ mod tests {
     #[test]
     fn what_the_disk_gives_back_is_compared_with_what_came() {
         let folder = tempfile::tempdir().unwrap();
-        let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
+        let destination = open(folder.path());
+        let to = &*destination;
         let (came, files) = (content(), Files::default());
         let mut spoiled = came.clone();
         for at in [0, PART as usize - 1, PART as usize, SIZE as usize - 1] {
             spoiled[at] ^= 1;
         }
         let chunks = [
-            whole(&tree, 0, &came, &came),
-            whole(&tree, 1, &spoiled, &came),
-            whole(&tree, 2, &came[..came.len() - 1], &came),
-            whole(&tree, 3, b"", b""),
-            part(&tree, &files, 0, &came, &came),
-            part(&tree, &files, PART, &came, &came),
-            part(&tree, &files, 0, &spoiled, &came),
-            part(&tree, &files, PART, &spoiled, &came),
+            whole(to, 0, &came, &came),
+            whole(to, 1, &spoiled, &came),
+            whole(to, 2, &came[..came.len() - 1], &came),
+            whole(to, 3, b"", b""),
+            part(to, &files, 0, &came, &came),
+            part(to, &files, PART, &came, &came),
+            part(to, &files, 0, &spoiled, &came),
+            part(to, &files, PART, &spoiled, &came),
         ];
         let check = |chunks: &[Vec<Landed>]| {
-            tree.sync().unwrap();
-            check(&tree, &chunks.iter().map(|chunk| &**chunk).collect::<Vec<_>>())
+            to.sync().unwrap();
+            check(&chunks.iter().map(|chunk| &**chunk).collect::<Vec<_>>())
         };
         let refused = check(&chunks);
         let mut indices: Vec<usize> = refused.keys().copied().collect();
@@ -177,17 +128,19 @@ mod tests {
                 if message.contains("the disk gave back other bytes"))
         };
         assert!(refused.values().all(spoiled));
-        let again = [part(&tree, &files, 0, &came, &came), part(&tree, &files, PART, &came, &came)];
+        let again = [part(to, &files, 0, &came, &came), part(to, &files, PART, &came, &came)];
         assert!(check(&again).is_empty());
     }
 
     #[test]
     fn a_file_that_is_gone_is_no_file_that_was_read() {
         let folder = tempfile::tempdir().unwrap();
-        let tree = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap();
-        let chunk = whole(&tree, 0, b"bytes", b"bytes");
-        let [Landed::Whole { name, .. }] = &*chunk else { panic!("one file") };
-        tree.discard(name);
-        assert!(matches!(check(&tree, &[&chunk])[&0], Refusal::Failed { reason: FailureReason::DestinationError, .. }));
+        let destination = open(folder.path());
+        let to = &*destination;
+        let chunk = whole(to, 0, b"bytes", b"bytes");
+        for partial in std::fs::read_dir(folder.path().join(".cpt-partial-t")).unwrap() {
+            std::fs::remove_file(partial.unwrap().path()).unwrap();
+        }
+        assert!(matches!(check(&[&chunk])[&0], Refusal::Failed { reason: FailureReason::DestinationError, .. }));
     }
 }

@@ -1,11 +1,11 @@
 //! Where the bytes of one segment go.
 
-use std::fs::File;
-use std::io::{self, Write as _};
+use std::io;
 
 use super::large::Part;
 use crate::digest::is_subtree;
 use crate::documents::entry::Kind;
+use crate::ends::SmallFile;
 use crate::stream::StreamError;
 use crate::wire::frame::SegmentHeader;
 
@@ -26,8 +26,8 @@ pub fn is_part(header: &SegmentHeader, total_bytes: u64) -> Result<bool, StreamE
 
 pub enum Target {
     Part(Part),
-    Whole(File, String),
-    Link(String),
+    /// A file or link.
+    Whole(Box<dyn SmallFile>),
     Directory,
     Nowhere,
 }
@@ -36,8 +36,8 @@ impl Target {
     pub fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Part(part) => part.file.write(part.index, part.token, offset, bytes),
-            Self::Whole(file, _) => file.write_all(bytes),
-            Self::Link(_) | Self::Directory | Self::Nowhere => Ok(()),
+            Self::Whole(file) => file.write(bytes),
+            Self::Directory | Self::Nowhere => Ok(()),
         }
     }
 }

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use super::board::Work;
 use super::skipped::Skipped;
-use super::source::{Source, SourceFailure, Witness, check_link, header};
 use crate::defaults::DATA_BYTES;
 use crate::digest::{Digest, is_subtree, part_digest, part_hasher};
 use crate::documents::entry::{Kind, Segment};
 use crate::documents::event::{FailureReason, SkipReason};
+use crate::documents::percent;
+use crate::ends::{Source, SourceFailure};
 use crate::secure::record::Sealer;
 use crate::stream::StreamError;
-use crate::wire::frame::Frame;
+use crate::wire::frame::{Frame, SegmentHeader};
 
 /// Digests that count once the chunk is acknowledged.
 #[derive(Clone, Debug)]
@@ -74,7 +75,9 @@ impl Sink for Nowhere {
 /// Reads a chunk's segments.
 struct Reader<'a> {
     buffer: &'a mut [u8],
-    witness: &'a Witness,
+    /// The last header.
+    frame: Vec<u8>,
+    source: &'a dyn Source,
     skipped: &'a Skipped,
     moved: &'a dyn Fn(u64),
     /// Whether the rest of the chunk is still wanted.
@@ -87,14 +90,14 @@ struct Reader<'a> {
 pub struct ChunkWriter {
     pub sealer: Sealer,
     buffer: Vec<u8>,
-    witness: Arc<Witness>,
+    source: Arc<dyn Source>,
     skipped: Arc<Skipped>,
 }
 
 impl ChunkWriter {
     #[must_use]
-    pub fn new(sealer: Sealer, witness: Arc<Witness>, skipped: Arc<Skipped>) -> Self {
-        Self { sealer, buffer: vec![0; DATA_BYTES], witness, skipped }
+    pub fn new(sealer: Sealer, source: Arc<dyn Source>, skipped: Arc<Skipped>) -> Self {
+        Self { sealer, buffer: vec![0; DATA_BYTES], source, skipped }
     }
 
     /// Sends one frame at once.
@@ -110,7 +113,8 @@ impl ChunkWriter {
         let count = u32::try_from(segments.len()).unwrap_or(u32::MAX);
         Frame::Chunk { chunk: work.chunk, attempt: work.attempt, segments: count, phase: work.phase }.encode(self.sealer.frames());
         let skipped = Arc::clone(&self.skipped);
-        let mut reader = Reader { buffer: &mut self.buffer, witness: &self.witness, skipped: &skipped, moved, goes_on, when: "" };
+        let mut reader =
+            Reader { buffer: &mut self.buffer, frame: Vec::new(), source: &*self.source, skipped: &skipped, moved, goes_on, when: "" };
         let result = reader.segments(&segments, &mut self.sealer);
         match &result {
             Err(ChunkError::Plan(why)) => self.abort(FailureReason::SourceUnreadable, why)?,
@@ -149,22 +153,23 @@ impl ChunkWriter {
 /// Reads chunks for their digests alone.
 pub struct Digester<'a> {
     buffer: Vec<u8>,
-    witness: &'a Witness,
+    source: &'a dyn Source,
     skipped: &'a Skipped,
 }
 
 impl<'a> Digester<'a> {
     #[must_use]
-    pub fn new(witness: &'a Witness, skipped: &'a Skipped) -> Self {
-        Self { buffer: vec![0; DATA_BYTES], witness, skipped }
+    pub fn new(source: &'a dyn Source, skipped: &'a Skipped) -> Self {
+        Self { buffer: vec![0; DATA_BYTES], source, skipped }
     }
 
     /// What a delivered chunk stands for. A file that is not what the listing says any more is left out from now on, since nobody
     /// can say whether what was delivered of it is right. Fails where the plan is wrong about the chunk, in words.
     pub fn digest(&mut self, work: &Work, read: &dyn Fn(u64)) -> Result<Sent, String> {
         let segments = parse(work)?;
-        let (buffer, witness, skipped) = (&mut *self.buffer, self.witness, self.skipped);
-        let mut reader = Reader { buffer, witness, skipped, moved: read, goes_on: &|| true, when: ", after it was delivered" };
+        let (buffer, source, skipped) = (&mut *self.buffer, self.source, self.skipped);
+        let mut reader =
+            Reader { buffer, frame: Vec::new(), source, skipped, moved: read, goes_on: &|| true, when: ", after it was delivered" };
         match reader.segments(&segments, &mut Nowhere) {
             Ok((_, sent)) => Ok(sent),
             Err(ChunkError::Plan(why)) => Err(why),
@@ -217,20 +222,15 @@ impl Reader<'_> {
     /// Gives the header and the bytes to the sink, the header and the digest of the bytes to the chunk's digest.
     fn segment(&mut self, segment: &Segment, all: &mut blake3::Hasher, sink: &mut impl Sink) -> Result<Digest, ChunkError> {
         let header = header(segment).map_err(ChunkError::Source)?;
-        match segment.kind {
-            Kind::File => {}
-            Kind::Symlink => check_link(segment, self.witness).map_err(ChunkError::Source)?,
-            Kind::Directory => {}
-        }
-        let mut source =
-            (segment.kind == Kind::File).then(|| Source::open(segment, self.witness)).transpose().map_err(ChunkError::Source)?;
+        let source = self.source;
+        let mut file = source.open(segment).map_err(ChunkError::Source)?;
         let target = header.target.clone();
-        let mut frame = Vec::new();
-        Frame::Segment(header).encode(&mut frame);
-        sink.header(&frame);
-        all.update(&frame);
+        self.frame.clear();
+        Frame::Segment(header).encode(&mut self.frame);
+        sink.header(&self.frame);
+        all.update(&self.frame);
         let mut hasher = if segment.is_part() { part_hasher(segment.offset) } else { blake3::Hasher::new() };
-        if let Some(source) = &mut source {
+        if let Some(file) = &mut file {
             let (mut offset, end, mut again) = (segment.offset, segment.offset + segment.length, false);
             while offset < end {
                 if !(self.goes_on)() {
@@ -241,12 +241,12 @@ impl Reader<'_> {
                     return Err(ChunkError::Source(given_up()));
                 }
                 let want = usize::try_from(end - offset).unwrap_or(usize::MAX).min(self.buffer.len());
-                let count = match source.read(&mut self.buffer[..want], offset) {
+                let count = match file.read(&mut self.buffer[..want], offset) {
                     Ok(count) => count,
                     Err(failure) if failure.transient && !again => {
                         tracing::warn!(message = failure.message, offset, "read again");
                         again = true;
-                        *source = Source::open(segment, self.witness).map_err(ChunkError::Source)?;
+                        *file = source.open(segment).map_err(ChunkError::Source)?.ok_or_else(|| ChunkError::Source(given_up()))?;
                         continue;
                     }
                     Err(failure) => return Err(ChunkError::Source(failure)),
@@ -260,9 +260,28 @@ impl Reader<'_> {
         }
         let digest = if is_part(segment) { part_digest(&hasher) } else { *hasher.update(&target).finalize().as_bytes() };
         all.update(&digest);
-        source.map_or(Ok(()), |source| source.check()).map_err(ChunkError::Source)?;
+        file.map_or(Ok(()), |file| file.check()).map_err(ChunkError::Source)?;
         Ok(digest)
     }
+}
+
+/// The metadata that goes before a segment's bytes.
+fn header(segment: &Segment) -> Result<SegmentHeader, SourceFailure> {
+    let decode = |text: &str| {
+        let message = |why| format!("{}: {why}", segment.source);
+        percent::decode(text).map_err(|why| SourceFailure { reason: SkipReason::SourceChanged, message: message(why), transient: false })
+    };
+    Ok(SegmentHeader {
+        entry: segment.entry,
+        kind: segment.kind,
+        mode: u16::try_from(segment.mode).unwrap_or(0o7777),
+        mtime_ns: segment.mtime_ns,
+        size: if segment.kind == Kind::File { segment.size } else { 0 },
+        offset: segment.offset,
+        length: segment.length,
+        path: decode(&segment.path)?,
+        target: decode(segment.target.as_deref().unwrap_or_default())?,
+    })
 }
 
 fn is_part(segment: &Segment) -> bool {

@@ -136,7 +136,7 @@ impl Lane {
         *lock(&self.handle.socket) = Some(Arc::clone(&socket));
         let (check, deadline) = (Arc::clone(&shared.peer_key), Deadline::after(HANDSHAKE_TIMEOUT));
         let (sealer, opener) = handshake::connect(outlet, &shared.identity, check, deadline)?;
-        let mut writer = ChunkWriter::new(sealer, Arc::clone(&shared.witness), Arc::clone(&shared.skipped));
+        let mut writer = ChunkWriter::new(sealer, Arc::clone(&shared.source), Arc::clone(&shared.skipped));
         let mut reader = FrameReader::new(opener);
         let asked_at = Instant::now();
         writer.frame(&Frame::Hello {

@@ -19,12 +19,10 @@ mod pretest;
 mod recall;
 mod repair;
 mod skipped;
-mod source;
 mod state;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -52,10 +50,10 @@ use crate::documents::chunk::{Chunk, ChunkState};
 use crate::documents::event::FailureReason;
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::PathId;
+use crate::ends::Source;
 use crate::progress::{Counters, Reporter};
 use crate::rate::{Bucket, RateRules};
 use crate::receive::finish::Digests;
-use crate::roots::Roots;
 use crate::route::Router;
 use crate::secure::handshake::KeyCheck;
 use crate::secure::keys::Identity;
@@ -71,8 +69,7 @@ pub struct Config {
     pub plan_key: String,
     /// Of the keys of objects, ends with a slash or is empty.
     pub prefix: String,
-    /// Paths of the request: nothing else is read.
-    pub source: Vec<PathBuf>,
+    pub source: Arc<dyn Source>,
     pub router: Router,
     pub identity: Identity,
     pub rules: RateRules,
@@ -130,7 +127,7 @@ struct Shared {
     limit: Arc<Bucket>,
     board: Board,
     ledger: Mutex<Ledger>,
-    witness: Arc<source::Witness>,
+    source: Arc<dyn Source>,
     skipped: Arc<Skipped>,
     counters: Counters,
     failures: Mailbox<Failure>,
@@ -253,7 +250,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         whole_plan: OnceLock::new(),
         plan_key,
         ledger: Mutex::default(),
-        witness: Arc::new(source::Witness::new(Roots::new(&source))),
+        source,
         skipped: Arc::default(),
         counters: Counters::default(),
         failures: Mailbox(Mutex::new(Some(failures))),

@@ -10,7 +10,8 @@ use cpt_relay::control::Control as _;
 use cpt_relay::control::directory::Directory;
 use cpt_relay::documents::command::Compare;
 use cpt_relay::documents::entry::ListingEntry;
-use cpt_relay::roots::Roots;
+use cpt_relay::ends::Destination as _;
+use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::{plan, scan};
 use serde_json::Value;
 
@@ -33,12 +34,13 @@ fn compared(by: Compare, change: impl FnOnce(&Path)) -> (Value, Vec<String>) {
     assert!(std::process::Command::new("cp").arg("-a").args([&source, &copy]).status().unwrap().success());
     change(&copy);
     let control = Directory::open(folder.path().join("control"), plan::RANGE_SIZE, None).unwrap();
-    scan::source(&[source.join("")], &control, "", None).unwrap();
+    let from = PosixSource::new(vec![source.join("")]);
+    scan::source(&from, &control, "", None).unwrap();
     let listing = Listing { control: &control, prefix: "", parts: 1 };
     if by == Compare::Digest {
-        listing.digests(&Roots::new(&[source.join("")])).unwrap();
+        listing.digests(&from).unwrap();
     }
-    let found = serde_json::to_value(listing.with_destination(&copy, by, "changed/1/", "equal/1/").unwrap()).unwrap();
+    let found = serde_json::to_value(listing.with_destination(&PosixDestination(copy), by, "changed/1/", "equal/1/").unwrap()).unwrap();
     let parts = found["parts"].as_u64().unwrap();
     let left = (0..parts).flat_map(|part| {
         let text = control.read_object(&format!("changed/1/part-{part:05}.ndjson"), None).unwrap();
@@ -111,7 +113,7 @@ fn a_link_elsewhere_and_a_path_through_a_link_are_no_copies() {
 #[test]
 fn partial_files_do_not_make_a_destination_occupied() {
     let folder = tempfile::tempdir().unwrap();
-    let occupied = || serde_json::to_value(scan::destination(folder.path())).unwrap()["occupied"].clone();
+    let occupied = || serde_json::to_value(PosixDestination(folder.path().to_owned()).survey()).unwrap()["occupied"].clone();
     fs::create_dir(folder.path().join(".cpt-partial-t-1")).unwrap();
     assert_eq!(occupied(), false);
     fs::write(folder.path().join("file"), "").unwrap();

@@ -17,6 +17,8 @@ use cpt_relay::documents::membership::{self, Hop, Membership, Probe};
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::documents::text::{Address, PathId, SchemaVersion1, TransferId};
 use cpt_relay::door::Limits;
+use cpt_relay::ends::posix::{PosixDestination, PosixSource};
+use cpt_relay::ends::{Destination, Source};
 use cpt_relay::rate::RateRules;
 use cpt_relay::route::Router;
 use cpt_relay::secure::keys::{Identity, kept_route_key, route_public};
@@ -40,6 +42,9 @@ pub struct Transfer {
     pub patience: Patience,
     /// Of the ends that begin from now on.
     pub epoch: u64,
+    /// Other ends than the directories `source` and `destination`.
+    from: Option<Arc<dyn Source>>,
+    to: Option<Box<dyn Fn() -> Box<dyn Destination>>>,
     router: Option<Router>,
     limit_mbps: Option<u64>,
 }
@@ -64,16 +69,30 @@ impl<T> Running<T> {
 impl Transfer {
     /// Plans what `fill` makes in the source directory. `attempts`: the directory's retry policy, none to leave it to the test.
     pub fn plan(chunk_size: u64, attempts: Option<u32>, fill: impl FnOnce(&Path)) -> Self {
-        // The tests of one binary run side by side in one process.
-        cpt_relay::descriptors::raise();
         let directory = tempfile::tempdir().unwrap();
         let source = directory.path().join("source");
         std::fs::create_dir(&source).unwrap();
         fill(&source);
+        Self::planned(directory, chunk_size, attempts, &PosixSource::new(vec![source.join("")]))
+    }
+
+    /// Plans what a source of another kind has.
+    pub fn of(chunk_size: u64, attempts: Option<u32>, from: Arc<dyn Source>) -> Self {
+        let transfer = Self::planned(tempfile::tempdir().unwrap(), chunk_size, attempts, &*from);
+        Self { from: Some(from), ..transfer }
+    }
+
+    /// It goes to a destination of another kind.
+    pub fn to(self, to: impl Destination + Clone + 'static) -> Self {
+        Self { to: Some(Box::new(move || Box::new(to.clone()))), ..self }
+    }
+
+    fn planned(directory: tempfile::TempDir, chunk_size: u64, attempts: Option<u32>, from: &dyn Source) -> Self {
+        // The tests of one binary run side by side in one process.
+        cpt_relay::descriptors::raise();
         let id = TransferId::new("t-1").unwrap();
         let control = Arc::new(Directory::open(directory.path().join("control"), plan::RANGE_SIZE, attempts).unwrap());
-        let contents = source.join("");
-        let survey = scan::source(&[contents], &*control, "", None).unwrap();
+        let survey = scan::source(from, &*control, "", None).unwrap();
         let plan = plan::make(&control, &id, &survey, chunk_size, 2).unwrap();
         let router = kept_router(directory.path(), &id);
         Self {
@@ -86,6 +105,8 @@ impl Transfer {
             verify: Verify::Digest,
             keepalive: Duration::from_secs(60),
             patience: Patience { probe_interval: Duration::from_millis(50), limit: Duration::from_secs(60) },
+            from: None,
+            to: None,
             limit_mbps: None,
             epoch: 1,
         }
@@ -94,7 +115,7 @@ impl Transfer {
     /// Plans the same source once more, under the same name.
     pub fn plan_again(&mut self, chunk_size: u64) {
         self.control.clear().unwrap();
-        let survey = scan::source(&[self.source().join("")], &*self.control, "", None).unwrap();
+        let survey = scan::source(&PosixSource::new(vec![self.source().join("")]), &*self.control, "", None).unwrap();
         self.plan = plan::make(&self.control, &self.id, &survey, chunk_size, 2).unwrap();
     }
 
@@ -118,7 +139,7 @@ impl Transfer {
         let config = receive::Config {
             transfer: self.id.clone(),
             epoch: self.epoch,
-            destination: self.destination(),
+            destination: self.to.as_ref().map_or_else(|| Box::new(PosixDestination(self.destination())) as _, |to| to()),
             plan: self.plan.clone(),
             plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),
@@ -165,7 +186,7 @@ impl Transfer {
             plan: self.plan.clone(),
             plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),
-            source: vec![self.source().join("")],
+            source: self.from.clone().unwrap_or_else(|| Arc::new(PosixSource::new(vec![self.source().join("")]))),
             router: self.router.take().unwrap_or_else(|| kept_router(self.directory.path(), &self.id)),
             identity,
             rules: RateRules::default(),

@@ -6,6 +6,7 @@ use cpt_relay::control::Control as _;
 use cpt_relay::control::directory::Directory;
 use cpt_relay::documents::chunk::ChunkState;
 use cpt_relay::documents::plan::TransferPlan;
+use cpt_relay::ends::posix::PosixSource;
 use cpt_relay::plan::{PLAN_KEY, RANGE_SIZE};
 use cpt_relay::{receive, scan, send};
 use serde_json::Value;
@@ -100,7 +101,7 @@ fn the_first_objects_of_a_listing_are_small_and_its_end_is_announced() {
         std::fs::write(source.join(format!("{number:03}")), b"x").unwrap();
     }
     let control = Directory::open(directory.path().join("control"), 1, None).unwrap();
-    scan::source(&[source.join("")], &control, "", Some("announced/far.json")).unwrap();
+    scan::source(&PosixSource::new(vec![source.join("")]), &control, "", Some("announced/far.json")).unwrap();
     let announced: Value = serde_json::from_slice(&control.read_object("announced/far.json", None).unwrap()).unwrap();
     assert_eq!((&announced["parts"], &announced["files"], &announced["complete"]), (&3.into(), &310.into(), &true.into()));
     let lines =

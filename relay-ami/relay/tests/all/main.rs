@@ -12,6 +12,7 @@ mod keepalives;
 mod listing;
 mod mesh;
 mod paths;
+mod port;
 mod presence;
 mod problems;
 mod relays;

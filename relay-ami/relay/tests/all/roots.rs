@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cpt_relay::control::Control as _;
 use cpt_relay::control::directory::Directory;
+use cpt_relay::ends::posix::PosixSource;
 use cpt_relay::plan::RANGE_SIZE;
 use cpt_relay::{receive, scan, send};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -31,7 +32,7 @@ fn listed(directory: &Path, roots: &[&str]) -> (Value, Vec<String>) {
     control.clear().unwrap();
     // By their text: joined paths would lose what is at their end.
     let roots: Vec<PathBuf> = roots.iter().map(|root| format!("{}/{root}", directory.display()).into()).collect();
-    let survey = serde_json::to_value(scan::source(&roots, &control, "", Some("announcement")).unwrap()).unwrap();
+    let survey = serde_json::to_value(scan::source(&PosixSource::new(roots), &control, "", Some("announcement")).unwrap()).unwrap();
     let mut paths = Vec::new();
     for part in 0..survey["parts"].as_u64().unwrap() {
         let text = control.read_object(&cpt_relay::documents::survey::listing_key(part), None).unwrap();

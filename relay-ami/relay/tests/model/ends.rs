@@ -16,6 +16,7 @@ use cpt_relay::documents::command::Verify;
 use cpt_relay::documents::percent;
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::door::Limits;
+use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::rate::RateRules;
 use cpt_relay::route::Router;
 use cpt_relay::secure::keys::{Identity, kept_route_key, route_public};
@@ -178,7 +179,7 @@ impl Home {
         let config = receive::Config {
             transfer: plan.transfer_id.clone(),
             epoch,
-            destination: self.destination(),
+            destination: Box::new(PosixDestination(self.destination())),
             plan: plan.clone(),
             plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),
@@ -224,7 +225,7 @@ impl Home {
             plan: plan.clone(),
             plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),
-            source: self.sources(),
+            source: Arc::new(PosixSource::new(self.sources())),
             router,
             identity,
             rules: RateRules::default(),

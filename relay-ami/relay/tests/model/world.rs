@@ -12,6 +12,7 @@ use cpt_relay::documents::percent;
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::TransferId;
+use cpt_relay::ends::posix::PosixSource;
 use cpt_relay::{plan, scan};
 
 use crate::ends::Home;
@@ -116,7 +117,7 @@ impl World {
         }
         let sources = serde_json::to_vec(&[percent::encode(path.as_os_str().as_bytes())]).unwrap();
         control.write_object("sources.json", sources).unwrap();
-        let survey = scan::source(&[path], &control, "", None).unwrap();
+        let survey = scan::source(&PosixSource::new(vec![path]), &control, "", None).unwrap();
         let Survey::Source { parts, problem_count, .. } = &survey else { panic!("{survey:?}") };
         if *problem_count > 0 {
             return;

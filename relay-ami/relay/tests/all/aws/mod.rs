@@ -17,6 +17,7 @@ use cpt_relay::documents::event::Progress;
 use cpt_relay::documents::membership::Membership;
 use cpt_relay::documents::text::{HexDigest, SchemaVersion1};
 use cpt_relay::door::Limits;
+use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::rate::RateRules;
 use cpt_relay::route::Router;
 use cpt_relay::secure::keys::{Identity, kept_route_key};
@@ -94,7 +95,7 @@ impl Account {
         let config = receive::Config {
             transfer: transfer.clone(),
             epoch: 1,
-            destination: self.transfer.destination(),
+            destination: Box::new(PosixDestination(self.transfer.destination())),
             plan: plan.clone(),
             plan_key: "plan.json".to_owned(),
             prefix: String::new(),
@@ -121,7 +122,7 @@ impl Account {
             plan,
             plan_key: "plan.json".to_owned(),
             prefix: String::new(),
-            source: vec![self.transfer.source().join("")],
+            source: Arc::new(PosixSource::new(vec![self.transfer.source().join("")])),
             router: Router { transfer, key },
             identity,
             rules: RateRules::default(),

@@ -100,6 +100,13 @@ pub fn reach(path: &[u8]) -> io::Result<Reached> {
     Ok(Reached { directory, path: path_of(&way), missing: Vec::new() })
 }
 
+/// User and group of the deepest directory on the way to `path` that exists; none where it cannot be reached.
+#[must_use]
+pub fn owner(path: &[u8]) -> Option<(u32, u32)> {
+    let stat = fs::fstat(reach(path).ok()?.directory).ok()?;
+    Some((stat.st_uid, stat.st_gid))
+}
+
 /// Makes what is missing of `path`, and gives its place, links resolved.
 pub fn make(path: &[u8]) -> io::Result<PathBuf> {
     let found = reach(path)?;

@@ -5,8 +5,7 @@ use std::io;
 
 use rustix::fs::{self, Mode, Timespec, Timestamps};
 
-/// The bits of a mode that arrive: not set-user and set-group, which mean the owner, and owners are not transferred.
-pub const KEPT_MODE: u32 = 0o1777;
+use crate::ends::KEPT_MODE;
 
 /// Sets what a finished file carries; its inode.
 pub fn finish_file(file: &File, mode: u16, mtime_ns: i64) -> io::Result<u64> {

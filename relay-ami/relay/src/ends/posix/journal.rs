@@ -12,9 +12,9 @@ use std::sync::Mutex;
 use rustix::fs::{self, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::placed::{Identity, Placed};
 use crate::digest::Digest;
 use crate::documents::text::PlanId;
+use crate::ends::{Identity, Placed};
 use crate::thread::lock;
 
 /// No partial file has this name: those are numbers.
@@ -49,11 +49,6 @@ pub struct Parts {
 }
 
 impl Known {
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.whole.is_empty() && self.parts.is_empty()
-    }
-
     fn note(&mut self, record: Record) {
         match record.part {
             WHOLE => {
@@ -253,6 +248,12 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+
+    impl Known {
+        fn is_empty(&self) -> bool {
+            self.whole.is_empty() && self.parts.is_empty()
+        }
+    }
 
     const BORN: i64 = 1_700_000_000_000_000_001;
 

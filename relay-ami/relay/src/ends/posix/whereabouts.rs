@@ -8,19 +8,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use serde::Serialize;
-
 use crate::documents::percent;
+use crate::documents::survey::Way;
 
 /// Directories in all ways together: SSM keeps 24 000 characters of what a scan prints, and each is one of 41 at most.
 const MOST_DIRECTORIES: usize = 256;
-
-/// One way from the root. `names[i]` is looked up in `directories[i]`; names beyond the last directory do not exist yet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Way {
-    pub directories: Vec<String>,
-    pub names: Vec<String>,
-}
 
 /// A line of /proc/self/mountinfo.
 struct Mount {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,11 +16,12 @@ use rustix::fs::{self, AtFlags, FallocateFlags, FileType, FlockOperation, Mode, 
 use rustix::io::Errno;
 
 use super::attributes::{kept, times};
+use super::identity::{birth, identity_of};
 use super::journal::Journal;
-use super::placed::{Identity, birth};
+use super::roots::reach;
 use crate::defaults::EXIT_TIMEOUT;
 use crate::documents::text::TransferId;
-use crate::roots::reach;
+use crate::ends::Identity;
 use crate::thread::lock;
 
 /// Directories are private until their own mode is set, last of all.
@@ -36,20 +38,20 @@ const TMPFS_MAGIC: fs::FsWord = 0x0102_1994;
 const FUSE_SUPER_MAGIC: fs::FsWord = 0x6573_5546;
 
 pub struct Tree {
-    root: OwnedFd,
-    partial: OwnedFd,
-    partial_name: String,
+    pub root: OwnedFd,
+    pub partial: OwnedFd,
+    pub partial_name: String,
     pub journal: Journal,
     /// Whether room is reserved before a large file is written: not in memory, where that would fill in every page first,
     /// 0.2 s per GB in which no lane can go on.
     reserves: bool,
     /// Whether each file and directory must be synced by itself: the kernel does not pass `syncfs` on to a program that serves a
     /// file system.
-    syncs_each: bool,
-    serial: AtomicU64,
+    pub syncs_each: bool,
+    attempts: AtomicU64,
     /// Whether this process has removed its directory of partial files itself.
-    is_tidied: AtomicBool,
-    parents: Mutex<HashMap<Vec<u8>, Arc<OwnedFd>>>,
+    pub is_tidied: AtomicBool,
+    pub parents: Mutex<HashMap<Vec<u8>, Arc<OwnedFd>>>,
 }
 
 impl Tree {
@@ -63,8 +65,8 @@ impl Tree {
         let journal = Journal::new(rustix::io::fcntl_dupfd_cloexec(&partial, 0)?);
         let kind = fs::fstatfs(&root)?.f_type;
         let (reserves, syncs_each) = (kind != TMPFS_MAGIC, kind == FUSE_SUPER_MAGIC);
-        let (serial, is_tidied, parents) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
-        let tree = Self { root, partial, partial_name, journal, reserves, syncs_each, serial, is_tidied, parents };
+        let (attempts, is_tidied, parents) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
+        let tree = Self { root, partial, partial_name, journal, reserves, syncs_each, attempts, is_tidied, parents };
         // Only large files are worth keeping: a small one comes again as a whole, under another name.
         for name in tree.partial_names()? {
             if name.contains(&b'-') {
@@ -74,9 +76,11 @@ impl Tree {
         Ok(tree)
     }
 
-    /// A name that no other attempt uses: two streams with the same entry must not share a file.
+    /// A name that no other attempt at the entry has. Its room is asked for once: there are millions of them.
     pub fn unique_name(&self, entry: u64) -> String {
-        format!("{entry}-{}", self.serial.fetch_add(1, Ordering::Relaxed))
+        let mut name = String::with_capacity(24);
+        let _ = write!(name, "{entry}-{}", self.attempts.fetch_add(1, Ordering::Relaxed));
+        name
     }
 
     /// A new partial file, which this user can write; as far as the process's mask lets it, with the mode it will have in the end.
@@ -161,25 +165,7 @@ impl Tree {
         fs::renameat(&self.partial, name, &*parent, OsStr::from_bytes(base))?;
         let Some(inode) = inode else { return Ok(None) };
         let found = fs::statat(&*parent, OsStr::from_bytes(base), AtFlags::SYMLINK_NOFOLLOW).ok();
-        Ok(found.map(|stat| Identity::of(&stat)).filter(|identity| identity.inode == inode))
-    }
-
-    /// A directory below the destination, to look at what it holds. The names in it are on the disk from then on, which `sync` sees to
-    /// where it can.
-    pub fn look_into(&self, path: &[u8]) -> io::Result<OwnedFd> {
-        let access = if self.syncs_each { OFlags::RDONLY } else { OFlags::PATH };
-        let flags = access | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = if path.is_empty() {
-            rustix::io::dup(&self.root)?
-        } else {
-            Self::check(path)?;
-            fs::openat2(&self.root, OsStr::from_bytes(path), flags, Mode::empty(), BENEATH)?
-        };
-        match if self.syncs_each { fs::fsync(&directory) } else { Ok(()) } {
-            // Not every program can sync a directory.
-            Ok(()) | Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(directory),
-            Err(error) => Err(error.into()),
-        }
+        Ok(found.map(|stat| identity_of(&stat)).filter(|identity| identity.inode == inode))
     }
 
     /// Fails where a file could not be placed as things are: where a directory has its name, or a file that of a directory above it.
@@ -203,11 +189,6 @@ impl Tree {
         let directory = self.open_or_make(path)?;
         fs::fchmod(&directory, kept(mode))?;
         Ok(fs::futimens(&directory, &times(mtime_ns))?)
-    }
-
-    /// Forgets open directories: who moved one away meanwhile shall not get what belongs in its place.
-    pub fn forget(&self) {
-        lock(&self.parents).clear();
     }
 
     fn directory_at(&self, path: &[u8]) -> io::Result<Arc<OwnedFd>> {
@@ -260,18 +241,12 @@ impl Tree {
         }
     }
 
-    /// Everything written so far is on the disk when this returns. One call for the file system costs less than one per
-    /// file as soon as a chunk holds several.
-    pub fn sync(&self) -> io::Result<()> {
-        Ok(fs::syncfs(&self.root)?)
-    }
-
     /// A file's bytes, size, mode and time are on the disk after the next `sync`.
     pub fn prepare_sync(&self, file: &File) -> io::Result<()> {
         if self.syncs_each { file.sync_all() } else { Ok(()) }
     }
 
-    fn partial_names(&self) -> io::Result<Vec<Vec<u8>>> {
+    pub fn partial_names(&self) -> io::Result<Vec<Vec<u8>>> {
         let names = fs::Dir::read_from(&self.partial)?.map(|entry| Ok(entry?.file_name().to_bytes().to_vec()));
         let names: io::Result<Vec<Vec<u8>>> = names.collect();
         Ok(names?.into_iter().filter(|name| !matches!(&**name, b"." | b"..")).collect())
@@ -288,38 +263,6 @@ impl Tree {
     /// Whether a large entry has a partial file.
     pub fn has_partial(&self, entry: u64) -> bool {
         fs::statat(&self.partial, entry.to_string(), AtFlags::SYMLINK_NOFOLLOW).is_ok()
-    }
-
-    /// Removes the directory of partial files where nothing is in it.
-    pub fn tidy(&self) {
-        let _ = fs::unlinkat(&self.root, &*self.partial_name, AtFlags::REMOVEDIR);
-    }
-
-    /// Fails where somebody has taken the directory of partial files away, or the destination with it: nothing could arrive any more.
-    pub fn check_there(&self) -> io::Result<()> {
-        let own = fs::fstat(&self.partial)?;
-        let is_own = |found: &fs::Stat| (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino);
-        match fs::statat(&self.root, &*self.partial_name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) if is_own(&found) => Ok(()),
-            Ok(_) | Err(Errno::NOENT) if !self.is_tidied.load(Ordering::SeqCst) => {
-                Err(io::Error::other(format!("{} was removed from it while the transfer ran", self.partial_name)))
-            }
-            // Another error says nothing of the directory.
-            Ok(_) | Err(_) => Ok(()),
-        }
-    }
-
-    /// Removes what is left of the partial files and their directory.
-    pub fn remove_partial(&self) -> io::Result<()> {
-        self.is_tidied.store(true, Ordering::SeqCst);
-        for name in self.partial_names()? {
-            fs::unlinkat(&self.partial, OsStr::from_bytes(&name), AtFlags::empty())?;
-        }
-        match fs::unlinkat(&self.root, &*self.partial_name, AtFlags::REMOVEDIR) {
-            // Removed when the sender asked before.
-            Err(Errno::NOENT) => Ok(()),
-            other => Ok(other?),
-        }
     }
 }
 

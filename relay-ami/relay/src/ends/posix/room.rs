@@ -8,35 +8,34 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags, accessat, fstatvfs, openat};
 use rustix::io::Errno;
 
-use super::problem;
+use super::disk;
+use super::roots::{Reached, reach};
+use super::tree::PARTIAL;
+use super::whereabouts::ways;
 use crate::VERSION;
-use crate::disk;
-use crate::documents::survey::{Problem, Survey};
+use crate::documents::survey::{Problem, Survey, Way};
 use crate::documents::text::SchemaVersion1;
-use crate::receive::tree::PARTIAL;
-use crate::roots::{Reached, reach};
-use crate::whereabouts::{Way, ways};
+use crate::scan::problem;
 
 /// Looks at the directory, or at the nearest one above it that exists.
-#[must_use]
-pub fn destination(path: &Path) -> Survey {
+pub fn survey(path: &Path) -> Survey {
     let (free_bytes, free_inodes, found) = match reach(path.as_os_str().as_bytes()) {
         Ok(found) => space(&found),
         Err(error) => (0, 0, Err((path.to_owned(), no_way(&error)))),
     };
     match found {
-        Ok((occupied, write_mbps)) => survey(free_bytes, free_inodes, occupied, ways(path), write_mbps, None),
-        Err((path, reason)) => survey(free_bytes, free_inodes, false, ways(path.as_ref()), None, Some((&path, reason))),
+        Ok((occupied, write_mbps)) => survey_of(free_bytes, free_inodes, occupied, ways(path), write_mbps, None),
+        Err((path, reason)) => survey_of(free_bytes, free_inodes, false, ways(path.as_ref()), None, Some((&path, reason))),
     }
 }
 
 /// A destination that cannot be looked at.
 #[must_use]
-pub fn refused_destination(path: &Path, reason: String) -> Survey {
-    survey(0, 0, false, ways(path), None, Some((path, reason)))
+pub fn refused(path: &Path, reason: String) -> Survey {
+    survey_of(0, 0, false, ways(path), None, Some((path, reason)))
 }
 
-fn survey(
+fn survey_of(
     free_bytes: u64,
     free_inodes: u64,
     occupied: bool,
@@ -44,7 +43,7 @@ fn survey(
     write_mbps: Option<f64>,
     trouble: Option<(&Path, String)>,
 ) -> Survey {
-    let problems: Vec<Problem> = trouble.into_iter().map(|(path, reason)| problem(path, reason)).collect();
+    let problems: Vec<Problem> = trouble.into_iter().map(|(path, reason)| problem(path.as_os_str().as_bytes(), reason)).collect();
     let problem_count = problems.len() as u64;
     Survey::Destination {
         schema_version: SchemaVersion1,

@@ -14,10 +14,10 @@ use std::sync::{Arc, RwLock};
 use rustix::fs::{self, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-pub use reach::{Reached, make, quoted, reach};
+pub use reach::{Reached, make, owner, quoted, reach};
 pub use walk::{Step, Walk};
 
-use crate::receive::tree::{BENEATH, PARTIAL};
+use crate::ends::posix::tree::{BENEATH, PARTIAL};
 
 /// Whether this kernel can open beneath a directory; the text says what is needed.
 pub fn check_kernel() -> Result<(), String> {

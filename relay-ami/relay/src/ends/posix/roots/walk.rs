@@ -9,7 +9,7 @@ use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RawDir, Stat};
 use rustix::io::Errno;
 
 use super::Root;
-use crate::receive::tree::BENEATH;
+use crate::ends::posix::tree::BENEATH;
 
 pub const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// Directories of the way down that stay open; above them each is opened again on the way back. A tree may be 2 000 deep,

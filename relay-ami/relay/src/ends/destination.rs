@@ -1,0 +1,146 @@
+//! The port of a destination.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Display;
+use std::io;
+
+use crate::digest::Digest;
+use crate::documents::entry::Kind;
+use crate::documents::survey::Survey;
+use crate::documents::text::{PlanId, TransferId};
+use crate::wire::frame::SegmentHeader;
+
+/// The bits of a mode that arrive: not set-user and set-group, which mean the owner, and owners are not transferred.
+pub const KEPT_MODE: u32 = 0o1777;
+
+/// What a kind of destination can do. What it cannot keep is not missed when it is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Takes the parts of a file in any order. Where not, files that the plan has cut are left out.
+    pub parts: bool,
+    /// Keeps permission bits.
+    pub modes: bool,
+    /// Keeps modification times.
+    pub times: bool,
+    /// Keeps symbolic links. Where not, they are left out.
+    pub links: bool,
+}
+
+impl Capabilities {
+    /// Whether what is there has the mode that was listed, as far as modes are kept.
+    #[must_use]
+    pub const fn same_mode(&self, is: u32, listed: u32) -> bool {
+        !self.modes || is & KEPT_MODE == listed & KEPT_MODE
+    }
+}
+
+/// A destination as the request names it, which is its text. It need not be there yet.
+pub trait Destination: Display + Send + Sync {
+    fn capabilities(&self) -> Capabilities;
+    /// What it can take, and what keeps it from taking anything.
+    fn survey(&self) -> Survey;
+    /// Looks at what is there; an error where it is not there.
+    fn view(&self) -> io::Result<Box<dyn View + '_>>;
+    /// Opens it for one receiver at a time, and makes it where it is absent. Files that are cut are in parts of `part_size` bytes.
+    fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64) -> io::Result<(Box<dyn OpenDestination>, Left)>;
+}
+
+/// What earlier receivers of the same plan have left, by the number of the entry.
+#[derive(Debug, Default)]
+pub struct Left {
+    pub placed: BTreeMap<u64, Placed>,
+    /// Large files of which only some parts are there.
+    pub begun: HashSet<u64>,
+}
+
+/// A destination that a receiver has for itself. Names are a sender's: one that leaves the destination, or that it keeps for itself,
+/// is refused. [`reach`](super::problem::reach) tells what an error is about.
+pub trait OpenDestination: Send + Sync {
+    /// Begins a whole file, or a link. Nobody sees it before it is placed.
+    fn small(&self, header: &SegmentHeader) -> io::Result<Box<dyn SmallFile>>;
+    /// Begins a file that comes in parts, or continues it: the second are the parts that it keeps and that nobody else has touched.
+    fn large(&self, header: &SegmentHeader) -> io::Result<(Box<dyn LargeFile>, BTreeMap<u64, Digest>)>;
+    /// Makes a directory, or takes the one that is there, and gives it its mode and time.
+    fn directory(&self, path: &[u8], mode: u16, mtime_ns: i64) -> io::Result<()>;
+    /// All that was finished or prepared before survives a crash when this returns.
+    fn sync(&self) -> io::Result<()>;
+    /// Notes an entry that is in its place, for receivers to come.
+    fn note(&self, entry: u64, placed: &Placed) -> io::Result<()>;
+    /// Notes that nothing counts of what was noted of an entry.
+    fn forget(&self, entry: u64) -> io::Result<()>;
+    /// The notes survive a crash when this returns.
+    fn sync_notes(&self) -> io::Result<()>;
+    /// Gives a large file up that is not in its place, for good.
+    fn abandon(&self, entry: u64) -> io::Result<()>;
+    /// Looks at what is there.
+    fn view(&self) -> Box<dyn View + '_>;
+    /// An error where somebody has taken away what files wait in for their places: nothing could arrive any more.
+    fn check_there(&self) -> io::Result<()>;
+    /// Removes all that is not in its place, notes included.
+    fn finish(&self) -> io::Result<()>;
+    /// The receiver ends. What another one can continue stays.
+    fn close(&self);
+}
+
+/// A whole file or a link on its way to its place. Dropped before, it leaves nothing.
+pub trait SmallFile: Send + Sync {
+    /// Appends bytes.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// All bytes are there: with mode and time it survives a crash after the next sync.
+    fn finish(&mut self) -> io::Result<()>;
+    /// Reads what is stored; `InvalidData`, in words, where that has another digest.
+    fn read_back(&self, digest: &Digest) -> io::Result<()>;
+    /// Puts it into its place, where a file or link may be. None of a link, and where it is not known which file is there now.
+    fn place(self: Box<Self>, path: &[u8]) -> io::Result<Option<Identity>>;
+}
+
+/// A large file on its way to its place. It stays until it is placed or given up.
+pub trait LargeFile: Send + Sync {
+    fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+    /// What was written survives a crash after the next sync.
+    fn prepare_sync(&self) -> io::Result<()>;
+    /// Reads `length` bytes from `offset` as they are stored; `InvalidData`, in words, where they have another chaining value.
+    fn read_back(&self, offset: u64, length: u64, digest: &Digest) -> io::Result<()>;
+    /// Notes a part that is synced, for receivers to come.
+    fn keep(&self, part: u64, digest: Digest) -> io::Result<()>;
+    /// All parts are kept: puts the file into its place, as [`SmallFile::place`] does.
+    fn place(&self) -> io::Result<Option<Identity>>;
+}
+
+/// Looks at what is at a destination, quickest in the order of the listing. Links are not followed.
+pub trait View {
+    fn see(&mut self, path: &[u8]) -> io::Result<Seen>;
+    /// The digest of a file that is `of` after it was read.
+    fn digest(&mut self, path: &[u8], of: &Identity) -> io::Result<Digest>;
+}
+
+/// What has a name at the destination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// None where it is neither file, directory nor link.
+    pub kind: Option<Kind>,
+    pub size: u64,
+    pub mode: u32,
+    pub mtime_ns: i64,
+    pub identity: Identity,
+    /// Of a link.
+    pub target: Option<Vec<u8>>,
+}
+
+/// Tells a file from another one of the same name, size and time, which anybody can set. Of a POSIX tree: inode and change time, which
+/// the kernel alone sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    pub inode: u64,
+    /// Nanoseconds since 1970.
+    pub changed_ns: i64,
+}
+
+/// An entry that is in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// BLAKE3 of a file's bytes or of a link's target; of a directory that of nothing.
+    pub digest: Digest,
+    /// None where it is not known which file was placed: its bytes are read again before the transfer succeeds.
+    pub identity: Option<Identity>,
+}

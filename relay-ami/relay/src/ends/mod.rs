@@ -1,0 +1,12 @@
+//! The two ends of a transfer as ports: what any kind of source or destination must be able to do.
+//!
+//! Each kind is a folder, here the directory tree of a machine. Nothing outside of this module knows how a kind does it, and
+//! only the command line chooses one.
+
+mod destination;
+pub mod posix;
+pub mod problem;
+mod source;
+
+pub use destination::{Capabilities, Destination, Identity, KEPT_MODE, LargeFile, Left, OpenDestination, Placed, Seen, SmallFile, View};
+pub use source::{Each, Listed, Source, SourceFailure, SourceFile};

@@ -1,0 +1,186 @@
+//! A directory tree of this machine as an end.
+
+mod attributes;
+mod disk;
+mod identity;
+mod journal;
+mod listing;
+mod partial;
+mod readback;
+mod room;
+mod roots;
+mod source;
+mod tree;
+mod view;
+mod whereabouts;
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
+use std::fmt;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+use rustix::fs::{self, AtFlags};
+use rustix::io::Errno;
+
+pub use room::refused;
+pub use roots::{check_kernel, make, owner, quoted};
+pub use source::PosixSource;
+
+use journal::{Known, Parts};
+use partial::{Large, Small};
+use tree::Tree;
+use view::Sight;
+
+use super::{Capabilities, Destination, LargeFile, Left, OpenDestination, Placed, SmallFile, View};
+use crate::digest::{Digest, merge_parts};
+use crate::documents::survey::Survey;
+use crate::documents::text::{PlanId, TransferId};
+use crate::thread::lock;
+use crate::wire::frame::SegmentHeader;
+
+/// A directory that data goes to, by an absolute path.
+#[derive(Clone, Debug)]
+pub struct PosixDestination(pub PathBuf);
+
+impl fmt::Display for PosixDestination {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.display().fmt(formatter)
+    }
+}
+
+impl Destination for PosixDestination {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { parts: true, modes: true, times: true, links: true }
+    }
+
+    fn survey(&self) -> Survey {
+        room::survey(&self.0)
+    }
+
+    fn view(&self) -> io::Result<Box<dyn View + '_>> {
+        Ok(Box::new(Sight::of_path(&self.0)?))
+    }
+
+    fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64) -> io::Result<(Box<dyn OpenDestination>, Left)> {
+        let (open, left) = Open::new(Tree::open(&self.0, transfer)?, plan, part_size)?;
+        Ok((Box::new(open), left))
+    }
+}
+
+/// The directory while a receiver has it.
+struct Open {
+    tree: Arc<Tree>,
+    /// Parts that earlier receivers left of files of which none has come yet.
+    left: Mutex<HashMap<u64, Parts>>,
+}
+
+impl Open {
+    fn new(tree: Tree, plan: &PlanId, part_size: u64) -> io::Result<(Self, Left)> {
+        let Known { whole: mut placed, parts } = tree.journal.recall(plan)?;
+        let (mut kept, mut gone) = (HashMap::new(), false);
+        for (entry, parts) in parts {
+            // Parts are noted before their file goes to its place. Without all of them it has been taken away.
+            let all: Vec<Digest> = parts.digests.values().copied().collect();
+            if tree.has_partial(entry) {
+                kept.insert(entry, parts);
+            } else if let Some(digest) = merge_parts(&all, parts.size, part_size) {
+                placed.insert(entry, Placed { digest, identity: None });
+            } else {
+                tree.journal.forgotten(entry)?;
+                gone = true;
+            }
+        }
+        // Before a new partial file can be there, which would be taken for the one of these parts.
+        if gone {
+            tree.journal.sync()?;
+        }
+        let left = Left { placed, begun: kept.keys().copied().collect() };
+        Ok((Self { tree: Arc::new(tree), left: Mutex::new(kept) }, left))
+    }
+}
+
+impl OpenDestination for Open {
+    fn small(&self, header: &SegmentHeader) -> io::Result<Box<dyn SmallFile>> {
+        Ok(Box::new(Small::begin(&self.tree, header)?))
+    }
+
+    fn large(&self, header: &SegmentHeader) -> io::Result<(Box<dyn LargeFile>, BTreeMap<u64, Digest>)> {
+        Tree::check(&header.path)?;
+        // Said before the first byte, not after the last.
+        self.tree.is_free(&header.path)?;
+        let left = lock(&self.left).remove(&header.entry);
+        let (file, kept) = Large::begin(&self.tree, header, left)?;
+        Ok((Box::new(file), kept))
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        // Who moved a directory away meanwhile shall not get what belongs in its place.
+        lock(&self.tree.parents).clear();
+        // One call for the file system costs less than one per file as soon as a chunk holds several.
+        Ok(fs::syncfs(&self.tree.root)?)
+    }
+
+    fn directory(&self, path: &[u8], mode: u16, mtime_ns: i64) -> io::Result<()> {
+        self.tree.directory(path, mode, mtime_ns)
+    }
+
+    fn note(&self, entry: u64, placed: &Placed) -> io::Result<()> {
+        self.tree.journal.whole(entry, placed)
+    }
+
+    fn forget(&self, entry: u64) -> io::Result<()> {
+        self.tree.journal.forgotten(entry)
+    }
+
+    fn sync_notes(&self) -> io::Result<()> {
+        self.tree.journal.sync()
+    }
+
+    fn abandon(&self, entry: u64) -> io::Result<()> {
+        lock(&self.left).remove(&entry);
+        // Parts of which the partial file is gone would be taken for those of a file in its place.
+        self.forget(entry)?;
+        self.sync_notes()?;
+        self.tree.discard(&entry.to_string());
+        Ok(())
+    }
+
+    fn view(&self) -> Box<dyn View + '_> {
+        Box::new(Sight::new(self.tree.root.as_fd(), self.tree.syncs_each))
+    }
+
+    fn check_there(&self) -> io::Result<()> {
+        let own = fs::fstat(&self.tree.partial)?;
+        let is_own = |found: &fs::Stat| (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino);
+        match fs::statat(&self.tree.root, &*self.tree.partial_name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) if is_own(&found) => Ok(()),
+            Ok(_) | Err(Errno::NOENT) if !self.tree.is_tidied.load(Ordering::SeqCst) => {
+                Err(io::Error::other(format!("{} was removed from it while the transfer ran", self.tree.partial_name)))
+            }
+            // Another error says nothing of the directory.
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    fn finish(&self) -> io::Result<()> {
+        self.tree.is_tidied.store(true, Ordering::SeqCst);
+        for name in self.tree.partial_names()? {
+            fs::unlinkat(&self.tree.partial, OsStr::from_bytes(&name), AtFlags::empty())?;
+        }
+        match fs::unlinkat(&self.tree.root, &*self.tree.partial_name, AtFlags::REMOVEDIR) {
+            // Removed when the sender asked before.
+            Err(Errno::NOENT) => Ok(()),
+            other => Ok(other?),
+        }
+    }
+
+    fn close(&self) {
+        // Where anything is in it, it stays.
+        let _ = fs::unlinkat(&self.tree.root, &*self.tree.partial_name, AtFlags::REMOVEDIR);
+    }
+}

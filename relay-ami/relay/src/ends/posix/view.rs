@@ -1,0 +1,103 @@
+//! What is in the tree, as it is now.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::identity::{identity_of, modified_ns};
+use super::roots::{Reached, reach};
+use super::tree::{BENEATH, Tree, split};
+use crate::digest::Digest;
+use crate::documents::entry::Kind;
+use crate::ends::{Identity, Seen, View};
+
+/// Looks beneath `root`.
+pub struct Sight<Root> {
+    root: Root,
+    /// Whether each directory that is looked into must be synced by itself: the names in it are on the disk then.
+    syncs_each: bool,
+    /// The directory that was opened last: entries come sorted by directory.
+    opened: Option<OwnedFd>,
+    path: Vec<u8>,
+}
+
+impl Sight<OwnedFd> {
+    /// Fails where the directory is not there, or cannot be looked into.
+    pub fn of_path(path: &Path) -> io::Result<Self> {
+        let found = reach(path.as_os_str().as_bytes()).and_then(Reached::whole)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self::new(fs::openat(found, ".", flags, Mode::empty())?, false))
+    }
+}
+
+impl<Root: AsFd> Sight<Root> {
+    pub fn new(root: Root, syncs_each: bool) -> Self {
+        Self { root, syncs_each, opened: None, path: Vec::new() }
+    }
+
+    /// The open directory of a path, and the path's last name.
+    fn parent<'a>(&mut self, path: &'a [u8]) -> io::Result<(&OwnedFd, &'a OsStr)> {
+        let (parent, base) = split(path)?;
+        // Where the directory is known its own names have been checked.
+        if self.opened.is_none() || self.path != parent || matches!(base, b"" | b"." | b"..") {
+            Tree::check(path)?;
+            self.opened = None;
+            self.opened = Some(self.open(parent)?);
+            parent.clone_into(&mut self.path);
+        }
+        let directory = self.opened.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        Ok((directory, OsStr::from_bytes(base)))
+    }
+
+    fn open(&self, path: &[u8]) -> io::Result<OwnedFd> {
+        let access = if self.syncs_each { OFlags::RDONLY } else { OFlags::PATH };
+        let flags = access | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = if path.is_empty() {
+            rustix::io::dup(&self.root)?
+        } else {
+            fs::openat2(&self.root, OsStr::from_bytes(path), flags, Mode::empty(), BENEATH)?
+        };
+        match if self.syncs_each { fs::fsync(&directory) } else { Ok(()) } {
+            // Not every program can sync a directory.
+            Ok(()) | Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(directory),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl<Root: AsFd> View for Sight<Root> {
+    fn see(&mut self, path: &[u8]) -> io::Result<Seen> {
+        let (directory, base) = self.parent(path)?;
+        let stat = fs::statat(directory, base, AtFlags::SYMLINK_NOFOLLOW)?;
+        let kind = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Some(Kind::File),
+            FileType::Directory => Some(Kind::Directory),
+            FileType::Symlink => Some(Kind::Symlink),
+            _ => None,
+        };
+        let read = || fs::readlinkat(directory, base, Vec::new());
+        let target = (kind == Some(Kind::Symlink)).then(read).transpose()?;
+        Ok(Seen {
+            kind,
+            size: u64::try_from(stat.st_size).unwrap_or(u64::MAX),
+            mode: stat.st_mode & 0o7777,
+            mtime_ns: modified_ns(&stat),
+            identity: identity_of(&stat),
+            target: target.map(std::ffi::CString::into_bytes),
+        })
+    }
+
+    fn digest(&mut self, path: &[u8], of: &Identity) -> io::Result<Digest> {
+        let (directory, base) = self.parent(path)?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(fs::openat(directory, base, flags, Mode::empty())?);
+        let digest = *blake3::Hasher::new().update_reader(&file)?.finalize().as_bytes();
+        if identity_of(&fs::fstat(&file)?) == *of { Ok(digest) } else { Err(io::Error::other("changed while it was read")) }
+    }
+}

@@ -1,0 +1,55 @@
+//! The port of a source.
+
+use std::io;
+
+use crate::control::ControlError;
+use crate::digest::Digest;
+use crate::documents::entry::{ListingEntry, Segment};
+use crate::documents::event::SkipReason;
+
+/// The paths of a request, and nothing that is not beneath them: a listing or manifest may name whatever it likes.
+pub trait Source: Send + Sync {
+    /// Gives everything, each directory before what it holds, names sorted. Like rsync: a path lands under its base name, with a
+    /// trailing slash its contents do. Problems of the paths themselves come first.
+    fn list(&self, each: Each<'_>) -> Result<(), ControlError>;
+
+    /// Opens the file of a segment, which must be as it was listed: size, modification time, inode, and between parts of one file
+    /// the change time too. A link must point where it pointed. None where a segment has no bytes to be read.
+    fn open<'a>(&'a self, segment: &'a Segment) -> Result<Option<Box<dyn SourceFile + 'a>>, SourceFailure>;
+
+    /// The digest of a file as it is now; `source` is its path as the listing has it.
+    fn digest(&self, source: &str) -> io::Result<Digest>;
+
+    /// MB/s at which a file of `size` bytes can be read, by a short trial; none where that cannot tell.
+    fn read_rate(&self, source: &str, size: u64) -> Option<f64>;
+}
+
+/// A file that is still the one of the listing.
+pub trait SourceFile {
+    /// Reads at an offset of the file; never less than one byte.
+    fn read(&self, buffer: &mut [u8], offset: u64) -> Result<usize, SourceFailure>;
+
+    /// Whether the file still is what the listing says; asked after the last byte, as `open` asks before the first.
+    fn check(&self) -> Result<(), SourceFailure>;
+}
+
+/// Takes what is listed.
+pub type Each<'a> = &'a mut dyn FnMut(Listed) -> Result<(), ControlError>;
+
+/// What a source tells while it is listed.
+pub enum Listed {
+    Entry(ListingEntry),
+    /// So many that are not moved.
+    Skipped(u64),
+    /// What keeps this path from being moved.
+    Problem(Vec<u8>, String),
+}
+
+/// Why a segment cannot be sent.
+#[derive(Debug)]
+pub struct SourceFailure {
+    pub reason: SkipReason,
+    pub message: String,
+    /// It may not last: an error of the disk, or a handle that a file server has dropped.
+    pub transient: bool,
+}

@@ -1,0 +1,402 @@
+//! What every kind of destination must do.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use cpt_relay::digest::{Digest, part_digest, part_hasher};
+use cpt_relay::documents::entry::Kind;
+use cpt_relay::documents::event::SkipReason;
+use cpt_relay::documents::text::{PlanId, TransferId};
+use cpt_relay::ends::posix::PosixDestination;
+use cpt_relay::ends::problem::{Reach, reach};
+use cpt_relay::ends::{Capabilities, Destination, Identity, LargeFile, Left, OpenDestination, Placed};
+use cpt_relay::wire::frame::SegmentHeader;
+
+use super::kinds;
+use super::memory::{MemoryDestination, Node};
+
+const PART: u64 = 2048;
+const SIZE: u64 = 2 * PART + 100;
+const TIME: i64 = 1_700_000_000_000_000_001;
+
+/// A destination, and what somebody else can do there.
+pub trait Site {
+    fn destination(&self) -> &dyn Destination;
+    /// Puts a file there as somebody else does; one that is there is replaced, and keeps its time.
+    fn put(&self, path: &str, bytes: &[u8]);
+    fn remove(&self, path: &str);
+    /// Puts another one into the place of the unfinished file of an entry, of the same size.
+    fn replace_unfinished(&self, entry: u64);
+    /// Leaves no room; `false` where that would take the room of others too.
+    fn fill_up(&self) -> bool;
+    /// Whether nothing unfinished is left.
+    fn is_tidy(&self) -> bool;
+}
+
+pub struct Posix(tempfile::TempDir, PosixDestination);
+
+impl Posix {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let destination = PosixDestination(folder.path().join("in"));
+        Self(folder, destination)
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.0.path().join("in").join(path)
+    }
+}
+
+impl Site for Posix {
+    fn destination(&self) -> &dyn Destination {
+        &self.1
+    }
+
+    fn put(&self, path: &str, bytes: &[u8]) {
+        let (path, new) = (self.path(path), self.0.path().join("new"));
+        std::fs::write(&new, bytes).unwrap();
+        if let Ok(found) = path.metadata() {
+            std::fs::File::options().write(true).open(&new).unwrap().set_modified(found.modified().unwrap()).unwrap();
+            std::fs::set_permissions(&new, found.permissions()).unwrap();
+        }
+        std::fs::rename(new, path).unwrap();
+    }
+
+    fn remove(&self, path: &str) {
+        std::fs::remove_file(self.path(path)).unwrap();
+    }
+
+    fn replace_unfinished(&self, entry: u64) {
+        let name = format!(".cpt-partial-t/{entry}");
+        self.put(&name, &vec![9; usize::try_from(self.path(&name).metadata().unwrap().len()).unwrap()]);
+    }
+
+    fn fill_up(&self) -> bool {
+        false
+    }
+
+    fn is_tidy(&self) -> bool {
+        !self.path(".cpt-partial-t").exists()
+    }
+}
+
+impl Site for MemoryDestination {
+    fn destination(&self) -> &dyn Destination {
+        self
+    }
+
+    fn put(&self, path: &str, bytes: &[u8]) {
+        let mut state = self.state();
+        let (mode, mtime_ns) = state.nodes.get(path.as_bytes()).map_or((0o644, 0), |node| (node.mode, node.mtime_ns));
+        let identity = Identity { inode: 0, changed_ns: 0 };
+        state.put(path.as_bytes(), Node { kind: Kind::File, bytes: bytes.to_vec(), mode, mtime_ns, identity }).unwrap();
+    }
+
+    fn remove(&self, path: &str) {
+        self.state().nodes.remove(path.as_bytes()).unwrap();
+    }
+
+    fn replace_unfinished(&self, entry: u64) {
+        let mut state = self.state();
+        let size = state.partial[&entry].1.len();
+        state.partial.insert(entry, (u64::MAX, vec![9; size]));
+    }
+
+    fn fill_up(&self) -> bool {
+        self.state().free = 0;
+        true
+    }
+
+    fn is_tidy(&self) -> bool {
+        self.state().partial.is_empty()
+    }
+}
+
+/// In memory, with all that a destination may be able to do, and with nothing of it.
+fn memory(all: bool) -> MemoryDestination {
+    MemoryDestination::new(Capabilities { parts: true, modes: all, times: all, links: all }, 1 << 30)
+}
+
+macro_rules! behaviours {
+    ($($kind:ident: $make:expr),+ $(,)?) => {
+        $(
+            kinds! { $kind: $make =>
+                parts_in_any_order_are_seen_whole_and_only_once_the_file_is_placed,
+                what_is_placed_has_what_it_was_sent_with_as_far_as_this_kind_keeps_it,
+                what_is_dropped_before_its_place_leaves_nothing,
+                the_next_receiver_of_the_plan_finds_what_was_noted_and_only_that,
+                what_is_forgotten_or_given_up_does_not_count_for_the_next_receiver,
+                parts_do_not_count_in_a_file_that_somebody_else_put_there,
+                names_that_leave_the_destination_are_refused,
+                a_look_finds_what_was_removed_or_replaced,
+                a_file_takes_the_place_of_a_file_and_of_nothing_else,
+                what_is_read_back_is_what_is_stored,
+                without_room_the_destination_is_to_blame_and_not_the_entry,
+                the_survey_tells_whether_anything_is_there,
+            }
+        )+
+    };
+}
+
+behaviours! {
+    posix: super::Posix::new(),
+    memory_with_everything: super::memory(true),
+    memory_without_modes_times_and_links: super::memory(false),
+}
+
+fn header(entry: u64, path: &str, size: u64) -> SegmentHeader {
+    let (kind, target) = (Kind::File, Vec::new());
+    SegmentHeader { entry, kind, mode: 0o640, mtime_ns: TIME, size, offset: 0, length: size, path: path.as_bytes().to_vec(), target }
+}
+
+fn open_as(site: &dyn Site, plan: char) -> (Box<dyn OpenDestination>, Left) {
+    let plan = PlanId::new(plan.to_string().repeat(32)).unwrap();
+    site.destination().open(&TransferId::new("t").unwrap(), &plan, PART).unwrap()
+}
+
+fn open(site: &dyn Site) -> Box<dyn OpenDestination> {
+    open_as(site, '1').0
+}
+
+/// A small file that is synced, in its place and noted.
+fn arrive(to: &dyn OpenDestination, entry: u64, path: &str, bytes: &[u8]) -> Placed {
+    let mut file = to.small(&header(entry, path, bytes.len() as u64)).unwrap();
+    file.write(bytes).unwrap();
+    file.finish().unwrap();
+    to.sync().unwrap();
+    let placed = Placed { digest: *blake3::hash(bytes).as_bytes(), identity: file.place(path.as_bytes()).unwrap() };
+    to.note(entry, &placed).unwrap();
+    placed
+}
+
+fn content() -> Vec<u8> {
+    (0..SIZE).map(|at| u8::try_from(at % 251).unwrap()).collect()
+}
+
+/// Writes, syncs and keeps one part of `content`.
+fn part(to: &dyn OpenDestination, file: &dyn LargeFile, number: u64) -> Digest {
+    let (at, end) = (number * PART, SIZE.min((number + 1) * PART));
+    let bytes = &content()[usize::try_from(at).unwrap()..usize::try_from(end).unwrap()];
+    // In two pieces, the second one first.
+    let (first, second) = bytes.split_at(50);
+    file.write(second, at + 50).unwrap();
+    file.write(first, at).unwrap();
+    file.prepare_sync().unwrap();
+    to.sync().unwrap();
+    let digest = part_digest(part_hasher(at).update(bytes));
+    file.keep(number, digest).unwrap();
+    digest
+}
+
+fn digest_of(site: &dyn Site, path: &str) -> Option<Digest> {
+    let mut view = site.destination().view().unwrap();
+    let identity = view.see(path.as_bytes()).ok()?.identity;
+    Some(view.digest(path.as_bytes(), &identity).unwrap())
+}
+
+fn parts_in_any_order_are_seen_whole_and_only_once_the_file_is_placed(site: &dyn Site) {
+    let to = open(site);
+    let (file, kept) = to.large(&header(7, "d/large", SIZE)).unwrap();
+    assert!(kept.is_empty());
+    for number in [2, 0, 1] {
+        part(&*to, &*file, number);
+        assert_eq!(digest_of(site, "d/large"), None, "after part {number}");
+    }
+    let identity = file.place().unwrap();
+    let seen = to.view().see(b"d/large").unwrap();
+    assert_eq!((seen.size, Some(seen.identity)), (SIZE, identity));
+    assert_eq!(digest_of(site, "d/large"), Some(*blake3::hash(&content()).as_bytes()));
+}
+
+fn what_is_placed_has_what_it_was_sent_with_as_far_as_this_kind_keeps_it(site: &dyn Site) {
+    let (to, can) = (open(site), site.destination().capabilities());
+    let placed = arrive(&*to, 0, "d/small", b"bytes");
+    let (file, _) = to.large(&header(1, "d/large", SIZE)).unwrap();
+    let _ = [0, 1, 2].map(|number| part(&*to, &*file, number));
+    file.place().unwrap();
+    to.directory(b"d", 0o750, TIME).unwrap();
+    if can.links {
+        let link = SegmentHeader { kind: Kind::Symlink, target: b"to/where".to_vec(), ..header(2, "link", 0) };
+        let mut link = to.small(&link).unwrap();
+        link.finish().unwrap();
+        assert_eq!(link.place(b"link").unwrap(), None, "only files are told apart");
+        let seen = to.view().see(b"link").unwrap();
+        assert_eq!((seen.kind, seen.target.as_deref()), (Some(Kind::Symlink), Some(&b"to/where"[..])));
+        assert!(!can.times || seen.mtime_ns == TIME);
+    }
+    let mut view = to.view();
+    for (path, kind, mode) in [("d/small", Kind::File, 0o640), ("d/large", Kind::File, 0o640), ("d", Kind::Directory, 0o750)] {
+        let seen = view.see(path.as_bytes()).unwrap();
+        assert_eq!(seen.kind, Some(kind), "{path}");
+        assert!(!can.modes || seen.mode == mode, "{path}: {seen:?}");
+        assert!(!can.times || seen.mtime_ns == TIME, "{path}: {seen:?}");
+    }
+    assert_eq!(view.see(b"d/small").ok().map(|seen| seen.identity), placed.identity);
+}
+
+fn what_is_dropped_before_its_place_leaves_nothing(site: &dyn Site) {
+    let to = open(site);
+    let mut half = to.small(&header(0, "half", 10)).unwrap();
+    half.write(b"half").unwrap();
+    drop(half);
+    let mut whole = to.small(&header(1, "whole", 5)).unwrap();
+    whole.write(b"whole").unwrap();
+    whole.finish().unwrap();
+    drop(whole);
+    assert!(to.view().see(b"half").is_err() && to.view().see(b"whole").is_err());
+    to.close();
+    assert!(site.is_tidy());
+}
+
+fn the_next_receiver_of_the_plan_finds_what_was_noted_and_only_that(site: &dyn Site) {
+    let to = open(site);
+    let placed = arrive(&*to, 3, "noted", b"noted");
+    let mut file = to.small(&header(4, "not noted", 0)).unwrap();
+    file.finish().unwrap();
+    file.place(b"not noted").unwrap();
+    let (file, _) = to.large(&header(7, "large", SIZE)).unwrap();
+    let digests = BTreeMap::from([(2, part(&*to, &*file, 2)), (0, part(&*to, &*file, 0))]);
+    file.write(b"not kept", PART).unwrap();
+    to.sync_notes().unwrap();
+    to.close();
+    drop((to, file));
+
+    let (to, left) = open_as(site, '1');
+    assert_eq!(left.placed, BTreeMap::from([(3, placed)]));
+    assert_eq!(left.begun.into_iter().collect::<Vec<_>>(), [7]);
+    let (file, kept) = to.large(&header(7, "large", SIZE)).unwrap();
+    assert_eq!(kept, digests);
+    part(&*to, &*file, 1);
+    file.place().unwrap();
+    assert_eq!(digest_of(site, "large"), Some(*blake3::hash(&content()).as_bytes()));
+    to.sync_notes().unwrap();
+    drop((to, file));
+    let left = open_as(site, '2').1;
+    assert!(left.placed.is_empty() && left.begun.is_empty(), "{left:?}: of another plan");
+}
+
+fn what_is_forgotten_or_given_up_does_not_count_for_the_next_receiver(site: &dyn Site) {
+    let to = open(site);
+    arrive(&*to, 3, "forgotten", b"forgotten");
+    let (file, _) = to.large(&header(7, "given up", SIZE)).unwrap();
+    part(&*to, &*file, 0);
+    drop(file);
+    to.forget(3).unwrap();
+    to.abandon(7).unwrap();
+    to.sync_notes().unwrap();
+    drop(to);
+    let (to, left) = open_as(site, '1');
+    assert!(left.placed.is_empty() && left.begun.is_empty(), "{left:?}");
+    assert!(to.large(&header(7, "given up", SIZE)).unwrap().1.is_empty());
+    arrive(&*to, 3, "forgotten", b"forgotten");
+    to.finish().unwrap();
+    assert!(site.is_tidy());
+    drop(to);
+    let left = open_as(site, '1').1;
+    assert!(left.placed.is_empty() && left.begun.is_empty(), "{left:?}: the transfer was finished");
+}
+
+fn parts_do_not_count_in_a_file_that_somebody_else_put_there(site: &dyn Site) {
+    let to = open(site);
+    let (file, _) = to.large(&header(7, "large", SIZE)).unwrap();
+    part(&*to, &*file, 0);
+    to.sync_notes().unwrap();
+    drop((to, file));
+    site.replace_unfinished(7);
+    let to = open(site);
+    let (file, kept) = to.large(&header(7, "large", SIZE)).unwrap();
+    assert!(kept.is_empty());
+    let _ = [0, 1, 2].map(|number| part(&*to, &*file, number));
+    file.place().unwrap();
+    assert_eq!(digest_of(site, "large"), Some(*blake3::hash(&content()).as_bytes()));
+}
+
+fn names_that_leave_the_destination_are_refused(site: &dyn Site) {
+    let to = open(site);
+    for path in ["/etc/x", "../x", "a/../../x", "a//x", ".", "", "a/.", "a\0b/x"] {
+        let refusals = [
+            to.small(&header(0, path, 1)).err().unwrap(),
+            to.large(&header(1, path, SIZE)).err().unwrap(),
+            to.directory(path.as_bytes(), 0o755, 0).unwrap_err(),
+        ];
+        for refusal in refusals {
+            assert_eq!(reach(&refusal), Reach::Entry(SkipReason::DestinationRefused), "{path:?}: {refusal}");
+        }
+        assert!(to.view().see(path.as_bytes()).is_err(), "{path:?}");
+    }
+    to.close();
+    assert!(site.is_tidy());
+}
+
+fn a_look_finds_what_was_removed_or_replaced(site: &dyn Site) {
+    let to = open(site);
+    let [stays, gone, replaced] = [(0, "stays"), (1, "gone"), (2, "replaced")].map(|(entry, path)| arrive(&*to, entry, path, b"12345"));
+    site.remove("gone");
+    site.put("replaced", b"54321");
+    let mut view = to.view();
+    assert_eq!(view.see(b"stays").ok().map(|seen| seen.identity), stays.identity);
+    assert!(view.see(b"gone").is_err() && gone.identity.is_some());
+    let seen = view.see(b"replaced").unwrap();
+    assert_ne!(Some(seen.identity), replaced.identity, "size and time are the same");
+    assert_eq!(view.digest(b"replaced", &seen.identity).unwrap(), *blake3::hash(b"54321").as_bytes());
+    assert!(view.digest(b"replaced", &replaced.identity.unwrap()).is_err(), "it is another file");
+}
+
+fn a_file_takes_the_place_of_a_file_and_of_nothing_else(site: &dyn Site) {
+    let to = open(site);
+    arrive(&*to, 0, "file", b"old");
+    arrive(&*to, 1, "file", b"new");
+    assert_eq!(digest_of(site, "file"), Some(*blake3::hash(b"new").as_bytes()));
+    to.directory(b"directory", 0o700, 0).unwrap();
+    to.directory(b"directory", 0o750, 0).unwrap();
+    for path in ["directory", "file/below"] {
+        let mut file = to.small(&header(2, path, 0)).unwrap();
+        file.finish().unwrap();
+        let conflict = file.place(path.as_bytes()).unwrap_err();
+        assert_eq!(reach(&conflict), Reach::Entry(SkipReason::DestinationConflict), "{path}: {conflict}");
+    }
+    assert!(to.large(&header(3, "directory", SIZE)).is_err(), "said before the first byte");
+    assert!(to.directory(b"file", 0o700, 0).is_err());
+    assert_eq!(digest_of(site, "file"), Some(*blake3::hash(b"new").as_bytes()), "what was there stays");
+}
+
+fn what_is_read_back_is_what_is_stored(site: &dyn Site) {
+    let to = open(site);
+    let mut small = to.small(&header(0, "small", SIZE)).unwrap();
+    small.write(&content()).unwrap();
+    small.finish().unwrap();
+    let (large, _) = to.large(&header(1, "large", SIZE)).unwrap();
+    let digests = [0, 1, 2].map(|number| part(&*to, &*large, number));
+    small.read_back(blake3::hash(&content()).as_bytes()).unwrap();
+    large.read_back(0, PART, &digests[0]).unwrap();
+    large.read_back(2 * PART, SIZE - 2 * PART, &digests[2]).unwrap();
+    large.write(b"\xff", PART).unwrap();
+    large.prepare_sync().unwrap();
+    to.sync().unwrap();
+    for wrong in [small.read_back(&digests[0]), large.read_back(PART, PART, &digests[1])] {
+        assert_eq!(wrong.unwrap_err().kind(), std::io::ErrorKind::InvalidData);
+    }
+}
+
+fn without_room_the_destination_is_to_blame_and_not_the_entry(site: &dyn Site) {
+    let to = open(site);
+    if !site.fill_up() {
+        eprintln!("skipped: the fault suite has file systems without room");
+        return;
+    }
+    let small =
+        to.small(&header(0, "small", 4)).and_then(|mut file| file.write(b"more").and_then(|()| file.finish()).and_then(|()| to.sync()));
+    let large = to.large(&header(1, "large", SIZE)).and_then(|(file, _)| file.write(&content(), 0).and_then(|()| to.sync()));
+    for refusal in [small.unwrap_err(), large.unwrap_err()] {
+        assert_eq!(reach(&refusal), Reach::Destination, "{refusal}");
+    }
+}
+
+fn the_survey_tells_whether_anything_is_there(site: &dyn Site) {
+    let occupied = || serde_json::to_value(site.destination().survey()).unwrap()["occupied"].clone();
+    let to = open(site);
+    to.large(&header(0, "unfinished", SIZE)).unwrap();
+    assert_eq!(occupied(), false);
+    arrive(&*to, 1, "file", b"");
+    assert_eq!(occupied(), true);
+}
