@@ -7,7 +7,6 @@ use crate::VERSION;
 use crate::control::{Control, ControlError};
 use crate::defaults::{FIRST_PART_LINES, PART_LINES, PROBLEMS_NAMED};
 use crate::documents::entry::{Kind, ListingEntry};
-use crate::documents::percent;
 use crate::documents::survey::{Announcement, Problem, Survey, listing_key};
 use crate::documents::text::SchemaVersion1;
 use crate::ends::{Listed, Source};
@@ -90,7 +89,7 @@ impl Listing<'_> {
             Listed::Problem(path, reason) => {
                 so_far.problem_count += 1;
                 if self.problems.len() < PROBLEMS_NAMED {
-                    self.problems.push(problem(&path, reason));
+                    self.problems.push(Problem::of(&path, reason));
                 }
             }
         }
@@ -147,11 +146,7 @@ pub fn refused_source(path: &Path, reason: String) -> Survey {
         read_mbps: None,
         parts: 0,
         listing_digest: blake3::hash(b"").to_hex().to_string(),
-        problems: vec![problem(path.as_os_str().as_bytes(), reason)],
+        problems: vec![Problem::of(path.as_os_str().as_bytes(), reason)],
         problem_count: 1,
     }
-}
-
-pub fn problem(path: &[u8], reason: String) -> Problem {
-    Problem { path: percent::encode(path), reason }
 }

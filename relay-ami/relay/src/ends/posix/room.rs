@@ -13,9 +13,8 @@ use super::roots::{Reached, reach};
 use super::tree::PARTIAL;
 use super::whereabouts::ways;
 use crate::VERSION;
-use crate::documents::survey::Survey;
+use crate::documents::survey::{Problem, Survey};
 use crate::documents::text::SchemaVersion1;
-use crate::scan::problem;
 
 /// Bytes and inodes.
 type Free = (u64, u64);
@@ -42,7 +41,7 @@ pub fn refused(path: &Path, reason: String) -> Survey {
 fn survey_of(path: &Path, (free_bytes, free_inodes): Free, looked: Looked) -> Survey {
     let ((occupied, write_mbps), problems) = match looked {
         Ok(found) => (found, Vec::new()),
-        Err(reason) => ((false, None), vec![problem(path.as_os_str().as_bytes(), reason)]),
+        Err(reason) => ((false, None), vec![Problem::of(path.as_os_str().as_bytes(), reason)]),
     };
     let problem_count = problems.len() as u64;
     Survey::Destination {
