@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::percent;
 use super::text::SchemaVersion1;
 
 /// Folder of the source's whole listing, below the transfer's prefix.
@@ -49,6 +50,14 @@ pub struct Announcement {
 pub struct Problem {
     pub path: String,
     pub reason: String,
+}
+
+impl Problem {
+    /// Of a path as the system has it.
+    #[must_use]
+    pub fn of(path: &[u8], reason: String) -> Self {
+        Self { path: percent::encode(path), reason }
+    }
 }
 
 /// One way from the root. `names[i]` is looked up in `directories[i]`; names beyond the last directory do not exist yet.

@@ -22,14 +22,6 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    #[must_use]
-    pub fn new() -> Self {
-        let bytes = vec![0; READBACK_BYTES + ALIGNMENT];
-        // Not asked of a pointer that cannot tell: then reads are not direct, as EINVAL shows.
-        let start = bytes.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-        Self { bytes, start }
-    }
-
     pub fn aligned(&mut self) -> &mut [u8] {
         &mut self.bytes[self.start..self.start + READBACK_BYTES]
     }
@@ -37,7 +29,10 @@ impl Buffer {
 
 impl Default for Buffer {
     fn default() -> Self {
-        Self::new()
+        let bytes = vec![0; READBACK_BYTES + ALIGNMENT];
+        // Not asked of a pointer that cannot tell: then reads are not direct, as EINVAL shows.
+        let start = bytes.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
+        Self { bytes, start }
     }
 }
 
@@ -69,7 +64,7 @@ fn read_share(open: &impl Fn(OFlags) -> io::Result<OwnedFd>, offset: u64, length
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     // A memory-backed file system has no direct reads.
     let file = open(flags | OFlags::DIRECT).or_else(|_| open(flags))?;
-    let (file, mut buffer, mut read) = (File::from(file), Buffer::new(), 0);
+    let (file, mut buffer, mut read) = (File::from(file), Buffer::default(), 0);
     while read < length.min(DISK_BYTES) && Instant::now() < deadline {
         match file.read_at(buffer.aligned(), offset + read) {
             Ok(0) => break,
