@@ -1,121 +1,21 @@
 //! What every kind of destination must do.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use cpt_relay::digest::{Digest, part_digest, part_hasher};
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::event::SkipReason;
 use cpt_relay::documents::text::{PlanId, TransferId};
-use cpt_relay::ends::posix::PosixDestination;
 use cpt_relay::ends::problem::{Reach, reach};
-use cpt_relay::ends::{Capabilities, Destination, Identity, LargeFile, Left, OpenDestination, Placed};
+use cpt_relay::ends::{LargeFile, Left, OpenDestination, Placed};
 use cpt_relay::wire::frame::SegmentHeader;
 
 use super::kinds;
-use super::memory::{MemoryDestination, Node};
+use super::site::Site;
 
 const PART: u64 = 2048;
 const SIZE: u64 = 2 * PART + 100;
 const TIME: i64 = 1_700_000_000_000_000_001;
-
-/// A destination, and what somebody else can do there.
-pub trait Site {
-    fn destination(&self) -> &dyn Destination;
-    /// Puts a file there as somebody else does; one that is there is replaced, and keeps its time.
-    fn put(&self, path: &str, bytes: &[u8]);
-    fn remove(&self, path: &str);
-    /// Puts another one into the place of the unfinished file of an entry, of the same size.
-    fn replace_unfinished(&self, entry: u64);
-    /// Leaves no room; `false` where that would take the room of others too.
-    fn fill_up(&self) -> bool;
-    /// Whether nothing unfinished is left.
-    fn is_tidy(&self) -> bool;
-}
-
-pub struct Posix(tempfile::TempDir, PosixDestination);
-
-impl Posix {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let destination = PosixDestination(folder.path().join("in"));
-        Self(folder, destination)
-    }
-
-    fn path(&self, path: &str) -> PathBuf {
-        self.0.path().join("in").join(path)
-    }
-}
-
-impl Site for Posix {
-    fn destination(&self) -> &dyn Destination {
-        &self.1
-    }
-
-    fn put(&self, path: &str, bytes: &[u8]) {
-        let (path, new) = (self.path(path), self.0.path().join("new"));
-        std::fs::write(&new, bytes).unwrap();
-        if let Ok(found) = path.metadata() {
-            std::fs::File::options().write(true).open(&new).unwrap().set_modified(found.modified().unwrap()).unwrap();
-            std::fs::set_permissions(&new, found.permissions()).unwrap();
-        }
-        std::fs::rename(new, path).unwrap();
-    }
-
-    fn remove(&self, path: &str) {
-        std::fs::remove_file(self.path(path)).unwrap();
-    }
-
-    fn replace_unfinished(&self, entry: u64) {
-        let name = format!(".cpt-partial-t/{entry}");
-        self.put(&name, &vec![9; usize::try_from(self.path(&name).metadata().unwrap().len()).unwrap()]);
-    }
-
-    fn fill_up(&self) -> bool {
-        false
-    }
-
-    fn is_tidy(&self) -> bool {
-        !self.path(".cpt-partial-t").exists()
-    }
-}
-
-impl Site for MemoryDestination {
-    fn destination(&self) -> &dyn Destination {
-        self
-    }
-
-    fn put(&self, path: &str, bytes: &[u8]) {
-        let mut state = self.state();
-        let (mode, mtime_ns) = state.nodes.get(path.as_bytes()).map_or((0o644, 0), |node| (node.mode, node.mtime_ns));
-        let identity = Identity { inode: 0, changed_ns: 0 };
-        state.put(path.as_bytes(), Node { kind: Kind::File, bytes: bytes.to_vec(), mode, mtime_ns, identity }).unwrap();
-    }
-
-    fn remove(&self, path: &str) {
-        self.state().nodes.remove(path.as_bytes()).unwrap();
-    }
-
-    fn replace_unfinished(&self, entry: u64) {
-        let mut state = self.state();
-        let size = state.partial[&entry].1.len();
-        state.partial.insert(entry, (u64::MAX, vec![9; size]));
-    }
-
-    fn fill_up(&self) -> bool {
-        self.state().free = 0;
-        true
-    }
-
-    fn is_tidy(&self) -> bool {
-        self.state().partial.is_empty()
-    }
-}
-
-/// In memory, with all that a destination may be able to do, and with nothing of it.
-fn memory(all: bool) -> MemoryDestination {
-    MemoryDestination::new(Capabilities { parts: true, modes: all, times: all, links: all }, 1 << 30)
-}
 
 macro_rules! behaviours {
     ($($kind:ident: $make:expr),+ $(,)?) => {
@@ -139,9 +39,9 @@ macro_rules! behaviours {
 }
 
 behaviours! {
-    posix: super::Posix::new(),
-    memory_with_everything: super::memory(true),
-    memory_without_modes_times_and_links: super::memory(false),
+    posix: crate::port::site::Posix::new(),
+    memory_with_everything: crate::port::site::memory(true),
+    memory_without_modes_times_and_links: crate::port::site::memory(false),
 }
 
 fn header(entry: u64, path: &str, size: u64) -> SegmentHeader {

@@ -1,10 +1,11 @@
 //! The port of the ends: what each kind of source and destination must do, and that nothing around it knows which kind it has.
 //!
-//! A new kind joins by a [`Site`](destination::Site) and a [`Field`](source::Field) of its own, named in `kinds!`.
+//! A new kind joins by a [`Site`](site::Site) and a [`Field`](source::Field) of its own, named in `behaviours!`.
 
 mod destination;
 mod memory;
 mod memory_source;
+mod site;
 mod source;
 mod whole;
 

@@ -1,0 +1,107 @@
+//! Destinations of each kind for the suite.
+
+use std::path::PathBuf;
+
+use cpt_relay::documents::entry::Kind;
+use cpt_relay::ends::posix::PosixDestination;
+use cpt_relay::ends::{Capabilities, Destination, Identity};
+
+use super::memory::{MemoryDestination, Node};
+
+/// A destination, and what somebody else can do there.
+pub trait Site {
+    fn destination(&self) -> &dyn Destination;
+    /// Puts a file there as somebody else does; one that is there is replaced, and keeps its time.
+    fn put(&self, path: &str, bytes: &[u8]);
+    fn remove(&self, path: &str);
+    /// Puts another one into the place of the unfinished file of an entry, of the same size.
+    fn replace_unfinished(&self, entry: u64);
+    /// Leaves no room; `false` where that would take the room of others too.
+    fn fill_up(&self) -> bool;
+    /// Whether nothing unfinished is left.
+    fn is_tidy(&self) -> bool;
+}
+
+pub struct Posix(tempfile::TempDir, PosixDestination);
+
+impl Posix {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let destination = PosixDestination(folder.path().join("in"));
+        Self(folder, destination)
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.0.path().join("in").join(path)
+    }
+}
+
+impl Site for Posix {
+    fn destination(&self) -> &dyn Destination {
+        &self.1
+    }
+
+    fn put(&self, path: &str, bytes: &[u8]) {
+        let (path, new) = (self.path(path), self.0.path().join("new"));
+        std::fs::write(&new, bytes).unwrap();
+        if let Ok(found) = path.metadata() {
+            std::fs::File::options().write(true).open(&new).unwrap().set_modified(found.modified().unwrap()).unwrap();
+            std::fs::set_permissions(&new, found.permissions()).unwrap();
+        }
+        std::fs::rename(new, path).unwrap();
+    }
+
+    fn remove(&self, path: &str) {
+        std::fs::remove_file(self.path(path)).unwrap();
+    }
+
+    fn replace_unfinished(&self, entry: u64) {
+        let name = format!(".cpt-partial-t/{entry}");
+        self.put(&name, &vec![9; usize::try_from(self.path(&name).metadata().unwrap().len()).unwrap()]);
+    }
+
+    fn fill_up(&self) -> bool {
+        false
+    }
+
+    fn is_tidy(&self) -> bool {
+        !self.path(".cpt-partial-t").exists()
+    }
+}
+
+impl Site for MemoryDestination {
+    fn destination(&self) -> &dyn Destination {
+        self
+    }
+
+    fn put(&self, path: &str, bytes: &[u8]) {
+        let mut state = self.state();
+        let (mode, mtime_ns) = state.nodes.get(path.as_bytes()).map_or((0o644, 0), |node| (node.mode, node.mtime_ns));
+        let identity = Identity { inode: 0, changed_ns: 0 };
+        state.put(path.as_bytes(), Node { kind: Kind::File, bytes: bytes.to_vec(), mode, mtime_ns, identity }).unwrap();
+    }
+
+    fn remove(&self, path: &str) {
+        self.state().nodes.remove(path.as_bytes()).unwrap();
+    }
+
+    fn replace_unfinished(&self, entry: u64) {
+        let mut state = self.state();
+        let size = state.partial[&entry].1.len();
+        state.partial.insert(entry, (u64::MAX, vec![9; size]));
+    }
+
+    fn fill_up(&self) -> bool {
+        self.state().free = 0;
+        true
+    }
+
+    fn is_tidy(&self) -> bool {
+        self.state().partial.is_empty()
+    }
+}
+
+/// In memory, with all that a destination may be able to do, and with nothing of it.
+pub fn memory(all: bool) -> MemoryDestination {
+    MemoryDestination::new(Capabilities { parts: true, modes: all, times: all, links: all }, 1 << 30)
+}
