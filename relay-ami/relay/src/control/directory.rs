@@ -7,6 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -85,11 +86,12 @@ impl Directory {
         }
     }
 
-    /// Readers see the old file or the new one.
+    /// Readers see the old file or the new one. Each write has a temporary file of its own: two threads may write the same record.
     fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+        static WRITES: AtomicU64 = AtomicU64::new(0);
         let parent = path.parent().unwrap_or(path);
         fs::create_dir_all(parent).map_err(unavailable(parent))?;
-        let temporary = path.with_extension(format!("{}.new", std::process::id()));
+        let temporary = path.with_extension(format!("{}-{}.new", std::process::id(), WRITES.fetch_add(1, Ordering::Relaxed)));
         fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path)).map_err(unavailable(path))
     }
 
@@ -256,5 +258,19 @@ mod tests {
             assert_eq!((item.attempt, item.state, item.failed_attempt), (after, state, Some(attempt)));
         }
         assert!(!control.note_failure(0, 1, FailureReason::StreamLost).unwrap(), "the item has moved on");
+    }
+
+    #[test]
+    fn threads_that_write_one_record_at_once_all_succeed() {
+        let folder = tempfile::tempdir().unwrap();
+        let control = Directory::open(folder.path(), 128, None).unwrap();
+        let key = KeyRecord { epoch: 1, tls_public_key: "key".to_owned(), route_public_key: None, address: None };
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..50).for_each(|_| control.publish_key(Side::Receiver, &key).unwrap()));
+            }
+        });
+        assert_eq!(control.key(Side::Receiver).unwrap(), Some(key));
+        assert_eq!(std::fs::read_dir(folder.path().join("records")).unwrap().count(), 1);
     }
 }
