@@ -13,6 +13,7 @@ from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_chunks import DynamoChunkStore
 from lambdas.adapters.s3 import S3Objects
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
 from lambdas.core.chunks.pace import WRITES_PER_SECOND
 from lambdas.core.transfer import TransferPlan
 from lambdas.handlers.states.plan_chunks import PlanInput, plan_chunks
@@ -84,8 +85,8 @@ def report(source: Source) -> dict[str, Any]:
     bucket = Bucket(lambda _: b"")
     world = _world(table, bucket, PassingClock())
     world.transfers.create(builders.transfer(TRANSFER))
-    world.transfers.note(
-        builders.transfer(TRANSFER), plan=plan.to_document(), estimate=builders.estimate(4).to_document(), teardown={}
+    world.transfers.change(
+        builders.transfer(TRANSFER), transfer_life.note(plan=plan, estimate=builders.estimate(4), teardown={})
     )
     (record,) = world.transfers.active()
     found = reporting.write(world, record, None, verified=True)
@@ -120,7 +121,7 @@ def _plan(source: Source) -> TransferPlan:
 def _world(table: ChunkTable, bucket: Bucket, clock: PassingClock) -> World:
     cloud = Cloud()
     cloud.transfers.create(builders.transfer(TRANSFER))
-    cloud.transfers.note(builders.transfer(TRANSFER), paths=builders.paths().to_document())
+    cloud.transfers.change(builders.transfer(TRANSFER), transfer_life.note(paths=builders.paths()))
     chunks = DynamoChunkStore(Table(table.client(), "cpt-chunks"), clock)
     return replace(cloud.world, chunks=chunks, objects=S3Objects(bucket.client(), "control"), clock=clock)
 

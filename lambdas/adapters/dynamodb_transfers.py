@@ -4,32 +4,17 @@ from dataclasses import asdict
 from typing import Any
 
 from lambdas.adapters.dynamodb import Table
-from lambdas.adapters.records import Status, TransferRecord
-from lambdas.core.bandwidth import BandwidthLimit
-from lambdas.core.ends.liveness import Ends
+from lambdas.core import transfer_life
 from lambdas.core.errors import WriteConflict
-from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.intake import destination_lock
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
-from lambdas.core.record_format import FORMAT_VERSION, format_of
-from lambdas.core.report.fleet_report import Spawned
-from lambdas.core.spending.meter import BudgetDecision, Spent
-from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, Same, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer_life import Beginning, Change, Comparison, Condition
+from lambdas.core.transfer_record import TransferRecord
 
 ACTIVE_INDEX = "active"
-_RECORD = "transfer"
+_RECORD = {"record": "transfer"}
 _LOCK_ATTEMPTS = 8
-# Attributes that mean the same in every format, beside the transfer itself: what a teardown and its report go by.
-_ANY_FORMAT = frozenset({"status", "fenced", "outcome", "stages", "active", "attempt", "teardown"})
-# A transfer that failed before it had a plan has moved nothing: its corrected request may take the name again.
-_FREE = (
-    "attribute_not_exists(transferId) OR "
-    "(#status = :failed AND attribute_not_exists(active) AND attribute_not_exists(#plan) AND #run = :first)"
-)
-_ENDED = "#run = :before AND #status IN (:succeeded, :skipped, :failed) AND attribute_not_exists(active)"
-# By the execution and not the run: a name that became free again begins with run 1 again.
-_OWN = "executionArn = :execution"
 
 
 class DynamoTransferStore:
@@ -40,156 +25,80 @@ class DynamoTransferStore:
 
     def create(self, transfer: AcceptedTransfer) -> bool:
         """See TransferStore."""
-        names = {"#status": "status", "#plan": "plan", "#run": "run"}
-        if self._table.put(_new_item(transfer), _FREE, names, failed="FAILED", first=1):
+        if self._begin(transfer_life.create(transfer)):
             return True
-        known = self._table.get(transferId=transfer.transfer_id, record=_RECORD)
-        return bool(known and known["executionArn"] == transfer.execution_arn and known["status"] == "ACTIVE")
+        known = self.get(transfer.transfer_id)
+        return known is not None and known.is_of(transfer) and known.status == "ACTIVE"
 
     def resume(self, transfer: AcceptedTransfer) -> bool:
         """See TransferStore."""
-        known = self._table.get(**_key(transfer.transfer_id))
-        if known is None:
-            return False
-        item = {**_new_item(transfer), "attempt": known["attempt"], "earlierEpochs": known["attempt"]}
-        if unfulfilled := to_record(known).unfulfilled:
-            item["earlier"] = unfulfilled.to_document()
-        names = {"#status": "status", "#run": "run"}
-        ended = {"succeeded": "SUCCEEDED", "skipped": "SUCCEEDED_WITH_SKIPS", "failed": "FAILED"}
-        return self._table.put(item, _ENDED, names, before=transfer.run - 1, **ended)
+        known = self._item(transfer.transfer_id)
+        return known is not None and self._begin(transfer_life.resume(transfer, known))
 
     def get(self, transfer_id: str) -> TransferRecord | None:
         """See TransferStore."""
-        item = self._table.get(transferId=transfer_id, record=_RECORD)
-        return to_record(item) if item else None
+        item = self._item(transfer_id)
+        return TransferRecord.parse(item) if item else None
 
     def active(self) -> list[TransferRecord]:
         """See TransferStore; each is read again, since the index is eventually consistent."""
-        found = self._table.query("active = :yes", index=ACTIVE_INDEX, yes="yes")
-        items = [self._table.get(transferId=item["transferId"], record=_RECORD) for item in found]
-        return [to_record(item) for item in items if item and "active" in item]
+        found = list(self._table.query("active = :yes", index=ACTIVE_INDEX, yes="yes"))
+        items = [self._item(item["transferId"]) for item in found]
+        return [TransferRecord.parse(item) for item in items if item and "active" in item]
 
-    def note_port(self, transfer: AcceptedTransfer, port: int) -> bool:
+    def change(self, transfer: AcceptedTransfer, change: Change) -> TransferRecord | None:
         """See TransferStore."""
-        return self._write(transfer, "SET receiverPort = :port", port=port)
+        terms = Terms()
+        expression, condition = terms.update(change), terms.condition(change.condition(transfer))
+        key = {"transferId": transfer.transfer_id, **_RECORD}
+        item = self._table.update(key, expression, condition, terms.names, **terms.values)
+        return TransferRecord.parse(item) if item else None
 
-    def note(self, transfer: AcceptedTransfer, **documents: dict[str, Any]) -> bool:
-        """See TransferStore."""
-        names = {f"#{name}": name for name in documents}
-        expression = "SET " + ", ".join(f"#{name} = :{name}" for name in documents)
-        return self._write(transfer, expression, None, names, **documents)
+    def _item(self, transfer_id: str) -> dict[str, Any] | None:
+        return self._table.get(transferId=transfer_id, **_RECORD)
 
-    def note_spent(self, transfer: AcceptedTransfer, spent: Spent) -> bool:
-        """See TransferStore."""
-        return self._write(
-            transfer,
-            "SET spent = :spent",
-            "(attribute_not_exists(spent) OR spent.#at <= :at)",
-            {"#at": "at"},
-            spent=spent.to_document(),
-            at=spent.at,
-        )
-
-    def note_ends(self, transfer: AcceptedTransfer, ends: Ends) -> bool:
-        """See TransferStore."""
-        return self._write(
-            transfer,
-            "SET #ends = :ends",
-            "(attribute_not_exists(#ends) OR #ends.version = :before)",
-            {"#ends": "ends"},
-            ends=ends.to_document(),
-            before=ends.version - 1,
-        )
-
-    def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> bool:
-        """See TransferStore."""
-        item = self._update(transfer_id, "SET stages.#stage = :times", names={"#stage": stage}, times=times)
-        return bool(item) and "active" not in item
-
-    def reopen(self, transfer_id: str) -> None:
-        """See TransferStore."""
-        self._update(transfer_id, "SET active = :yes", yes="yes")
-
-    def next_attempt(self, transfer_id: str) -> int:
-        """See TransferStore."""
-        item = self._update(transfer_id, "ADD attempt :one", one=1)
-        return int(item["attempt"]) if item else 1
-
-    def finish(self, transfer: AcceptedTransfer, outcome: dict[str, Any]) -> bool:
-        """See TransferStore."""
-        return self._write(
-            transfer,
-            "SET #status = :done, outcome = :outcome",
-            "#status = :active",
-            {"#status": "status"},
-            done="DONE",
-            active="ACTIVE",
-            outcome=outcome,
-        )
-
-    def fence(self, transfer: AcceptedTransfer) -> bool:
-        """See TransferStore."""
-        return self._write(transfer, "SET fenced = :yes", yes=True)
-
-    def close(self, transfer: AcceptedTransfer, status: Status) -> bool:
-        """See TransferStore."""
-        return self._write(transfer, "SET #status = :status REMOVE active", names={"#status": "status"}, status=status)
-
-    def _write(
-        self,
-        transfer: AcceptedTransfer,
-        expression: str,
-        condition: str | None = None,
-        names: dict[str, str] | None = None,
-        **values: object,
-    ) -> bool:
-        """False where the record is not of this transfer's execution, or `condition` does not hold."""
-        both = f"{_OWN} AND {condition}" if condition else _OWN
-        values = {**values, "execution": transfer.execution_arn}
-        return self._table.update(_key(transfer.transfer_id), expression, both, names, **values) is not None
-
-    def _update(self, transfer_id: str, expression: str, names: dict[str, str] | None = None, **values: object) -> Any:
-        return self._table.update(_key(transfer_id), expression, "attribute_exists(transferId)", names, **values)
+    def _begin(self, beginning: Beginning) -> bool:
+        terms = Terms()
+        condition = terms.condition(beginning.condition)
+        return self._table.put({**beginning.item, **_RECORD}, condition, terms.names, **terms.values)
 
 
-def _key(transfer_id: str) -> dict[str, str]:
-    return {"transferId": transfer_id, "record": _RECORD}
+class Terms:
+    """The expressions of one request; names and values are given beside them, since many names are reserved."""
 
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self.values: dict[str, object] = {}
 
-def _new_item(transfer: AcceptedTransfer) -> dict[str, Any]:
-    state = {"status": "ACTIVE", "active": "yes", "fenced": False, "attempt": 0, "stages": {}}
-    return {**transfer.to_document(), "record": _RECORD, **state}
+    def condition(self, condition: Condition) -> str:
+        """A condition of the table of `transfer_life` as DynamoDB judges it."""
+        return " OR ".join(f"({' AND '.join(map(self._comparison, alternative))})" for alternative in condition)
 
+    def update(self, change: Change) -> str:
+        """What a change sets, removes and counts."""
+        parts = {
+            "SET": [f"{self._name(name)} = {self._value(value)}" for name, value in change.document.items()],
+            "REMOVE": [self._name(name) for name in change.rule.removes],
+            "ADD": [f"{self._name(name)} {self._value(1)}" for name in change.rule.counts],
+        }
+        return " ".join(f"{verb} {', '.join(found)}" for verb, found in parts.items() if found)
 
-def to_record(item: dict[str, Any]) -> TransferRecord:
-    """The record of a decoded item.
+    def _comparison(self, one: Comparison) -> str:
+        name = self._name(one.attribute)
+        if one.relation == "absent":
+            return f"attribute_not_exists({name})"
+        if one.relation == "in":
+            return f"{name} IN ({', '.join(map(self._value, one.value))})"
+        return f"{name} {one.relation} {self._value(one.value)}"
 
-    Of another format only what a teardown needs is read: whose it is, and how far it has ended.
-    """
-    fields = {str(field.alias) for field in AcceptedTransfer.model_fields.values()}
-    if format_of(item) != FORMAT_VERSION:
-        item = {name: item[name] for name in (fields | _ANY_FORMAT) & item.keys()}
-    return TransferRecord(
-        transfer=AcceptedTransfer.from_document({name: item[name] for name in fields & item.keys()}),
-        status=item["status"],
-        fenced=item["fenced"],
-        paths=ResolvedPaths.from_document(item["paths"]) if "paths" in item else None,
-        estimate=Estimate.from_document(item["estimate"]) if "estimate" in item else None,
-        plan=TransferPlan.from_document(item["plan"]) if "plan" in item else None,
-        spawned=Spawned.from_document(item["spawned"]) if "spawned" in item else None,
-        outcome=item.get("outcome"),
-        stages=item.get("stages", {}),
-        teardown=item.get("teardown"),
-        spent=Spent.from_document(item["spent"]) if "spent" in item else None,
-        budget=BudgetDecision.from_document(item["budget"]) if "budget" in item else None,
-        watch=Watch.from_document(item.get("watch", {})),
-        same=Same.from_document(item["same"]) if "same" in item else None,
-        earlier=TransferPlan.from_document(item["earlier"]) if "earlier" in item else None,
-        earlier_epochs=item.get("earlierEpochs", 0),
-        closed="active" not in item,
-        bandwidth=BandwidthLimit.from_document(item["bandwidth"]) if "bandwidth" in item else None,
-        ends=Ends.from_document(item["ends"]) if "ends" in item else None,
-    )
+    def _name(self, attribute: str) -> str:
+        found = {f"#{part.replace(' ', '_').replace('-', '_')}": part for part in attribute.split(".")}
+        self.names |= found
+        return ".".join(found)
+
+    def _value(self, value: object) -> str:
+        self.values[f"v{len(self.values)}"] = value
+        return f":v{len(self.values) - 1}"
 
 
 class DynamoPathLocks:

@@ -10,15 +10,12 @@ from lambdas.adapters.records import (
     Instance,
     LaunchRequest,
     ProbeResult,
-    Status,
-    TransferRecord,
 )
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed
 from lambdas.core.chunks.progress import Progress, Side
 from lambdas.core.ends.commands import Command
-from lambdas.core.ends.liveness import Ends
 from lambdas.core.estimate.profile import Metric, Profile
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.fleet.launch_plan import Subnet
@@ -26,15 +23,13 @@ from lambdas.core.fleet.node_life import Change as NodeChange
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.metrics import MetricName
-from lambdas.core.spending.meter import Spent
 from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPlan
+from lambdas.core.transfer_life import Change as TransferChange
+from lambdas.core.transfer_record import TransferRecord
 
 
 class TransferStore(Protocol):
-    """Record `transfer` and the index of running transfers.
-
-    Whatever takes a transfer writes to the record of its execution only: False, and no change, where another has it.
-    """
+    """Record `transfer` and the index of running transfers; its changes are those of `transfer_life`."""
 
     def create(self, transfer: AcceptedTransfer) -> bool:
         """Write the record; False when another execution has the id, unless that was the first one and had no plan."""
@@ -48,35 +43,8 @@ class TransferStore(Protocol):
     def active(self) -> list[TransferRecord]:
         """Transfers that are not reported yet."""
 
-    def note_port(self, transfer: AcceptedTransfer, port: int) -> bool:
-        """Set the receiver's port."""
-
-    def note(self, transfer: AcceptedTransfer, **documents: dict[str, Any]) -> bool:
-        """Set `paths`, `same`, `estimate`, `plan`, `spawned`, `watch`, `teardown`, `budget`, `bandwidth`."""
-
-    def note_spent(self, transfer: AcceptedTransfer, spent: Spent) -> bool:
-        """Set `spent`; False where a later look has set it."""
-
-    def note_ends(self, transfer: AcceptedTransfer, ends: Ends) -> bool:
-        """Set `ends`, version n over n-1 or none; False when another look was faster."""
-
-    def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> bool:
-        """Set the times of a state; True where the transfer was closed before. Nothing happens without a record."""
-
-    def reopen(self, transfer_id: str) -> None:
-        """A closed transfer is active again, so that it is taken down again; its status stays."""
-
-    def next_attempt(self, transfer_id: str) -> int:
-        """Count an attempt at moving the data: the epoch of both ends."""
-
-    def finish(self, transfer: AcceptedTransfer, outcome: dict[str, Any]) -> bool:
-        """ACTIVE → DONE with its outcome; False when it is not ACTIVE."""
-
-    def fence(self, transfer: AcceptedTransfer) -> bool:
-        """Forbid every further start."""
-
-    def close(self, transfer: AcceptedTransfer, status: Status) -> bool:
-        """The final status; no longer active."""
+    def change(self, transfer: AcceptedTransfer, change: TransferChange) -> TransferRecord | None:
+        """One arrow of the transfer's life, made by its execution; None, and no change, where it may not be made."""
 
 
 class PathLocks(Protocol):

@@ -1,87 +1,11 @@
-"""What crosses the ports that is no contract: records, instances, launches, command results."""
+"""What crosses the ports that is no contract: tokens, instances, launches, command results."""
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
-from lambdas.core.bandwidth import BandwidthLimit
-from lambdas.core.ends.liveness import Ends
-from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.fleet.relay_watch import Watch
-from lambdas.core.report.fleet_report import Spawned
-from lambdas.core.spending.meter import BudgetDecision, Spent
-from lambdas.core.transfer import AcceptedTransfer, EndMachine, ResolvedPaths, Same, TransferPlan
+from lambdas.core.transfer import EndMachine
 
-Status = Literal["ACTIVE", "DONE", "SUCCEEDED", "SUCCEEDED_WITH_SKIPS", "FAILED"]
-# Of a transfer that is reported.
-ENDED: tuple[Status, ...] = ("SUCCEEDED", "SUCCEEDED_WITH_SKIPS", "FAILED")
 DocumentName = Literal["scan", "receive", "send", "relay", "probe", "stop"]
-
-
-@dataclass(frozen=True)
-class TransferRecord:
-    """Record `transfer` of the transfers table; times in Unix seconds. `teardown` is there when it is complete."""
-
-    transfer: AcceptedTransfer
-    status: Status
-    fenced: bool
-    paths: ResolvedPaths | None = None
-    estimate: Estimate | None = None
-    plan: TransferPlan | None = None
-    spawned: Spawned | None = None
-    outcome: dict[str, Any] | None = None
-    stages: dict[str, dict[str, float]] = field(default_factory=dict)
-    teardown: dict[str, Any] | None = None
-    spent: Spent | None = None
-    budget: BudgetDecision | None = None
-    """Once the budget no longer bears relays."""
-    watch: Watch = field(default_factory=Watch)
-    same: Same | None = None
-    """The plan again, with what it was made from."""
-    earlier: TransferPlan | None = None
-    """The plan of an earlier run, which may not be fulfilled."""
-    earlier_epochs: int = 0
-    """The last epoch of the runs before this one."""
-    closed: bool = False
-    """Reported, and nothing is left to take down."""
-    ends: Ends | None = None
-    bandwidth: BandwidthLimit | None = None
-    """Once somebody has set another than the request's."""
-
-    @property
-    def limit(self) -> BandwidthLimit:
-        """The bound on the sender's rate, now and before."""
-        return self.bandwidth or BandwidthLimit().set_to(self.transfer.request.bandwidth_limit_mbps)
-
-    @property
-    def running(self) -> bool:
-        """Whether relays may still be of use."""
-        return self.moving and self.budget is None
-
-    def is_of(self, transfer: AcceptedTransfer) -> bool:
-        """Whether the transfer's execution has it, and no later one has taken it up."""
-        return self.transfer.execution_arn == transfer.execution_arn
-
-    def serves(self, transfer: AcceptedTransfer) -> bool:
-        """Whether the transfer's execution may start anything: it has the record, and is not being torn down."""
-        return not self.fenced and self.is_of(transfer)
-
-    @property
-    def unfulfilled(self) -> TransferPlan | None:
-        """The plan that a later run may go on with: this one's, or before it has one that of an earlier run."""
-        if self.plan is None:
-            return self.earlier
-        fulfilled = self.plan.chunks == 0 or "delivered" in (self.outcome or {})
-        return None if fulfilled or self.plan.open else self.plan
-
-    @property
-    def ended(self) -> bool:
-        """Whether another execution may go on with it."""
-        return self.closed and self.status in ENDED
-
-    @property
-    def moving(self) -> bool:
-        """Whether the sender follows the membership."""
-        return self.status == "ACTIVE" and not self.fenced
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The transfer that a person means."""
 
-from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.errors import NoSuchTransfer
+from lambdas.core.transfer_record import TransferRecord
 
 
 def transfer(world: World, transfer_id: str) -> TransferRecord:

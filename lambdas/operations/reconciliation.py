@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from lambdas.adapters.records import ENDED, TransferRecord
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES, JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.record_format import FORMAT_VERSION, in_words
 from lambdas.core.transfer import Failure
+from lambdas.core.transfer_record import ENDED, Outcome, Planned, TransferRecord
 from lambdas.operations import teardown
 from lambdas.operations.chunks import retry
 from lambdas.operations.ends import end_daemons
@@ -36,10 +37,12 @@ def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
         return {"waiting": "its states are at work"}
     if transfer.format_version != FORMAT_VERSION:
         # Its states are over but for the wait of Start Transfer: nobody else would end it before its heartbeats stop.
-        why = {"error": "RecordOfOtherVersion", "cause": in_words(transfer.transfer_id, transfer.format_version)}
-        return {"refused": release(world, token, why)}
+        why = in_words(transfer.transfer_id, transfer.format_version)
+        return {"refused": release(world, token, Outcome(error="RecordOfOtherVersion", cause=why))}
     if record.outcome is not None:
         return {"released": release(world, token, record.outcome)}
+    if not isinstance(record, Planned):
+        return {"waiting": "it has no plan"}
     for side in end_daemons.sides(transfer):
         found = outcome.take(world, record, side)
         if "released" in found:
@@ -82,19 +85,19 @@ def end(world: World, record: TransferRecord, status: str | None) -> dict[str, i
     if now is None:
         return done
     if now.status in ENDED:
-        world.transfers.close(now.transfer, now.status)
+        world.transfers.change(now.transfer, transfer_life.close(now.status))
         return done
     failure = Failure(error="ExecutionGone", cause=f"the execution is {status or 'unknown'}; taken down")
     reporting.write(world, now, failure)
     return done
 
 
-def _retry_noted(world: World, record: TransferRecord, sender: Progress | None) -> int:
+def _retry_noted(world: World, record: Planned, sender: Progress | None) -> int:
     """Failures that a sender noted in the items and nobody decided; read only where there may be any.
 
     A later sender does not count those of its predecessor, which may have died before it told of them.
     """
-    if sender is None or record.plan is None:
+    if sender is None:
         return 0
     if sender.failed_chunks == 0 and sender.epoch <= record.earlier_epochs + 1:
         return 0

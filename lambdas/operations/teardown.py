@@ -2,13 +2,14 @@
 
 from contextlib import suppress
 
-from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
 from lambdas.core.errors import MissingPermission, TeardownIncomplete, Throttled
 from lambdas.core.fleet import firewall, node_life
 from lambdas.core.fleet.relay_node import LIVE_STATES
 from lambdas.core.fleet.topology import route_of
 from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer_record import TransferRecord
 from lambdas.operations.ends.commands import Order, run_all
 from lambdas.operations.fence import fence
 
@@ -46,7 +47,7 @@ def tear_down(world: World, record: TransferRecord) -> dict[str, int]:
         _look_again(world, transfer)
         world.tokens.delete(transfer.transfer_id)
         done["deletedObjects"] = _delete_objects(world, transfer)
-        world.transfers.note(transfer, teardown=done)
+        world.transfers.change(transfer, transfer_life.note(teardown=done))
     return done
 
 

@@ -16,10 +16,12 @@ from pydantic import BaseModel, Field, ValidationError
 from lambdas.adapters.metrics import EmfMetrics
 from lambdas.adapters.throttling import is_throttle
 from lambdas.adapters.world import World, world
+from lambdas.core import transfer_life
 from lambdas.core.documents import Document, Handover
 from lambdas.core.errors import CptError, InvalidRequest, Throttled
 from lambdas.core.problems import describe
 from lambdas.core.record_format import format_of, refuse_other
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.runtime import idempotency
 
 # After any other state a transfer that is closed was swept while the state's function still ran: stopping an execution
@@ -49,13 +51,13 @@ def task_state(stage: str, model: type[Input], run: Callable[[Input, World], Res
 
     def staged(event: Input, here: World) -> Result:
         entered = here.clock.now()
-        _note(here, _transfer_id(event), stage, {"enteredAt": entered})
+        _note(here, _transfer(event), stage, {"enteredAt": entered})
         result: Result = None
         try:
             result = run(event, here)
         finally:
             left = {"enteredAt": entered, "leftAt": here.clock.now()}
-            _note(here, _transfer_id(event) or _transfer_id(result), stage, left)
+            _note(here, _transfer(event) or _transfer(result), stage, left)
         return result
 
     return _observed(model, staged, _read if stage in LAST_STAGES else _read_of_this_version)
@@ -146,18 +148,23 @@ def _transfer_id(value: object) -> str | None:
     if isinstance(value, BusEvent):
         found = value.detail.get("transferId")
         return found if isinstance(found, str) else None
-    inner = getattr(value, "transfer", value)
-    found = getattr(inner, "transfer_id", None)
+    found = getattr(_transfer(value) or value, "transfer_id", None)
     return found if isinstance(found, str) else None
 
 
-def _note(here: World, transfer_id: str | None, stage: str, times: dict[str, float]) -> None:
-    if transfer_id is None:
+def _transfer(value: object) -> AcceptedTransfer | None:
+    """The accepted transfer that a handler's input holds, or that a result is."""
+    inner = getattr(value, "transfer", value)
+    return inner if isinstance(inner, AcceptedTransfer) else None
+
+
+def _note(here: World, transfer: AcceptedTransfer | None, stage: str, times: dict[str, float]) -> None:
+    if transfer is None:
         return
     try:
-        closed = here.transfers.note_stage(transfer_id, stage, times)
-        if closed and "leftAt" in times and stage not in LAST_STAGES:
-            here.transfers.reopen(transfer_id)
+        noted = here.transfers.change(transfer, transfer_life.note_stage(stage, times))
+        if noted and noted.closed and "leftAt" in times and stage not in LAST_STAGES:
+            here.transfers.change(transfer, transfer_life.REOPEN)
     except (CptError, ClientError, BotoCoreError):
         # The times are for the report; a state must not fail for them.
         logger.warning("the times of a state were not noted", extra={"stage": stage}, exc_info=True)

@@ -21,17 +21,8 @@ PORTS: dict[str, list[str]] = {
     "transfers.create": ["transfers:PutItem", "transfers:GetItem"],
     "transfers.resume": ["transfers:GetItem", "transfers:PutItem"],
     "transfers.get": ["transfers:GetItem"],
+    "transfers.change": ["transfers:UpdateItem"],
     "transfers.active": ["transfers/active:Query"],
-    "transfers.note": ["transfers:UpdateItem"],
-    "transfers.note_port": ["transfers:UpdateItem"],
-    "transfers.note_spent": ["transfers:UpdateItem"],
-    "transfers.note_ends": ["transfers:UpdateItem"],
-    "transfers.note_stage": ["transfers:UpdateItem"],
-    "transfers.reopen": ["transfers:UpdateItem"],
-    "transfers.next_attempt": ["transfers:UpdateItem"],
-    "transfers.finish": ["transfers:UpdateItem"],
-    "transfers.fence": ["transfers:UpdateItem"],
-    "transfers.close": ["transfers:UpdateItem"],
     "locks.acquire": ["transfers:GetItem", "transfers:PutItem"],
     "locks.release": ["transfers:GetItem", "transfers:PutItem"],
     "agents.membership": ["transfers:GetItem"],
@@ -156,7 +147,7 @@ class CallGraph:
         needs: set[str] = set()
         names = self.imports[MODULES[handler]]
         if "task_state" in names:  # notes the times of its state
-            needs |= set(PORTS["transfers.note_stage"])
+            needs |= set(PORTS["transfers.change"])
         if names.keys() & {"once", "once_in_execution"}:
             needs |= IDEMPOTENCY
         for key in self.reached(handler):

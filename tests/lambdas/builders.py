@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from lambdas.core.chunks.chunk import RANGE_SIZE, Chunk, item_key, range_key
+from lambdas.core.chunks.events import Delivered
 from lambdas.core.chunks.listing import Announcement, OpenSurvey
 from lambdas.core.chunks.progress import LaneProgress, Progress
 from lambdas.core.estimate.estimate import Estimate
@@ -26,6 +27,7 @@ from lambdas.core.transfer import (
     TransferPlan,
     shared_key,
 )
+from lambdas.core.transfer_record import Outcome
 
 WEST, IRELAND = "us-west-2", "eu-west-1"
 SOURCE_ID, DESTINATION_ID = "i-0aaaaaaaaaaaaaaa1", "i-0bbbbbbbbbbbbbbb2"
@@ -192,6 +194,12 @@ def plan(transfer_id: str = "first", chunks: int = 4, size: int = 10**9, files: 
         lanes_per_path=2,
         listing=PlanListing(parts=1, digest=LISTING_DIGEST, planned_folder="listing/", planned_parts=1),
     )
+
+
+def delivered(**changes: Any) -> Outcome:
+    """What the sender of one byte says in the end."""
+    said = {"bytes": 1, "files": 1, "chunks": 1, "sent_bytes": 1, "epoch": 1, **changes}
+    return Outcome(delivered=Delivered(**said))
 
 
 def chunk(number: int = 0, transfer_id: str = "first", **changes: Any) -> Chunk:

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from lambdas.core import transfer_life
+from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.transfer import Membership, TransferPath
+from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPath
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from tests.lambdas.builders import SHARED, estimate, paths, plan, transfer
 from tests.lambdas.cloud import Cloud
@@ -14,16 +16,28 @@ ROUTE_KEY = "k" * 43
 def spawned(pairs: int = 2, *, pre_test: bool = False, key: bool = True, **changes: Any) -> Cloud:
     cloud = Cloud()
     accepted = transfer(relays={"instanceTypes": ["t3.small", "t3.medium"]}, **changes)
-    cloud.transfers.create(accepted)
     wanted = estimate(pairs, pre_test=pre_test)
-    cloud.transfers.note(transfer(), paths=paths().to_document(), estimate=wanted.to_document())
-    cloud.transfers.note(transfer(), plan=plan(size=10**9).to_document())
+    begin(cloud, accepted, wanted)
     direct = TransferPath(path_id="direct", generation=0, hops=[], receiver="54.1.0.1:4601", lanes=2)
     cloud.agents.write_membership(SHARED, Membership(version=1, paths=[direct]))
     if key:
         cloud.agents.route_keys[SHARED] = ROUTE_KEY
-    spawn_relays(SpawnInput(transfer=accepted, estimate=wanted, paths=paths()), cloud.world)
+    spawn_relays(SpawnInput(transfer=accepted, estimate=wanted), cloud.world)
     return cloud
+
+
+def begin(cloud: Cloud, accepted: AcceptedTransfer, chosen: Estimate | None = None) -> None:
+    """A transfer whose ends may be started, and relays launched."""
+    cloud.transfers.create(accepted)
+    known = transfer_life.note(paths=paths(), plan=plan(size=10**9), estimate=chosen or estimate(1))
+    assert cloud.transfers.change(accepted, known)
+
+
+def attempt(cloud: Cloud, of: AcceptedTransfer | None = None) -> int:
+    """The epoch in which ends may be started next."""
+    record = cloud.transfers.change(of or transfer(), transfer_life.COUNT_ATTEMPT)
+    assert record is not None
+    return record.attempt
 
 
 def amend(cloud: Cloud, node: Node, **fields: Any) -> None:

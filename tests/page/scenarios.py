@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lambdas.core.bandwidth import LimitChange
+from lambdas.core.bandwidth import BandwidthLimit, LimitChange
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.file_list import FileEntry
 from lambdas.core.estimate.estimate import Estimate
@@ -12,13 +12,12 @@ from lambdas.core.estimate.profiling import Measured, MeasuredPair
 from lambdas.core.estimate.rows import build_rows
 from lambdas.core.fleet.relay_node import Node, NodeState
 from lambdas.core.report import report
-from lambdas.core.report.fleet_report import Spawned
 from lambdas.core.report.page.render import Files
 from lambdas.core.report.report import Report
-from lambdas.core.report.stages import stage_times
 from lambdas.core.report.tally import Tally
 from lambdas.core.spending.meter import Dollars, Sent, Spent
 from lambdas.core.transfer import Failure
+from lambdas.core.transfer_record import Outcome, Spawned, TransferRecord
 from tests.lambdas import builders
 from tests.lambdas.traffic import Traffic
 
@@ -87,18 +86,23 @@ def built(
     dollars = Dollars(relays, tally.bytes * 0.02e-9, 0.0, 0.0014)
     spent = Spent.of(dollars, STARTED + total, Sent())
     transfer = builders.transfer(transfer_id).model_copy(update={"execution_started_at": STARTED})
+    record = TransferRecord(
+        transfer=transfer,
+        status="DONE",
+        fenced=True,
+        outcome=Outcome(measured=measured),
+        estimate=estimated,
+        spawned=Spawned(wanted=4, launched=3, notes=notes) if nodes else None,
+        stages=stages(total),
+        bandwidth=BandwidthLimit(changes=list(limits)),
+    )
     return report.build(
-        transfer,
+        record,
         failure=failure,
         verified=failure is None,
         tally=tally,
         nodes=nodes,
-        spawned=Spawned(wanted=4, launched=3, notes=notes) if nodes else None,
-        estimate=estimated,
         spent=spent,
-        measured=measured,
-        stages=stage_times(stages(total)),
-        limits=list(limits),
         now=STARTED + total,
     )
 

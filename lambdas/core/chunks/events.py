@@ -57,25 +57,28 @@ class RelaySlow(Document):
     message: str
 
 
-class TransferDelivered(Document):
+class Delivered(Document):
     """Every chunk is delivered, every file renamed but those that were left out: `skipped` many entries."""
 
-    schema_version: Literal[1]
-    type: Literal["Transfer Delivered"]
-    transfer_id: TransferId
-    epoch: Epoch
     bytes: Count
     files: Count
     chunks: Count
     sent_bytes: Count
+    epoch: Epoch
     repaired_chunks: Annotated[int, Field(ge=1)] | None = None
     skipped: Annotated[int, Field(ge=1)] | None = None
 
+
+class TransferDelivered(Delivered):
+    """The sender says so."""
+
+    schema_version: Literal[1]
+    type: Literal["Transfer Delivered"]
+    transfer_id: TransferId
+
     def outcome(self) -> dict[str, Any]:
         """What the task token's output will be."""
-        names = ("bytes", "files", "chunks", "sentBytes", "epoch", "repairedChunks", "skipped")
-        document = self.to_document()
-        return {"delivered": {name: document[name] for name in names if name in document}}
+        return {"delivered": self.model_dump(include=set(Delivered.model_fields), by_alias=True, exclude_none=True)}
 
 
 class TransferFailed(Document):

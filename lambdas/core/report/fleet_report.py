@@ -8,14 +8,7 @@ from lambdas.core.documents import Count, Document
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import route_of
 from lambdas.core.transfer import AcceptedTransfer
-
-
-class Spawned(Document):
-    """Pairs wanted (twice as many with a pre-test) and launched; `notes`: why fewer, or not the first choice."""
-
-    wanted: Count
-    launched: Count
-    notes: list[str]
+from lambdas.core.transfer_record import Spawned
 
 
 class Start(Document):

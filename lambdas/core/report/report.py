@@ -4,23 +4,22 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from lambdas.core.bandwidth import LimitChange
 from lambdas.core.chunks.skipped import Skipped
 from lambdas.core.documents import Count, Document, InstanceId, Region
 from lambdas.core.ends.liveness import Restarts
-from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.profiling import Measured
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.replacements import Replacement, replacements
 from lambdas.core.fleet.topology import route_of
 from lambdas.core.report import fleet_report
-from lambdas.core.report.fleet_report import FleetReport, Spawned
-from lambdas.core.report.stages import StageTime
+from lambdas.core.report.fleet_report import FleetReport
+from lambdas.core.report.stages import StageTime, stage_times
 from lambdas.core.report.tally import FailedChunk, RetryCause, Tally
 from lambdas.core.report.timeline import Course
 from lambdas.core.spending import cross_zone
 from lambdas.core.spending.meter import BudgetDecision, Spent
 from lambdas.core.transfer import AcceptedTransfer, EndMachine, Failure, Same
+from lambdas.core.transfer_record import EndStatus, TransferRecord
 
 # Step Functions takes 262 144 bytes as a state's output; the rest of the document needs a few thousand.
 MAX_OUTPUT_BYTES = 200_000
@@ -65,7 +64,7 @@ class Report(Document):
     started_at: float | None = None
     source: End | None = None
     destination: End | None = None
-    status: Literal["SUCCEEDED", "SUCCEEDED_WITH_SKIPS", "FAILED"]
+    status: EndStatus
     error: str | None = None
     cause: str | None = None
     bytes: Count
@@ -119,26 +118,18 @@ class Report(Document):
 
 
 def build(
-    transfer: AcceptedTransfer,
+    record: TransferRecord,
     *,
     failure: Failure | None,
     verified: bool,
     tally: Tally,
     nodes: list[Node],
-    spawned: Spawned | None,
-    estimate: Estimate | None,
     spent: Spent,
-    budget: BudgetDecision | None = None,
-    same: Same | None = None,
     skipped: Skipped | None = None,
-    measured: Measured | None,
-    repaired_chunks: int | None = None,
-    restarts: Restarts | None = None,
-    stages: list[StageTime],
-    limits: list[LimitChange],
     now: float,
 ) -> Report:
     """The report of an accepted transfer; `spent` is the meter's last word, but for traffic between zones."""
+    transfer, estimate = record.transfer, record.estimate
     between_zones = cross_zone.spent(transfer, nodes, tally.by_path())
     chosen = estimate.row(estimate.chosen_pairs) if estimate else None
     rows = estimate.rows if estimate else []
@@ -159,7 +150,7 @@ def build(
         retries=tally.retries,
         retry_causes=tally.retry_causes(),
         failed_chunks=tally.failed,
-        same=same,
+        same=record.same,
         skipped=skipped,
         verified=verified and skipped is None,
         verification=transfer.request.verify,
@@ -180,16 +171,16 @@ def build(
             total=spent.total - spent.cross_zone + between_zones,
             estimate=chosen.cost_usd if chosen else 0.0,
         ),
-        budget=budget,
+        budget=record.budget,
         estimate=estimate.to_document() if estimate else None,
         nodes=[node.to_document() for node in nodes],
         replacements=replacements(nodes),
-        repaired_chunks=repaired_chunks,
-        restarts=restarts,
-        fleet=fleet_report.build(transfer, spawned, nodes),
-        measured=measured,
-        course=tally.course(limits),
-        stages=stages,
+        repaired_chunks=record.delivered.repaired_chunks if record.delivered else None,
+        restarts=record.ends.restarts if record.ends else None,
+        fleet=fleet_report.build(transfer, record.spawned, nodes),
+        measured=record.measured,
+        course=tally.course(record.limit.changes),
+        stages=stage_times(record.stages),
     )
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
 from lambdas.core.bandwidth import LimitRequest
 from lambdas.core.errors import NotMoving
 from lambdas.operations import named
@@ -23,7 +24,8 @@ def limit_transfer(event: LimitRequest, world: World) -> dict[str, Any]:
             f"'{transfer_id}' moves nothing yet; limit it when it does, or put bandwidthLimitMbps into the request"
         )
     # Noted first: profiles are not to take a rate that was limited for all that the machines can do.
-    world.transfers.note(record.transfer, bandwidth=record.limit.changed_to(mbps, world.clock.now()).to_document())
+    changed = record.limit.changed_to(mbps, world.clock.now())
+    world.transfers.change(record.transfer, transfer_life.note(bandwidth=changed))
     membership.change(world, record.transfer.shared, lambda current: current.limited(mbps))
     return {"transferId": transfer_id, "bandwidthLimitMbps": mbps}
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
 from lambdas.core.documents import Handover
 from lambdas.core.estimate.approval import Approval, take_row
 from lambdas.core.estimate.estimate import Estimate
@@ -20,19 +21,20 @@ class ApplyInput(Handover):
 
 def apply_approval(event: ApplyInput, world: World) -> Estimate:
     """The estimate that everything after reads, also in the transfer's record; raises InvalidApproval."""
-    _note_wait(world, event.transfer.transfer_id)
+    _note_wait(world, event.transfer)
     pairs = Approval.read(event.answer).pairs
     result = take_row(event.estimate, pairs, event.transfer.request, world.pair_test_seconds(event.transfer.request))
-    world.transfers.note(event.transfer, estimate=result.to_document())
+    world.transfers.change(event.transfer, transfer_life.note(estimate=result))
     return result
 
 
-def _note_wait(world: World, transfer_id: str) -> None:
+def _note_wait(world: World, transfer: AcceptedTransfer) -> None:
     """The function of Await Approval left long ago; its state has ended now."""
-    record = world.transfers.get(transfer_id)
+    record = world.transfers.get(transfer.transfer_id)
     times = record.stages.get("Await Approval") if record else None
     if times is not None:
-        world.transfers.note_stage(transfer_id, "Await Approval", {**times, "leftAt": world.clock.now()})
+        waited = {**times, "leftAt": world.clock.now()}
+        world.transfers.change(transfer, transfer_life.note_stage("Await Approval", waited))
 
 
 handler = task_state("Apply Approval", ApplyInput, apply_approval)

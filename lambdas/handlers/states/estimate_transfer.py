@@ -1,6 +1,7 @@
 """Estimate Transfer: what each number of pairs would take and cost, and which one to use."""
 
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
 from lambdas.core.documents import Handover
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.transfer import AcceptedTransfer, Survey
@@ -18,7 +19,7 @@ class EstimateInput(Handover):
 def estimate_transfer(event: EstimateInput, world: World) -> Estimate:
     """The estimate; raises BudgetTooSmall, DeadlineUnreachable or MissingPrice."""
     result = estimate_for(event.transfer, event.survey.to_send.bytes, world, event.survey)
-    world.transfers.note(event.transfer, estimate=result.to_document())
+    world.transfers.change(event.transfer, transfer_life.note(estimate=result))
     return result
 
 

@@ -6,9 +6,10 @@ It goes on where an earlier invocation of this execution has stopped, and no two
 from lambdas.adapters.world import World
 from lambdas.core.chunks.listing import OpenSurvey
 from lambdas.core.documents import Handover
-from lambdas.core.errors import TransferFenced
 from lambdas.core.transfer import AcceptedTransfer, TransferPlan
+from lambdas.core.transfer_record import Planned
 from lambdas.operations.chunks.extending import Extension
+from lambdas.operations.fence import serving
 from lambdas.runtime.handler import task_state
 from lambdas.runtime.idempotency import once_in_execution
 
@@ -22,12 +23,8 @@ class ExtendInput(Handover):
 
 def extend_plan(event: ExtendInput, world: World) -> TransferPlan:
     """The whole plan, also in S3 and in the transfer's record; raises PlanGoesOn or TransferFenced."""
-    record = world.transfers.get(event.transfer.transfer_id)
-    if record is None or not record.serves(event.transfer) or record.plan is None:
-        raise TransferFenced(f"{event.transfer.transfer_id} is being torn down, or goes on in another execution")
-    if not record.plan.open:
-        return record.plan
-    return Extension(world, event.transfer, event.survey, record.plan).run()
+    plan = serving(world, event.transfer, Planned).plan
+    return Extension(world, event.transfer, event.survey, plan).run() if plan.open else plan
 
 
 handler = task_state("Extend Plan", ExtendInput, once_in_execution("extend-plan", extend_plan))

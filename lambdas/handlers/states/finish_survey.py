@@ -1,6 +1,7 @@
 """Finish Survey: the survey of a listing that was followed, and what is chosen by it: data flows already."""
 
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
 from lambdas.core.chunks.listing import OpenSurvey
 from lambdas.core.documents import Handover
 from lambdas.core.estimate.estimate import Estimate
@@ -21,7 +22,7 @@ def finish_survey(event: FinishInput, world: World) -> Estimate:
     """The estimate; raises what Survey Ends and Estimate Transfer do, and TransferFenced."""
     survey = survey_of_followed(event.transfer, event.survey, world)
     result = estimate_for(event.transfer, survey.to_send.bytes, world, survey)
-    world.transfers.note(event.transfer, estimate=result.to_document())
+    world.transfers.change(event.transfer, transfer_life.note(estimate=result))
     return result
 
 

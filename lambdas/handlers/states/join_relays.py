@@ -4,10 +4,10 @@ from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
-from lambdas.core.errors import TransferFenced
 from lambdas.core.fleet import pairing
 from lambdas.core.fleet.topology import route_of
 from lambdas.core.transfer import AcceptedTransfer
+from lambdas.operations.fence import estimated
 from lambdas.operations.fleet.relay_start import join_ready
 from lambdas.runtime.handler import task_state
 
@@ -21,9 +21,7 @@ class JoinInput(Handover):
 def join_relays(event: JoinInput, world: World) -> dict[str, Any]:
     """How many pairs' worth of relays carry data now."""
     transfer_id = event.transfer.transfer_id
-    record = world.transfers.get(transfer_id)
-    if record is None or record.paths is None:
-        raise TransferFenced(f"the record of {transfer_id} has no resolved paths")
+    estimated(world, transfer_id)
     join_ready(world, transfer_id)
     return {"joined": pairing.strength(route_of(event.transfer), world.nodes.of(transfer_id), "JOINED")}
 

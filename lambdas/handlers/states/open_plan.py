@@ -38,8 +38,7 @@ def open_plan(event: OpenInput, world: World) -> TransferPlan:
         lanes_per_path=lanes,
         open=True,
     )
-    publish(world, transfer, opened)
-    begin(world, transfer, lanes)
+    begin(world, publish(world, transfer, opened))
     return opened
 
 

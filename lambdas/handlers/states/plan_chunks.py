@@ -30,8 +30,7 @@ def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
     """The plan, also in S3 and in the transfer's record: a new one, or that of an earlier run where it still fits."""
     survey = event.survey
     found = taken_up(world, event.transfer, survey.equal_folder) if survey.goes_on else _planned(event, world)
-    publish(world, event.transfer, found)
-    begin(world, event.transfer, found.lanes_per_path)
+    begin(world, publish(world, event.transfer, found))
     return found
 
 

@@ -5,16 +5,16 @@ Where nothing is to be moved but measured, that and the direct path's rate are t
 
 from typing import Any
 
-from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
-from lambdas.core.errors import TransferFenced
 from lambdas.core.fleet import pairing, relay_node
 from lambdas.core.fleet.pairing import RelayPath
 from lambdas.core.fleet.relay_node import Measurement
 from lambdas.core.fleet.topology import route_of
 from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer_record import Estimated
 from lambdas.operations.estimate.profiling import finish_measuring
+from lambdas.operations.fence import estimated
 from lambdas.operations.fleet.pre_test import note, rank_pairs
 from lambdas.operations.fleet.relay_end import unused_discarded
 from lambdas.runtime.handler import task_state
@@ -29,9 +29,7 @@ class PreTestInput(Handover):
 def pre_test_relays(event: PreTestInput, world: World) -> dict[str, Any]:
     """The ranking, best first, and the slots that were rejected; raises MeasuringFailed."""
     transfer_id, is_profiling = event.transfer.transfer_id, event.transfer.request.is_profiling
-    record = world.transfers.get(transfer_id)
-    if record is None or record.paths is None or record.estimate is None:
-        raise TransferFenced(f"the record of {transfer_id} does not say what to test")
+    record = estimated(world, transfer_id)
     pairs = pairing.by_slot(route_of(event.transfer), world.nodes.of(transfer_id), "READY")
     few = len(pairs) <= record.estimate.chosen_pairs
     if not record.running or (few and not is_profiling):
@@ -40,7 +38,7 @@ def pre_test_relays(event: PreTestInput, world: World) -> dict[str, Any]:
         return _keep_the_best(world, record, pairs, record.estimate.chosen_pairs)
 
 
-def _keep_the_best(world: World, record: TransferRecord, pairs: list[RelayPath], count: int) -> dict[str, Any]:
+def _keep_the_best(world: World, record: Estimated, pairs: list[RelayPath], count: int) -> dict[str, Any]:
     ranking = rank_pairs(world, record, pairs)
     if ranking is None:
         return {"ranking": [], "rejected": []}

@@ -1,6 +1,7 @@
 """Resolve Paths: choose the address of each kind of hop, open it, and prove that it is reachable."""
 
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
 from lambdas.core.documents import Handover
 from lambdas.core.ends import commands
 from lambdas.core.errors import LaunchRefused, PathUnreachable
@@ -39,7 +40,7 @@ def resolve_paths(event: ResolveInput, world: World) -> ResolvedPaths:
         receiver_address=f"{destination}:{transfer.receiver_port}",
         receiver_inside_address=f"{transfer.destination.private_address}:{transfer.receiver_port}",
     )
-    world.transfers.note(transfer, paths=paths.to_document())
+    world.transfers.change(transfer, transfer_life.note(paths=paths))
     return paths
 
 

@@ -5,12 +5,14 @@ Where nothing is to be moved but measured, the sender alone is started, and the 
 
 from typing import Any
 
-from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
 from lambdas.core.documents import Handover
-from lambdas.core.errors import EndNotStarted, TransferFenced
-from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
+from lambdas.core.errors import EndNotStarted
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer_record import Outcome, Planned
 from lambdas.operations.ends import end_daemons
+from lambdas.operations.fence import serving
 from lambdas.operations.spending import metering
 from lambdas.operations.token import release
 from lambdas.runtime.handler import task_state
@@ -21,8 +23,6 @@ class StartInput(Handover):
     """Input of the state; the token is new with each attempt of the task."""
 
     transfer: AcceptedTransfer
-    plan: TransferPlan
-    paths: ResolvedPaths
     task_token: str
 
 
@@ -33,9 +33,9 @@ def start_transfer(event: StartInput, world: World) -> dict[str, Any]:
     """
     transfer_id = event.transfer.transfer_id
     # Before the token is stored, too: a late attempt's must not take the place of a later execution's.
-    _serving(world, event.transfer)
-    epoch = _epoch(world, transfer_id, event.task_token)
-    record = _serving(world, event.transfer)
+    serving(world, event.transfer, Planned)
+    epoch = _epoch(world, event.transfer, event.task_token)
+    record = serving(world, event.transfer, Planned)
     token = world.tokens.get(transfer_id)
     if record.outcome is not None and token is not None:
         release(world, token, record.outcome)
@@ -46,19 +46,13 @@ def start_transfer(event: StartInput, world: World) -> dict[str, Any]:
     return {"epoch": epoch, "started": True}
 
 
-def _serving(world: World, transfer: AcceptedTransfer) -> TransferRecord:
-    record = world.transfers.get(transfer.transfer_id)
-    if record is None or not record.serves(transfer):
-        raise TransferFenced(f"{transfer.transfer_id} is being torn down, or goes on in another execution")
-    return record
-
-
-def _epoch(world: World, transfer_id: str, token: str) -> int:
+def _epoch(world: World, transfer: AcceptedTransfer, token: str) -> int:
     """One epoch per task attempt: the same token, stored again, keeps its epoch."""
-    known = world.tokens.get(transfer_id)
+    known = world.tokens.get(transfer.transfer_id)
     if known is None or known.token != token:
-        world.tokens.put(transfer_id, token, world.transfers.next_attempt(transfer_id))
-        known = world.tokens.get(transfer_id)
+        if counted := world.transfers.change(transfer, transfer_life.COUNT_ATTEMPT):
+            world.tokens.put(transfer.transfer_id, token, counted.attempt)
+        known = world.tokens.get(transfer.transfer_id)
     return known.epoch if known else 1
 
 
@@ -66,7 +60,8 @@ def _start_ends(world: World, transfer: AcceptedTransfer, epoch: int) -> None:
     if trouble := end_daemons.start(world, transfer, end_daemons.sides(transfer), epoch):
         error = EndNotStarted("\n".join(trouble))
         # Relays would wait for a sender until their time is up, and cost money.
-        world.transfers.finish(transfer, {"error": EndNotStarted.__name__, "cause": str(error)})
+        outcome = Outcome(error=EndNotStarted.__name__, cause=str(error))
+        world.transfers.change(transfer, transfer_life.finish(outcome))
         raise error
 
 

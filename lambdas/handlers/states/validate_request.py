@@ -5,6 +5,7 @@ from re import sub
 from typing import Any
 
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
 from lambdas.core.documents import Handover
 from lambdas.core.intake.destination_lock import Busy, refusal
 from lambdas.core.transfer import AcceptedTransfer
@@ -45,7 +46,7 @@ def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
     held = world.locks.acquire(transfer.request.destination.lock_id, path, transfer_id)
     if isinstance(held, Busy):
         raise refusal(transfer, held)
-    world.transfers.note_port(transfer, held.port)
+    world.transfers.change(transfer, transfer_life.note(receiver_port=held.port))
     transfer = transfer.model_copy(update={"receiver_port": held.port})
     world.events.put("Transfer Started", {"transferId": transfer_id, "executionArn": event.execution_arn})
     world.metrics.put({"TransfersStarted": 1})

@@ -45,7 +45,7 @@ def verify_transfer(event: VerifyInput, world: World) -> dict[str, Any]:
     if found.equal + without != entries:
         but = f" and {without} of them were left out" if without else ""
         raise VerificationFailed(f"{found.equal} entries have digests at both ends, the plan has {entries}{but}")
-    file_list.write(world, transfer, digests)
+    file_list.write(world, transfer, plan, digests)
     if left_out is None:
         return {"verified": True, "files": plan.files}
     if transfer.request.on_problem == "fail":

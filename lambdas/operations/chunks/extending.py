@@ -8,13 +8,16 @@ from collections.abc import Iterator
 from itertools import count
 
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
 from lambdas.core.chunks import plan
 from lambdas.core.chunks.listing import LOT_BYTES, Announcement, OpenSurvey, lots
 from lambdas.core.chunks.plan import ListedEntry, PlannedChunk
-from lambdas.core.errors import PlanGoesOn, TransferFenced
+from lambdas.core.errors import FailTransfer, PlanGoesOn, TransferFenced
 from lambdas.core.intake.survey import has_room
 from lambdas.core.transfer import AcceptedTransfer, PlanListing, TransferPlan
+from lambdas.core.transfer_record import Planned, TransferRecord
 from lambdas.operations.chunks.planning import Listing, Written
+from lambdas.operations.fence import serving
 from lambdas.operations.intake.surveying import announced, goes_on
 
 # A function that begins nothing new after 13 of its 15 minutes has written what it has begun, whatever the table bears.
@@ -22,13 +25,14 @@ PLANNING_SECONDS = 780.0
 LOOK_SECONDS = 0.25
 
 
-def publish(world: World, transfer: AcceptedTransfer, found: TransferPlan) -> None:
+def publish(world: World, transfer: AcceptedTransfer, found: TransferPlan) -> Planned:
     """Let the ends read the plan as it is now, and a later run take it up once it is whole; raises TransferFenced."""
-    record = world.transfers.get(transfer.transfer_id)
-    if record is None or not record.serves(transfer):
-        raise TransferFenced(f"{transfer.transfer_id} is being torn down, or goes on in another execution")
-    world.transfers.note(transfer, plan=found.to_document())
+    serving(world, transfer, TransferRecord)
+    record = world.transfers.change(transfer, transfer_life.note(plan=found))
+    if not isinstance(record, Planned):
+        raise FailTransfer(f"the record of {transfer.transfer_id} has no resolved paths")
     world.objects.put(world.shared_key(transfer, "plan.json"), found.to_json().encode())
+    return record
 
 
 class Extension:

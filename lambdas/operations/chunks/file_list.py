@@ -9,16 +9,14 @@ from lambdas.adapters.world import World
 from lambdas.core.chunks import file_list
 from lambdas.core.chunks.file_list import Digests, FileEntry
 from lambdas.core.report.page.render import SHOWN_FILES, Files
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer import AcceptedTransfer, TransferPlan
 
 _LINE = TypeAdapter(FileEntry)
 
 
-def write(world: World, transfer: AcceptedTransfer, digests: Digests) -> None:
-    """`files/part-NNNNN.ndjson` from the listing and the digests of its entries."""
-    record = world.transfers.get(transfer.transfer_id)
-    listing = record.plan.listing if record and record.plan else None
-    folder = listing.planned_folder if listing else "listing/"
+def write(world: World, transfer: AcceptedTransfer, plan: TransferPlan, digests: Digests) -> None:
+    """`files/part-NNNNN.ndjson` from the plan's listing and the digests of its entries."""
+    folder = plan.listing.planned_folder if plan.listing else "listing/"
     found = file_list.parts(file_list.lines(_lines(world, world.shared_key(transfer, folder)), digests))
     for number, body in enumerate(found):
         world.objects.put(world.key(transfer.transfer_id, f"files/part-{number:05d}.ndjson"), body)

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
-from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.chunks.skipped import NAMED, Skipped, SkippedEntry
 from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer_record import TransferRecord
 
 # Where it stays.
 KEPT = "skipped/"
@@ -37,7 +37,7 @@ def keep(world: World, transfer: AcceptedTransfer, plan_id: str) -> Found:
 
 def count(record: TransferRecord) -> int:
     """How many entries were left out, as the sender said when everything else had arrived."""
-    return int((record.outcome or {}).get("delivered", {}).get("skipped", 0))
+    return (record.delivered.skipped if record.delivered else None) or 0
 
 
 def read(world: World, record: TransferRecord) -> Skipped | None:

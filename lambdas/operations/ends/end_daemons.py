@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from lambdas.adapters.records import CommandResult, ControlToken, TransferRecord
+from lambdas.adapters.records import CommandResult, ControlToken
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Side
 from lambdas.core.ends import commands, liveness
 from lambdas.core.ends.liveness import MOST_RESTARTS, Ends
 from lambdas.core.errors import EndSilent, FileSystemHangs, MissingPermission, Throttled
 from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer_record import Outcome, Planned, TransferRecord
 from lambdas.operations import token
 from lambdas.operations.ends.commands import Order, run_all
 from lambdas.operations.fleet.remaining import ends_mb_s
@@ -31,20 +33,21 @@ def start(world: World, transfer: AcceptedTransfer, which: Sequence[Side], epoch
     return [_trouble(order, result) for order, result in zip(orders, results, strict=True) if not result.succeeded]
 
 
-def look_at(world: World, record: TransferRecord, held: ControlToken) -> dict[str, Any]:
+def look_at(world: World, record: Planned, held: ControlToken) -> dict[str, Any]:
     """A heartbeat where all ends advance; an end that is silent is started again, and given up after some times."""
     transfer, now = record.transfer, world.clock.now()
     reports = {side: world.agents.progress(transfer.shared, side) for side in sides(transfer)}
     before = _known(record, held, now)
     ends = before.seen(reports, now)
-    silent = ends.silent(now, liveness.still_seconds(record.plan, ends_mb_s(record)) if record.plan else now)
+    silent = ends.silent(now, liveness.still_seconds(record.plan, ends_mb_s(record)))
     end = ends.of(silent) if silent else None
     if silent and end and end.restarts >= MOST_RESTARTS:
         return {"gaveUp": silent, "released": _give_up(world, record, silent, ends)}
     if silent:
-        ends = ends.restarted(silent, world.transfers.next_attempt(transfer.transfer_id), now)
+        counted = world.transfers.change(transfer, transfer_life.COUNT_ATTEMPT)
+        ends = ends.restarted(silent, counted.attempt, now) if counted else ends
     advance = ends.advance
-    if not world.transfers.note_ends(transfer, ends.beaten() if advance else ends):
+    if not world.transfers.change(transfer, transfer_life.note(ends=ends.beaten() if advance else ends)):
         return {"heartbeat": False}  # another look is at work
     if silent:
         _restart(world, record, silent, ends)
@@ -70,7 +73,7 @@ def _restart(world: World, record: TransferRecord, side: Side, ends: Ends) -> No
     except (Throttled, MissingPermission) as error:
         trouble = [str(error)]
     if trouble:
-        world.transfers.note_ends(record.transfer, ends.troubled(side, trouble[0][-1000:]))
+        world.transfers.change(record.transfer, transfer_life.note(ends=ends.troubled(side, trouble[0][-1000:])))
 
 
 def _give_up(world: World, record: TransferRecord, side: Side, ends: Ends) -> bool:
@@ -81,10 +84,10 @@ def _give_up(world: World, record: TransferRecord, side: Side, ends: Ends) -> bo
     if end and end.in_file_system is not None:
         seconds = f"a call had not returned after {end.in_file_system:.0f} s when the {side} last reported"
         cause = f"the file system of the destination on {place} hangs: {seconds}; {again}"
-        return token.finish(world, record.transfer, {"error": FileSystemHangs.__name__, "cause": cause})
+        return token.finish(world, record.transfer, Outcome(error=FileSystemHangs.__name__, cause=cause))
     last = (end.trouble if end else None) or "it came up and fell silent again"
     cause = f"the {side} on {place} is silent; {again}, the last time: {last}"
-    return token.finish(world, record.transfer, {"error": EndSilent.__name__, "cause": cause})
+    return token.finish(world, record.transfer, Outcome(error=EndSilent.__name__, cause=cause))
 
 
 def _order(world: World, transfer: AcceptedTransfer, side: Side, epoch: int) -> Order:

@@ -1,6 +1,5 @@
 """The end of a profiling execution: the direct path is measured too, and the transfer branch need wait no longer."""
 
-from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.errors import MeasuringFailed
 from lambdas.core.estimate import profiling
@@ -8,11 +7,12 @@ from lambdas.core.fleet.pairing import RelayPath
 from lambdas.core.fleet.relay_node import Measurement
 from lambdas.core.fleet.topology import route_of
 from lambdas.core.transfer import DIRECT, AcceptedTransfer, Probe, TransferPath
+from lambdas.core.transfer_record import Estimated, Outcome
 from lambdas.operations.fleet.pre_test import measure
 from lambdas.operations.token import finish
 
 
-def finish_measuring(world: World, record: TransferRecord, pairs: list[RelayPath], ranking: list[Measurement]) -> None:
+def finish_measuring(world: World, record: Estimated, pairs: list[RelayPath], ranking: list[Measurement]) -> None:
     """Measure the direct path, then write what was found as the transfer's outcome; raises MeasuringFailed.
 
     The way is that of Table 5.2: from the source machine to a relay in the other region, here the best pair's.
@@ -31,11 +31,10 @@ def finish_measuring(world: World, record: TransferRecord, pairs: list[RelayPath
         why = result.error if result else "the sender did not answer"
         raise MeasuringFailed(f"the direct path: from {record.transfer.source.instance_id} to a relay: {why}")
     found = profiling.measured(result.inter_region, answered, pairs, seconds)
-    finish(world, record.transfer, {"measured": found.to_document()})
+    finish(world, record.transfer, Outcome(measured=found))
 
 
-def _direct(record: TransferRecord, pair: RelayPath) -> TransferPath:
-    assert record.paths is not None  # noqa: S101  checked by the caller
+def _direct(record: Estimated, pair: RelayPath) -> TransferPath:
     path = pair.path(route_of(record.transfer), record.paths, 1)
     return path.model_copy(update={"path_id": DIRECT, "hops": path.hops[-1:]})
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from math import ceil
 
-from lambdas.adapters.records import Instance, NotManagedError, TransferRecord
+from lambdas.adapters.records import Instance, NotManagedError
 from lambdas.adapters.world import World
 from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.estimate import published_limits
@@ -11,6 +11,7 @@ from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import Route, Stage
 from lambdas.core.request import TransferRequest
 from lambdas.core.transfer import ExistingRelay
+from lambdas.core.transfer_record import Estimated
 
 
 def look_at(request: TransferRequest, route: Route, world: World) -> tuple[list[ExistingRelay], list[str]]:
@@ -51,7 +52,7 @@ def _problem(world: World, stage: Stage, instance: Instance) -> str | None:
     return None
 
 
-def enlist(world: World, record: TransferRecord, route: Route) -> list[Node]:
+def enlist(world: World, record: Estimated, route: Route) -> list[Node]:
     """Nodes for the existing machines, which take the first slots of their stages."""
     nodes = []
     for stage in route.stages:
@@ -63,7 +64,7 @@ def enlist(world: World, record: TransferRecord, route: Route) -> list[Node]:
     return nodes
 
 
-def _node(world: World, record: TransferRecord, stage: Stage, machine: ExistingRelay, slot: int) -> Node:
+def _node(world: World, record: Estimated, stage: Stage, machine: ExistingRelay, slot: int) -> Node:
     share = record.transfer.request.relays.existing_share
     return Node(
         transfer_id=record.transfer.transfer_id,
@@ -87,11 +88,11 @@ def _node(world: World, record: TransferRecord, stage: Stage, machine: ExistingR
     )
 
 
-def _rate(world: World, record: TransferRecord, machine: ExistingRelay) -> float:
+def _rate(world: World, record: Estimated, machine: ExistingRelay) -> float:
     """What its type sends out of the region, MB/s, as AWS publishes it: what passed may have been somebody's share."""
     kind = machine.instance_type
     facts = world.instance_types(machine.region).facts([kind]).get(kind)
-    internet = record.paths is None or record.paths.inter_region == "public"
+    internet = record.paths.inter_region == "public"
     return published_limits.outward(
         facts, kind, between_regions=record.transfer.between_regions, internet=internet
     ).value

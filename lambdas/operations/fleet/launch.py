@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
 
-from lambdas.adapters.records import Instance, LaunchError, LaunchRequest, TransferRecord
+from lambdas.adapters.records import Instance, LaunchError, LaunchRequest
 from lambdas.adapters.world import World
 from lambdas.core.errors import LaunchRefused, MissingPermission, NoCapacity, Throttled, TransferFenced
 from lambdas.core.fleet import launch_plan
@@ -14,7 +14,9 @@ from lambdas.core.fleet.launch_plan import LaunchPlan, Step, usable
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import GroupKind, Stage, route_of
 from lambdas.core.spending import cross_zone
-from lambdas.core.transfer import AcceptedTransfer, EndMachine, ResolvedPaths
+from lambdas.core.transfer import AcceptedTransfer, EndMachine
+from lambdas.core.transfer_record import Estimated
+from lambdas.operations.fence import serving
 from lambdas.operations.fleet.relay_end import discard, terminate_until_gone
 
 # What EC2 does not give; the fence and its wish to be asked later are no reason to go on with fewer.
@@ -41,15 +43,13 @@ class Launched:
     notes: list[str]
 
 
-def launch_relays(
-    world: World, record: TransferRecord, paths: ResolvedPaths, slots: Mapping[int, list[int]], types: list[str]
-) -> Launched:
+def launch_relays(world: World, record: Estimated, slots: Mapping[int, list[int]], types: list[str]) -> Launched:
     """New relays for `slots` of each stage; one whose partner was wanted and is not to be had is terminated at once.
 
     Slots before the first of a stage are machines of the user: they serve without those that EC2 refuses.
     """
     with ThreadPoolExecutor(max(len(slots), 1)) as pool:
-        calls = {at: pool.submit(launch_stage, world, record, paths, at, slots[at], 0, types) for at in slots}
+        calls = {at: pool.submit(launch_stage, world, record, at, slots[at], 0, types) for at in slots}
     failed = {at: error for at, call in calls.items() if (error := call.exception())}
     launched = [call.result() for at, call in calls.items() if at not in failed]
     borne = [at for at in failed if slots[at][0] > 1 and isinstance(failed[at], _BORNE)]
@@ -72,20 +72,14 @@ def launch_relays(
 
 
 def launch_stage(
-    world: World,
-    record: TransferRecord,
-    paths: ResolvedPaths,
-    at: int,
-    slots: list[int],
-    generation: int,
-    types: list[str],
+    world: World, record: Estimated, at: int, slots: list[int], generation: int, types: list[str]
 ) -> Launched:
     """One node of stage `at` per slot, in order, as far as capacity and quota allow; raises NoCapacity for none."""
     transfer = record.transfer
     stage = route_of(transfer).stages[at]
-    _check_fence(world, transfer)
-    plan, notes = _plan(world, record, paths, stage, len(slots), types)
-    launcher = _Launcher(world, transfer, stage, generation, public=paths.inter_region == "public")
+    serving(world, transfer, Estimated)
+    plan, notes = _plan(world, record, stage, len(slots), types)
+    launcher = _Launcher(world, transfer, stage, generation, public=record.paths.inter_region == "public")
     nodes: list[Node] = []
     while attempt := plan.attempt:
         try:
@@ -102,7 +96,7 @@ def launch_stage(
         nodes += launched
         plan = plan.after_launch(attempt, len(launched))
     try:
-        _check_fence(world, transfer)
+        serving(world, transfer, Estimated)
     except TransferFenced:
         discard(world, nodes, "the transfer is being torn down")
         raise
@@ -112,11 +106,9 @@ def launch_stage(
     return Launched(nodes, notes)
 
 
-def _plan(
-    world: World, record: TransferRecord, paths: ResolvedPaths, stage: Stage, wanted: int, types: list[str]
-) -> tuple[LaunchPlan, list[str]]:
+def _plan(world: World, record: Estimated, stage: Stage, wanted: int, types: list[str]) -> tuple[LaunchPlan, list[str]]:
     """The plan of one stage, and what had to be left out of it."""
-    transfer, public = record.transfer, paths.inter_region == "public"
+    transfer, public = record.transfer, record.paths.inter_region == "public"
     subnets = usable(world.subnets(stage.region).of_vpc(stage.vpc_id), stage.subnet_id, public=public)
     if not subnets:
         kind = "subnet with a route to an internet gateway" if public else "subnet"
@@ -124,7 +116,7 @@ def _plan(
             f"no {kind} of {stage.where}, is enrolled for relays: add one to the deployment's configuration"
         )
     notes = []
-    if stage.end and record.estimate and (reason := cross_zone.above_budget(transfer, record.estimate)):
+    if stage.end and (reason := cross_zone.above_budget(transfer, record.estimate)):
         subnets = [subnet for subnet in subnets if subnet.zone == stage.zone]
         notes = [f"other zones of {stage.region} were left out: {reason}"]
     spot = transfer.request.relays.market == "spot"
@@ -142,12 +134,6 @@ def _decide(error: LaunchError, region: str) -> LaunchDecision:
         case LaunchDecision.REFUSE:
             raise LaunchRefused(f"ec2:RunInstances in {region}: {error}; {remedy(error.code)}") from error
     return decision
-
-
-def _check_fence(world: World, transfer: AcceptedTransfer) -> None:
-    record = world.transfers.get(transfer.transfer_id)
-    if record is None or not record.serves(transfer):
-        raise TransferFenced(f"{transfer.transfer_id} is being torn down, or goes on in another execution")
 
 
 class _Launcher:

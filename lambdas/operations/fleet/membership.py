@@ -2,29 +2,24 @@
 
 from collections.abc import Callable
 
-from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
-from lambdas.core.errors import FailTransfer, WriteConflict
+from lambdas.core.errors import WriteConflict
 from lambdas.core.fleet import pairing
 from lambdas.core.fleet.topology import route_of
-from lambdas.core.transfer import DIRECT, AcceptedTransfer, Membership, TransferPath
+from lambdas.core.transfer import DIRECT, Membership, TransferPath
+from lambdas.core.transfer_record import Planned
 
 _ATTEMPTS = 8
 
 
-def begin(world: World, transfer: AcceptedTransfer, lanes: int) -> None:
-    """The first record: the direct path with `lanes` streams; no path where nothing is moved but measured."""
-    limit = transfer.request.bandwidth_limit_mbps
-    paths = [] if transfer.request.is_profiling else [_direct(world, transfer, lanes)]
-    first = Membership(version=1, paths=paths, bandwidth_limit_mbps=limit)
-    world.agents.write_membership(transfer.shared, first)
-
-
-def _direct(world: World, transfer: AcceptedTransfer, lanes: int) -> TransferPath:
-    record = world.transfers.get(transfer.transfer_id)
-    if record is None or record.paths is None:
-        raise FailTransfer(f"the record of {transfer.transfer_id} has no resolved paths")
-    return TransferPath(path_id=DIRECT, generation=0, hops=[], receiver=record.paths.receiver_address, lanes=lanes)
+def begin(world: World, record: Planned) -> None:
+    """The first record: the direct path with the plan's lanes; no path where nothing is moved but measured."""
+    request, lanes = record.transfer.request, record.plan.lanes_per_path
+    receiver = record.paths.receiver_address
+    direct = TransferPath(path_id=DIRECT, generation=0, hops=[], receiver=receiver, lanes=lanes)
+    paths = [] if request.is_profiling else [direct]
+    first = Membership(version=1, paths=paths, bandwidth_limit_mbps=request.bandwidth_limit_mbps)
+    world.agents.write_membership(record.transfer.shared, first)
 
 
 def change(world: World, shared: str, edit: Callable[[Membership], Membership | None]) -> Membership | None:
@@ -46,16 +41,14 @@ def settle(world: World, transfer_id: str) -> None:
     version cannot bring back a relay that somebody else has just taken out, so it is looked at until it agrees.
     """
     record = world.transfers.get(transfer_id)
-    if record is None or record.paths is None or not record.moving:
+    if not isinstance(record, Planned) or not record.moving:
         return
     while change(world, record.transfer.shared, lambda current: _settled(world, record, current)):
         pass
 
 
-def _settled(world: World, record: TransferRecord, current: Membership) -> Membership | None:
-    assert record.paths is not None  # noqa: S101  checked by the caller
-    lanes = record.plan.lanes_per_path if record.plan else 1
-    transfer = record.transfer
-    relayed = pairing.relay_paths(route_of(transfer), world.nodes.of(transfer.transfer_id), record.paths, lanes)
+def _settled(world: World, record: Planned, current: Membership) -> Membership | None:
+    route, nodes = route_of(record.transfer), world.nodes.of(record.transfer.transfer_id)
+    relayed = pairing.relay_paths(route, nodes, record.paths, record.plan.lanes_per_path)
     paths = [*(path for path in current.paths if not path.hops), *relayed]
     return current.changed(paths=paths) if paths != current.paths else None

@@ -1,12 +1,14 @@
 """Probes along the paths of relays, run by the sender; the better pairs are kept, the others terminated."""
 
-from lambdas.adapters.records import ProbeResult, TransferRecord
+from lambdas.adapters.records import ProbeResult
 from lambdas.adapters.world import World
 from lambdas.core.fleet import node_life, relay_node
 from lambdas.core.fleet.pairing import RelayPath
 from lambdas.core.fleet.relay_node import Measurement
 from lambdas.core.fleet.topology import route_of
 from lambdas.core.transfer import AcceptedTransfer, Probe
+from lambdas.core.transfer_record import Estimated
+from lambdas.operations.fence import running
 from lambdas.operations.fleet import membership, relay_end
 
 # Two hops one after the other for each pair, should the sender test the pairs in turn, and time to see the record.
@@ -15,13 +17,12 @@ SPARE_SECONDS = 20.0
 LONGEST_SECONDS = 780.0
 
 
-def rank_pairs(world: World, record: TransferRecord, pairs: list[RelayPath]) -> list[Measurement] | None:
+def rank_pairs(world: World, record: Estimated, pairs: list[RelayPath]) -> list[Measurement] | None:
     """Measure every pair and note the rates; best first, no result counts as 0 MB/s.
 
     None when the transfer was over before all had answered.
     """
-    assert record.paths is not None  # noqa: S101  checked by the caller
-    seconds, lanes = world.pre_test_seconds(record.transfer.request), record.plan.lanes_per_path if record.plan else 1
+    seconds, lanes = world.pre_test_seconds(record.transfer.request), record.plan.lanes_per_path
     route = route_of(record.transfer)
     probes = [Probe(path=pair.path(route, record.paths, lanes), seconds=seconds) for pair in pairs]
     results = measure(world, record.transfer, probes)
@@ -45,8 +46,7 @@ def measure(world: World, transfer: AcceptedTransfer, probes: list[Probe]) -> di
     while True:
         found = world.agents.probe_results(transfer.shared)
         results = {r.path_id: r for r in found if wanted.get(r.path_id) == r.generation}
-        now = world.transfers.get(transfer.transfer_id)
-        if now is None or not now.running:
+        if not running(world, transfer.transfer_id):
             return None
         if len(results) == len(wanted) or world.clock.monotonic() >= deadline:
             break

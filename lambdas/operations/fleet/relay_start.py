@@ -1,13 +1,15 @@
 """From launched to joined: rules opened, daemons started, relays let into the membership."""
 
-from lambdas.adapters.records import CommandResult, Instance, NotManagedError, TransferRecord
+from lambdas.adapters.records import CommandResult, Instance, NotManagedError
 from lambdas.adapters.world import World
 from lambdas.core.ends import commands
 from lambdas.core.errors import TooManyRules
 from lambdas.core.fleet import node_life, pairing, relay_node
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import Admission, admissions, route_of
-from lambdas.core.transfer import RELAY_PORT, ResolvedPaths
+from lambdas.core.transfer import RELAY_PORT
+from lambdas.core.transfer_record import Estimated
+from lambdas.operations.fence import running
 from lambdas.operations.fleet import membership
 from lambdas.operations.fleet.launch import security_group
 from lambdas.operations.fleet.relay_end import fail_to_start, lose
@@ -21,10 +23,10 @@ SHORTEST_PAUSE = 0.2
 class RelayStarter:
     """Brings SPAWNED nodes to READY, one look at a time; after a lost Lambda it may start over."""
 
-    def __init__(self, world: World, record: TransferRecord, paths: ResolvedPaths) -> None:
+    def __init__(self, world: World, record: Estimated) -> None:
         self._world = world
         self._transfer = record.transfer
-        self._paths = paths
+        self._paths = record.paths
         self._route = route_of(record.transfer)
         self._sent: dict[str, str] = {}
         self._admitted: set[Admission] = set()
@@ -129,12 +131,10 @@ class RelayStarter:
             fail_to_start(self._world, node, reason)
 
 
-def await_ready(
-    world: World, record: TransferRecord, paths: ResolvedPaths, *, join_at_once: bool, seconds: float
-) -> list[Node]:
+def await_ready(world: World, record: Estimated, *, join_at_once: bool, seconds: float) -> list[Node]:
     """Look until no node is SPAWNED or may join, the time is up or the transfer is over; the nodes as they are then."""
     transfer_id, route = record.transfer.transfer_id, route_of(record.transfer)
-    starter = RelayStarter(world, record, paths)
+    starter = RelayStarter(world, record)
     started = world.clock.monotonic()
     while True:
         starter.look(world.nodes.of(transfer_id))
@@ -142,10 +142,10 @@ def await_ready(
         if join_at_once and any(node.state == "READY" for node in nodes):
             join_ready(world, transfer_id)
             nodes = world.nodes.of(transfer_id)
-        now = world.transfers.get(transfer_id)
+        useful = running(world, transfer_id)
         # Another invocation may have made a partner ready since.
         coming = any(node.state == "SPAWNED" for node in nodes) or (join_at_once and pairing.entrants(route, nodes))
-        if now is None or not now.running or not coming:
+        if not useful or not coming:
             return nodes
         waited = world.clock.monotonic() - started
         if waited >= seconds:
@@ -167,8 +167,8 @@ def _where_it_hangs(node: Node) -> str:
 
 def join_ready(world: World, transfer_id: str) -> None:
     """Let every ready relay that has somebody to work with carry data."""
-    record = world.transfers.get(transfer_id)
-    if record is None or not record.running:
+    record = running(world, transfer_id)
+    if record is None:
         return
     for node in pairing.entrants(route_of(record.transfer), world.nodes.of(transfer_id)):
         world.nodes.change(node, node_life.join(world.clock.now()))

@@ -1,29 +1,32 @@
 """One look at what the relays of one transfer carry; what is wrong goes onto the bus, where one rule replaces them."""
 
-from lambdas.adapters.records import TransferRecord
+from typing import TypeGuard
+
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
 from lambdas.core.fleet import relay_watch
 from lambdas.core.fleet.relay_watch import SLOW_SECONDS, Circumstances, Suspicion
+from lambdas.core.transfer_record import Estimated, TransferRecord
 from lambdas.operations.fleet.remaining import ends_mb_s
 
 
-def has_relays(record: TransferRecord) -> bool:
+def has_relays(record: TransferRecord) -> TypeGuard[Estimated]:
     """Whether there is anything to watch."""
-    return record.running and record.plan is not None and bool(record.estimate and record.estimate.chosen_pairs)
+    return isinstance(record, Estimated) and record.running and record.estimate.chosen_pairs > 0
 
 
-def look_at(world: World, record: TransferRecord) -> dict[str, str]:
+def look_at(world: World, record: Estimated) -> dict[str, str]:
     """Note what each path has delivered, judge the joined relays; the verdict on each that is slow or silent."""
     transfer_id = record.transfer.transfer_id
     progress = world.agents.progress(record.transfer.shared, "sender")
     membership = world.agents.membership(record.transfer.shared)
-    if record.plan is None or progress is None or membership is None:
+    if progress is None or membership is None:
         return {}
     through = relay_watch.paths_through(membership)
     seen = relay_watch.seen(record.watch, relay_watch.look(progress, membership), through, record.plan.chunk_size_bytes)
     if seen is record.watch:
         return {}  # the sender has not reported since
-    world.transfers.note(record.transfer, watch=seen.to_document())
+    world.transfers.change(record.transfer, transfer_life.note(watch=seen))
     now = Circumstances(
         ends=ends_mb_s(record),
         remaining=record.plan.bytes - progress.bytes,

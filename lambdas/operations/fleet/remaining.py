@@ -2,34 +2,32 @@
 
 from math import inf
 
-from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.bandwidth import MBIT_PER_MB
-from lambdas.core.estimate.published_limits import SPAWN_SECONDS
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
 from lambdas.core.fleet.replacement import Remaining
 from lambdas.core.fleet.topology import leads_through
+from lambdas.core.transfer_record import Estimated, TransferRecord
 
 
-def rest_without(world: World, record: TransferRecord, node: Node, own: float, expected: float | None) -> Remaining:
+def rest_without(world: World, record: Estimated, node: Node, own: float, expected: float | None) -> Remaining:
     """The rest of the transfer while `node` carries `own` MB/s, 0 where it is out.
 
     `expected`: MB/s of its successor; without it what the relay was tested for, or carried at best, or a usual pair.
     """
     progress = world.agents.progress(record.transfer.shared, "sender")
     lanes = progress.lanes if progress else []
-    size = (record.plan.bytes if record.plan else 0) - (progress.bytes if progress else 0)
-    figures = record.estimate.figures if record.estimate else None
-    usual = figures.pair.value if figures else 0.0
+    size = record.plan.bytes - (progress.bytes if progress else 0)
+    figures = record.estimate.figures
     nodes = world.nodes.of(node.transfer_id)
     return Remaining(
         size=max(size, 0) / 1e6,
         others=sum(lane.rate for lane in lanes if not leads_through(lane.path_id, node)),
         own=own,
-        successor=expected or node.tested or record.watch.best.get(node.node_id) or usual,
+        successor=expected or node.tested or record.watch.best.get(node.node_id) or figures.pair.value,
         spawn_seconds=_spawn_seconds(record, node),
-        source=min(figures.send_without_limit if figures else inf, allowed_mb_s(record)),
-        destination=figures.receive if figures else inf,
+        source=min(figures.send_without_limit, allowed_mb_s(record)),
+        destination=figures.receive,
         relays=sum(n.state in LIVE_STATES and n.node_id != node.node_id for n in nodes),
     )
 
@@ -45,8 +43,8 @@ def allowed_mb_s(record: TransferRecord) -> float:
     return inf if limit is None else limit / MBIT_PER_MB
 
 
-def _spawn_seconds(record: TransferRecord, node: Node) -> float:
+def _spawn_seconds(record: Estimated, node: Node) -> float:
     """What the relay itself needed is the best forecast for its successor."""
     if node.ready_at is not None:
         return node.ready_at - node.requested_at
-    return record.estimate.figures.spawn.value if record.estimate else SPAWN_SECONDS
+    return record.estimate.figures.spawn.value

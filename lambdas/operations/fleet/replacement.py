@@ -6,13 +6,14 @@ Every call may come twice, at once or after a Lambda that died half-way: what th
 from dataclasses import dataclass
 from typing import Literal
 
-from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.errors import FailTransfer, ReplaceNode
 from lambdas.core.fleet import node_life, pairing, relay_node
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.fleet.replacement import why_not_replaced
 from lambdas.core.fleet.topology import route_of
+from lambdas.core.transfer_record import Estimated
+from lambdas.operations.fence import running
 from lambdas.operations.fleet import relay_end, relay_start
 from lambdas.operations.fleet.launch import launch_stage
 from lambdas.operations.fleet.remaining import rest_without
@@ -41,8 +42,8 @@ def replace(world: World, node: Node, failing: Failing) -> str:
     A lost relay is out before its successor is asked for, one that is warned drains meanwhile, and one that is slow
     serves until its successor does.
     """
-    record = world.transfers.get(node.transfer_id)
-    if record is None or not record.running:
+    record = running(world, node.transfer_id)
+    if record is None:
         return "over"  # its end is the teardown's doing
     if node.settled and node.state == "DRAINING" and failing.how == "lost":
         relay_end.lose(world, node, node.reason or failing.reason)  # whoever drained it may have died
@@ -89,9 +90,8 @@ def _is_mine(world: World, node: Node, failing: Failing) -> bool:
     return first or (failing.how == "lost" and node.ended_at is not None and now - node.ended_at > RESUME_SECONDS)
 
 
-def _bring_successor(world: World, record: TransferRecord, node: Node, failing: Failing) -> str | None:
+def _bring_successor(world: World, record: Estimated, node: Node, failing: Failing) -> str | None:
     """Why there is none, in words; None when it has joined."""
-    assert record.paths is not None  # noqa: S101  the node has joined over them
     nodes = world.nodes.of(node.transfer_id)
     successor = relay_node.successor_of(nodes, node)
     if successor is None or successor.state not in LIVE_STATES:
@@ -102,12 +102,10 @@ def _bring_successor(world: World, record: TransferRecord, node: Node, failing: 
         same = [] if node.existing else [node.instance_type]
         types = [*same, *(record.transfer.request.relays.instance_types or world.env.instance_types)]
         try:
-            launch_stage(
-                world, record, record.paths, node.stage, [node.slot], generation + 1, list(dict.fromkeys(types))
-            )
+            launch_stage(world, record, node.stage, [node.slot], generation + 1, list(dict.fromkeys(types)))
         except (ReplaceNode, FailTransfer) as error:
             return f"{type(error).__name__}: {error}"
-    nodes = relay_start.await_ready(world, record, record.paths, join_at_once=True, seconds=JOIN_TIMEOUT_SECONDS)
+    nodes = relay_start.await_ready(world, record, join_at_once=True, seconds=JOIN_TIMEOUT_SECONDS)
     successor = relay_node.successor_of(nodes, node)
     if successor is None or successor.state == "JOINED":
         return None
@@ -115,7 +113,7 @@ def _bring_successor(world: World, record: TransferRecord, node: Node, failing: 
 
 
 def _why_not(
-    world: World, record: TransferRecord, node: Node, failing: Failing, nodes: list[Node], generation: int
+    world: World, record: Estimated, node: Node, failing: Failing, nodes: list[Node], generation: int
 ) -> str | None:
     rest = rest_without(world, record, node, failing.rate, failing.expected)
     first = [n for n in nodes if n.generation == 0 and n.state != "REJECTED"]
@@ -126,7 +124,7 @@ def _why_not(
     return why_not_replaced(rest, generation, made, len(first), cheapest=cheapest)
 
 
-def _tell(world: World, record: TransferRecord, node: Node, failing: Failing, refusal: str | None) -> None:
+def _tell(world: World, record: Estimated, node: Node, failing: Failing, refusal: str | None) -> None:
     """Write how it ended into the node, and put it on the bus for people."""
     nodes = world.nodes.of(node.transfer_id)
     successor = relay_node.successor_of(nodes, node)
@@ -146,7 +144,7 @@ def _release_successor(world: World, node: Node) -> None:
         relay_end.release(world, successor, f"it could not take over from {node.node_id}")
 
 
-def _release_partners(world: World, record: TransferRecord, node: Node) -> None:
+def _release_partners(world: World, record: Estimated, node: Node) -> None:
     """One that has nobody left to work with adds nothing and costs money."""
     for other in pairing.singles(route_of(record.transfer), world.nodes.of(node.transfer_id)):
         if other.slot == node.slot:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
 from lambdas.core.chunks.plan import MIB
 from lambdas.core.chunks.plan_remainder import Remainder, remainder
 from lambdas.core.ends import commands
@@ -30,7 +31,7 @@ def compared(transfer: AcceptedTransfer, survey: Survey, world: World) -> Survey
         there += found.bytes - rest.undelivered
         found = found.model_copy(update={"bytes": rest.undelivered})
     same = Same(files=found.same_files, bytes=there)
-    world.transfers.note(transfer, same=same.to_document())
+    world.transfers.change(transfer, transfer_life.note(same=same))
     folders = {"folder": commands.changed_folder(transfer), "equal_folder": commands.equal_folder(transfer)}
     return survey.model_copy(update={"comparison": found, **folders, "goes_on": rest is not None})
 

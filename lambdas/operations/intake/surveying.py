@@ -83,7 +83,7 @@ def announced(transfer: AcceptedTransfer, world: World) -> Announcement | None:
 def goes_on(world: World, transfer: AcceptedTransfer) -> bool:
     """Whether the transfer may still move data, or has moved all of it."""
     record = world.transfers.get(transfer.transfer_id)
-    return record is not None and record.serves(transfer) and "error" not in (record.outcome or {})
+    return record is not None and record.serves(transfer) and not (record.outcome and record.outcome.error)
 
 
 @dataclass

@@ -4,12 +4,12 @@ from aws_lambda_powertools import Logger
 from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import ValidationError
 
-from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
 from lambdas.core.errors import CptError
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.learning.arrivals import Arrivals
 from lambdas.core.learning.samples import samples_of, subjects
+from lambdas.core.transfer_record import TransferRecord
 
 # The stage of a transfer whose listing was followed.
 FOLLOWED = "Extend Plan"
@@ -17,22 +17,19 @@ FOLLOWED = "Extend Plan"
 logger = Logger()
 
 
-def learn(
-    world: World, record: TransferRecord, arrivals: Arrivals, nodes: list[Node], measured_direct: float | None
-) -> None:
+def learn(world: World, record: TransferRecord, arrivals: Arrivals, nodes: list[Node]) -> None:
     """Integrate what the transfer measured; where the store fails it is logged, and what is left is not learnt.
 
     Where data waited for the listing, paths were held back in seconds that look like any other: no rate is learnt.
-
-    `measured_direct`, MB/s: the direct path where nothing was moved but measured.
     """
-    transfer, limit = record.transfer, record.limit.lowest_mbps
+    transfer, limit, measured = record.transfer, record.limit.lowest_mbps, record.measured
     pair, now = transfer.region_pair, world.clock.now()
     try:
         found = {subject: world.profiles.get(subject, pair) for subject in subjects(transfer, nodes)}
         profiles = {subject: profile for subject, profile in found.items() if profile}
         rates = Arrivals() if FOLLOWED in record.stages else arrivals
-        for sample in samples_of(transfer, rates, nodes, profiles, measured_direct, limit):
+        direct = measured.direct if measured else None
+        for sample in samples_of(transfer, rates, nodes, profiles, direct, limit):
             world.profiles.integrate(sample.subject, pair, sample.metric, sample.value, now)
     except (CptError, ClientError, BotoCoreError, ValidationError):
         # A finished transfer is not to fail for it, and trying on would keep its execution waiting.

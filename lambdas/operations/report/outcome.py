@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from lambdas.adapters.records import ControlToken, TransferRecord
+from lambdas.adapters.records import ControlToken
 from lambdas.adapters.world import World
 from lambdas.core.chunks.events import TransferDelivered, TransferFailed
 from lambdas.core.chunks.progress import Side
+from lambdas.core.transfer_record import Outcome, TransferRecord
 from lambdas.operations.token import finish
 
 
@@ -20,7 +21,7 @@ def take(world: World, record: TransferRecord, side: Side) -> dict[str, Any]:
     token = world.tokens.get(record.transfer.transfer_id)
     if why := _of_another(told, token, record):
         return {"ignored": why}
-    return {"released": finish(world, record.transfer, told.outcome())}
+    return {"released": finish(world, record.transfer, Outcome.from_document(told.outcome()))}
 
 
 def _of_another(

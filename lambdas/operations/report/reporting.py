@@ -1,18 +1,16 @@
 """The report of a transfer: gathered, written, announced; then the transfer is no longer active, and profiles learn."""
 
 import json
-from typing import Any
 
-from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
-from lambdas.core.estimate.profiling import Measured
+from lambdas.core import transfer_life
 from lambdas.core.metrics import MetricName
 from lambdas.core.report import report
 from lambdas.core.report.page.render import Files, render
 from lambdas.core.report.report import Report
-from lambdas.core.report.stages import stage_times
 from lambdas.core.report.tally import Tally
 from lambdas.core.transfer import Failure
+from lambdas.core.transfer_record import ENDED, TransferRecord
 from lambdas.operations import teardown
 from lambdas.operations.chunks import skipped
 from lambdas.operations.report.learning import learn
@@ -39,38 +37,29 @@ def write(
     since = transfer.execution_started_at if transfer.run > 1 else None
     tally = Tally.of(world.chunks.read(record.transfer.shared, record.plan) if record.plan else iter(()), since)
     nodes = world.nodes.of(transfer_id)
-    measured = _measured(record.outcome)
     document = report.build(
-        transfer,
+        record,
         failure=failure,
         verified=verified,
         tally=tally,
         nodes=nodes,
-        spawned=record.spawned,
-        estimate=record.estimate,
         spent=metering.look(world, record, tally.bytes),
-        budget=record.budget,
-        same=record.same,
         skipped=skipped.read(world, record),
-        measured=measured,
-        repaired_chunks=(record.outcome or {}).get("delivered", {}).get("repairedChunks"),
-        restarts=record.ends.restarts if record.ends else None,
-        stages=stage_times(record.stages),
-        limits=record.limit.changes,
         now=world.clock.now(),
     )
-    # Chunks and nodes took a while to read, and may be the later one's.
-    if teardown.find(world, transfer_id, transfer.execution_arn) is None:
+    # Chunks and nodes took a while to read, and may be the later one's; or somebody else's report has come first.
+    found = teardown.find(world, transfer_id, transfer.execution_arn)
+    if found is None or (found.status in ENDED and found.status != document.status):
         return None
     key = world.key(transfer_id, "report.json")
     world.objects.put(key, json.dumps(document.to_document()).encode())
     world.objects.put(world.key(transfer_id, "report.html"), render(document, files).encode())
-    if record.teardown is not None and not world.transfers.close(transfer, document.status):
+    if record.teardown is not None and not world.transfers.change(transfer, transfer_life.close(document.status)):
         return None
     world.events.put("Transfer Finished", document.news(key))
-    if record.teardown is not None and record.status in ("ACTIVE", "DONE"):  # a report that is written again is no news
+    if record.teardown is not None and record.status not in ENDED:  # a report that is written again is no news
         _count(world, document)
-        learn(world, record, tally.arrivals, nodes, measured.direct if measured else None)
+        learn(world, record, tally.arrivals, nodes)
     return document
 
 
@@ -80,9 +69,3 @@ def _count(world: World, document: Report) -> None:
         return
     took: dict[MetricName, float] = {"TransfersSucceeded": 1, "TransferSeconds": document.seconds.total}
     world.metrics.put({**took, "TransferRate": document.rate} if document.rate else took)
-
-
-def _measured(outcome: dict[str, Any] | None) -> Measured | None:
-    """What a profiling execution found; None where data was moved, or nothing was found."""
-    found = (outcome or {}).get("measured")
-    return Measured.from_document(found) if found else None

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from lambdas.adapters.records import TransferRecord
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
 from lambdas.core.errors import BudgetReached
 from lambdas.core.estimate.budget import FLIGHT_SECONDS, RELEASE_SECONDS
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
@@ -11,6 +11,7 @@ from lambdas.core.fleet.topology import route_of
 from lambdas.core.spending import cross_zone, meter
 from lambdas.core.spending.meter import BudgetDecision, Decision, Reading, Sent, Spent
 from lambdas.core.transfer import DIRECT, AcceptedTransfer
+from lambdas.core.transfer_record import Outcome, TransferRecord
 from lambdas.operations import token
 from lambdas.operations.fence import fence
 from lambdas.operations.fleet import relay_end
@@ -25,7 +26,7 @@ def look(world: World, record: TransferRecord, delivered_bytes: int = 0) -> Spen
 
 def _keep(world: World, record: TransferRecord, reading: Reading, sent: Sent) -> Spent:
     spent = Spent.of(reading.spent(), reading.now, sent).not_below(record.spent)
-    if world.transfers.note_spent(record.transfer, spent):
+    if world.transfers.change(record.transfer, transfer_life.note(spent=spent)):
         more = spent.since(record.spent)
         world.metrics.put({"DollarsSpent": more.dollars, "BytesSent": more.bytes})
     return spent
@@ -57,8 +58,8 @@ def _sent(world: World, record: TransferRecord) -> Sent:
     sent = record.spent.sent if record.spent else Sent()
     if progress := world.agents.progress(record.transfer.shared, "sender"):
         sent = sent.after(progress.epoch, progress.moved_bytes)
-    if delivered := (record.outcome or {}).get("delivered"):
-        sent = sent.after(int(delivered["epoch"]), int(delivered["sentBytes"]))
+    if record.delivered:
+        sent = sent.after(record.delivered.epoch, record.delivered.sent_bytes)
     return sent
 
 
@@ -92,15 +93,16 @@ def _probe_bytes(world: World, record: TransferRecord, nodes: list[Node]) -> int
     """What pre-tests sent between the regions; what a profiling execution found says more."""
     # All relays of a path have its rate, which is counted once.
     rates = sum(node.measured_inter_region or 0.0 for node in nodes if node.stage == 0)
-    measured = (record.outcome or {}).get("measured", {})
-    return max(round(rates * world.pre_test_seconds(record.transfer.request) * 1e6), int(measured.get("sentBytes", 0)))
+    measured = record.measured.sent_bytes if record.measured else 0
+    return max(round(rates * world.pre_test_seconds(record.transfer.request) * 1e6), measured)
 
 
 def _release(world: World, record: TransferRecord, reading: Reading) -> None:
     """Nothing is launched or joins any more; lanes drain, so that nothing is sent twice, then relays are terminated."""
     transfer_id = record.transfer.transfer_id
     cause = f"{_why(record, reading)}; its relays were released and the rest goes on the direct path"
-    world.transfers.note(record.transfer, budget=BudgetDecision(decision="direct", cause=cause).to_document())
+    released = BudgetDecision(decision="direct", cause=cause)
+    world.transfers.change(record.transfer, transfer_life.note(budget=released))
     for node in world.nodes.of(transfer_id):
         relay_end.drain(world, node, cause)
     deadline = world.clock.monotonic() + RELEASE_SECONDS - world.env.poll_seconds
@@ -113,10 +115,11 @@ def _stop(world: World, record: TransferRecord, reading: Reading) -> None:
     """The outcome first, as always; then the ends see the fence, and relays need not wait for the teardown."""
     transfer_id = record.transfer.transfer_id
     cause = f"{_why(record, reading)}; what has arrived stays: start again with a larger one for the rest"
-    outcome = {"error": BudgetReached.__name__, "cause": cause}
-    if not world.transfers.finish(record.transfer, outcome):
+    outcome = Outcome(error=BudgetReached.__name__, cause=cause)
+    if not world.transfers.change(record.transfer, transfer_life.finish(outcome)):
         return
-    world.transfers.note(record.transfer, budget=BudgetDecision(decision="stop", cause=cause).to_document())
+    stopped = BudgetDecision(decision="stop", cause=cause)
+    world.transfers.change(record.transfer, transfer_life.note(budget=stopped))
     if world.tokens.get(transfer_id) is not None:
         fence(world, record.transfer)
     _end(world, record, cause)

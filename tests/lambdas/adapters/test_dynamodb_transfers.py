@@ -1,19 +1,20 @@
 """One suite for the stores of transfers and path locks, in memory and in DynamoDB."""
 
-from collections.abc import Callable
-
 import pytest
 
 from lambdas.adapters.dynamodb import Table
-from lambdas.adapters.dynamodb_transfers import DynamoPathLocks, DynamoTransferStore, _new_item, to_record
+from lambdas.adapters.dynamodb_transfers import DynamoPathLocks, DynamoTransferStore
 from lambdas.adapters.ports import PathLocks, TransferStore
+from lambdas.core import transfer_life
 from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.ends.liveness import Ends
 from lambdas.core.fleet.relay_watch import Look, PathLook, Watch
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.spending.meter import BudgetDecision, Dollars, Sent, Spent
 from lambdas.core.transfer import AcceptedTransfer, ExistingRelay
+from lambdas.core.transfer_record import Outcome
 from tests.lambdas import builders
+from tests.lambdas.core.test_transfer_life import CHANGES
 from tests.lambdas.memory.stores import (
     MemoryPathLocks,
     MemoryTransferStore,
@@ -34,6 +35,12 @@ def spent(at: float, egress: float) -> Spent:
     return Spent.of(Dollars(relays=0.25, egress=egress, cross_zone=0.5, control_plane=1e-5), at, Sent().after(1, 5))
 
 
+def attempt(transfers: TransferStore, transfer: AcceptedTransfer) -> int:
+    record = transfers.change(transfer, transfer_life.COUNT_ATTEMPT)
+    assert record is not None
+    return record.attempt
+
+
 def test_transfer_is_created_once_and_again_only_by_its_own_execution(transfers: TransferStore) -> None:
     assert transfers.create(builders.transfer())
     assert transfers.create(builders.transfer())
@@ -42,8 +49,8 @@ def test_transfer_is_created_once_and_again_only_by_its_own_execution(transfers:
 
 def test_name_of_a_transfer_that_failed_before_its_plan_is_free_again(transfers: TransferStore) -> None:
     transfers.create(builders.transfer())
-    transfers.note_stage("first", "Survey Ends", {"enteredAt": 1.0})
-    transfers.close(builders.transfer(), "FAILED")
+    transfers.change(builders.transfer(), transfer_life.note_stage("Survey Ends", {"enteredAt": 1.0}))
+    transfers.change(builders.transfer(), transfer_life.close("FAILED"))
     assert transfers.create(builders.transfer(arn="arn:another"))
     record = transfers.get("first")
     assert record is not None
@@ -52,8 +59,8 @@ def test_name_of_a_transfer_that_failed_before_its_plan_is_free_again(transfers:
         "ACTIVE",
         {},
     )
-    transfers.note(builders.transfer(), plan=builders.plan().to_document())
-    transfers.close(builders.transfer(), "FAILED")
+    transfers.change(builders.transfer(), transfer_life.note(plan=builders.plan()))
+    transfers.change(builders.transfer(), transfer_life.close("FAILED"))
     assert not transfers.create(builders.transfer(arn="arn:third"))
 
 
@@ -62,12 +69,12 @@ def test_an_ended_transfer_is_resumed_once_and_only_by_the_next_run(transfers: T
     assert not transfers.resume(second)
     transfers.create(builders.transfer())
     planned = builders.plan()
-    transfers.note(builders.transfer(), plan=planned.to_document())
-    transfers.note(builders.transfer(), teardown={"terminated": 2})
-    assert transfers.next_attempt("first") == 1
-    transfers.fence(builders.transfer())
+    transfers.change(builders.transfer(), transfer_life.note(plan=planned))
+    transfers.change(builders.transfer(), transfer_life.note(teardown={"terminated": 2}))
+    assert attempt(transfers, builders.transfer()) == 1
+    transfers.change(builders.transfer(), transfer_life.FENCE)
     assert not transfers.resume(second)
-    transfers.close(builders.transfer(), "FAILED")
+    transfers.change(builders.transfer(), transfer_life.close("FAILED"))
     assert not transfers.resume(second.model_copy(update={"run": 3}))
     assert transfers.resume(second)
     assert not transfers.resume(second)
@@ -76,15 +83,15 @@ def test_an_ended_transfer_is_resumed_once_and_only_by_the_next_run(transfers: T
     assert (record.transfer, record.status, record.fenced) == (second, "ACTIVE", False)
     assert (record.plan, record.teardown, record.earlier, record.earlier_epochs) == (None, None, planned, 1)
     assert [active.transfer for active in transfers.active()] == [second]
-    assert transfers.next_attempt("first") == 2
+    assert attempt(transfers, second) == 2
 
 
 def test_a_plan_that_was_fulfilled_is_not_handed_on(transfers: TransferStore) -> None:
     planned = builders.plan()
     transfers.create(builders.transfer())
-    transfers.note(builders.transfer(), plan=planned.to_document())
-    transfers.finish(builders.transfer(), {"delivered": {}})
-    transfers.close(builders.transfer(), "SUCCEEDED")
+    transfers.change(builders.transfer(), transfer_life.note(plan=planned))
+    transfers.change(builders.transfer(), transfer_life.finish(builders.delivered()))
+    transfers.change(builders.transfer(), transfer_life.close("SUCCEEDED"))
     assert transfers.resume(builders.transfer(arn="arn:second").model_copy(update={"run": 2}))
     record = transfers.get("first")
     assert record is not None
@@ -93,61 +100,48 @@ def test_a_plan_that_was_fulfilled_is_not_handed_on(transfers: TransferStore) ->
 
 def test_a_resumed_transfer_keeps_its_name_even_where_it_had_no_plan(transfers: TransferStore) -> None:
     transfers.create(builders.transfer())
-    transfers.close(builders.transfer(), "SUCCEEDED")
+    transfers.change(builders.transfer(), transfer_life.close("SUCCEEDED"))
     transfers.resume(builders.transfer(arn="arn:second").model_copy(update={"run": 2}))
-    transfers.close(builders.transfer(), "FAILED")
+    transfers.change(builders.transfer(), transfer_life.close("FAILED"))
     assert not transfers.create(builders.transfer(arn="arn:third"))
 
 
 def test_a_transfer_that_is_opened_again_has_not_ended(transfers: TransferStore) -> None:
     transfers.create(builders.transfer())
-    transfers.close(builders.transfer(), "FAILED")
-    transfers.reopen("first")
+    transfers.change(builders.transfer(), transfer_life.close("FAILED"))
+    transfers.change(builders.transfer(), transfer_life.REOPEN)
     assert not transfers.resume(builders.transfer(arn="arn:second").model_copy(update={"run": 2}))
 
 
 def test_a_transfer_that_is_opened_again_keeps_its_name(transfers: TransferStore) -> None:
     transfers.create(builders.transfer())
-    transfers.close(builders.transfer(), "FAILED")
-    transfers.reopen("first")
+    transfers.change(builders.transfer(), transfer_life.close("FAILED"))
+    transfers.change(builders.transfer(), transfer_life.REOPEN)
     assert not transfers.create(builders.transfer(arn="arn:another"))
-    transfers.close(builders.transfer(), "FAILED")
+    transfers.change(builders.transfer(), transfer_life.close("FAILED"))
     assert transfers.create(builders.transfer(arn="arn:another"))
 
 
-WRITES: dict[str, Callable[[TransferStore, AcceptedTransfer], bool]] = {
-    "port": lambda transfers, transfer: transfers.note_port(transfer, 4603),
-    "note": lambda transfers, transfer: transfers.note(transfer, teardown={"terminated": 2}),
-    "spent": lambda transfers, transfer: transfers.note_spent(transfer, spent(60.5, 1.5)),
-    "ends": lambda transfers, transfer: transfers.note_ends(transfer, Ends.begun(1, 1000.5, receives=True, version=1)),
-    "finish": lambda transfers, transfer: transfers.finish(transfer, {"delivered": {}}),
-    "fence": lambda transfers, transfer: transfers.fence(transfer),
-    "close": lambda transfers, transfer: transfers.close(transfer, "FAILED"),
-}
-
-
-@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("name", CHANGES)
 @pytest.mark.parametrize("how", ["resumed", "created"])
 def test_an_execution_writes_nothing_once_a_later_one_has_the_transfer(
-    transfers: TransferStore, write: str, how: str
+    transfers: TransferStore, name: str, how: str
 ) -> None:
-    first, later = (
-        builders.transfer(),
-        builders.transfer(arn="arn:second"),
-    )
+    first, later = builders.transfer(), builders.transfer(arn="arn:second")
     transfers.create(first)
-    transfers.close(first, "FAILED")
+    transfers.change(first, transfer_life.close("FAILED"))
     if how == "resumed":
         later = later.model_copy(update={"run": 2})
         assert transfers.resume(later)
     else:
         assert transfers.create(later)
     before = transfers.get("first")
-    assert not WRITES[write](transfers, first)
+    assert transfers.change(first, CHANGES[name]) is None
     assert transfers.get("first") == before
     assert [record.transfer for record in transfers.active()] == [later]
-    assert WRITES[write](transfers, later)
-    assert transfers.get("first") != before
+    changed = transfers.change(later, CHANGES[name])
+    assert changed == (None if name == "reopen" else transfers.get("first"))
+    assert (changed is None) == (transfers.get("first") == before)
 
 
 def test_existing_machines_come_back_with_the_record(transfers: TransferStore) -> None:
@@ -161,16 +155,14 @@ def test_existing_machines_come_back_with_the_record(transfers: TransferStore) -
 
 def test_transfer_record_comes_back_as_it_was_written(transfers: TransferStore) -> None:
     transfers.create(builders.transfer(objective={"maxCostUsd": 1.25}))
-    transfers.note(
-        builders.transfer(), paths=builders.paths().to_document(), estimate=builders.estimate(2).to_document()
-    )
-    transfers.note(builders.transfer(), plan=builders.plan().to_document(), teardown={"terminated": 2})
+    transfers.change(builders.transfer(), transfer_life.note(paths=builders.paths(), estimate=builders.estimate(2)))
+    transfers.change(builders.transfer(), transfer_life.note(plan=builders.plan(), teardown={"terminated": 2}))
     watched = Watch(
         looks=[Look(epoch=1, at=3.0, paths=[PathLook(path_id="direct", generation=0, lanes=2, bytes=7)])],
         best={"direct": 20.0},
     )
-    transfers.note(builders.transfer(), watch=watched.to_document())
-    transfers.note_stage("first", "Survey Ends", {"enteredAt": 1.5, "leftAt": 2.25})
+    transfers.change(builders.transfer(), transfer_life.note(watch=watched))
+    transfers.change(builders.transfer(), transfer_life.note_stage("Survey Ends", {"enteredAt": 1.5, "leftAt": 2.25}))
     record = transfers.get("first")
     assert record is not None
     assert record.watch == watched
@@ -179,23 +171,23 @@ def test_transfer_record_comes_back_as_it_was_written(transfers: TransferStore) 
     assert (record.paths, record.estimate, record.plan) == (builders.paths(), builders.estimate(2), builders.plan())
     assert record.stages == {"Survey Ends": {"enteredAt": 1.5, "leftAt": 2.25}}
     assert record.teardown == {"terminated": 2}
-    transfers.note(builders.transfer(), budget={"decision": "direct", "cause": "used up"})
+    transfers.change(builders.transfer(), transfer_life.note(budget=BudgetDecision(decision="direct", cause="used up")))
     record = transfers.get("first")
     assert record is not None
     assert record.budget == BudgetDecision(decision="direct", cause="used up")
     assert (record.running, record.moving) == (False, True)
-    transfers.note(builders.transfer(), bandwidth=BandwidthLimit(lowest_mbps=80).to_document())
+    transfers.change(builders.transfer(), transfer_life.note(bandwidth=BandwidthLimit(lowest_mbps=80)))
     record = transfers.get("first")
     assert record is not None
     assert record.limit == BandwidthLimit(mbps=None, lowest_mbps=80)
 
 
 def test_what_was_spent_is_not_taken_back_by_an_earlier_look(transfers: TransferStore) -> None:
-    assert not transfers.note_spent(builders.transfer(), spent(1.0, 0.5))
+    assert not transfers.change(builders.transfer(), transfer_life.note(spent=spent(1.0, 0.5)))
     transfers.create(builders.transfer())
-    assert transfers.note_spent(builders.transfer(), spent(60.5, 1.5))
-    assert not transfers.note_spent(builders.transfer(), spent(30.0, 1.0))
-    assert transfers.note_spent(builders.transfer(), spent(120.0, 2.5))
+    assert transfers.change(builders.transfer(), transfer_life.note(spent=spent(60.5, 1.5)))
+    assert not transfers.change(builders.transfer(), transfer_life.note(spent=spent(30.0, 1.0)))
+    assert transfers.change(builders.transfer(), transfer_life.note(spent=spent(120.0, 2.5)))
     record = transfers.get("first")
     assert record is not None
     assert record.spent == spent(120.0, 2.5)
@@ -204,48 +196,48 @@ def test_what_was_spent_is_not_taken_back_by_an_earlier_look(transfers: Transfer
 def test_what_was_seen_of_the_ends_is_written_over_the_version_before_only(transfers: TransferStore) -> None:
     transfers.create(builders.transfer())
     first = Ends.begun(1, 1000.5, receives=True).seen({}, 1000.5)
-    assert transfers.note_ends(builders.transfer(), first)
+    assert transfers.change(builders.transfer(), transfer_life.note(ends=first))
     second = first.restarted("sender", 2, 1060.5).model_copy(update={"version": 2})
-    assert not transfers.note_ends(builders.transfer(), first)
-    assert transfers.note_ends(builders.transfer(), second)
-    assert not transfers.note_ends(builders.transfer(), second)
+    assert not transfers.change(builders.transfer(), transfer_life.note(ends=first))
+    assert transfers.change(builders.transfer(), transfer_life.note(ends=second))
+    assert not transfers.change(builders.transfer(), transfer_life.note(ends=second))
     record = transfers.get("first")
     assert record is not None
     assert record.ends == second
-    assert not transfers.note_ends(builders.transfer("unknown"), first)
+    assert not transfers.change(builders.transfer("unknown"), transfer_life.note(ends=first))
 
 
 def test_unknown_transfer_is_none_and_notes_about_it_leave_no_trace(transfers: TransferStore) -> None:
-    transfers.note_stage("ghost", "Survey Ends", {"enteredAt": 1.0})
-    transfers.fence(builders.transfer("ghost"))
+    transfers.change(builders.transfer("ghost"), transfer_life.note_stage("Survey Ends", {"enteredAt": 1.0}))
+    transfers.change(builders.transfer("ghost"), transfer_life.FENCE)
     assert transfers.get("ghost") is None
-    assert not transfers.finish(builders.transfer("ghost"), {"delivered": {}})
+    assert not transfers.change(builders.transfer("ghost"), transfer_life.finish(builders.delivered()))
 
 
 def test_outcome_is_written_by_the_first_who_finishes(transfers: TransferStore) -> None:
     transfers.create(builders.transfer())
-    assert transfers.finish(builders.transfer(), {"delivered": {"bytes": 5}})
-    assert not transfers.finish(builders.transfer(), {"error": "Late"})
+    assert transfers.change(builders.transfer(), transfer_life.finish(builders.delivered(bytes=5)))
+    assert not transfers.change(builders.transfer(), transfer_life.finish(Outcome(error="Late")))
     record = transfers.get("first")
     assert record is not None
-    assert (record.status, record.outcome, record.running) == ("DONE", {"delivered": {"bytes": 5}}, False)
+    assert (record.status, record.outcome, record.running) == ("DONE", builders.delivered(bytes=5), False)
 
 
 def test_active_transfers_are_found_until_they_are_closed(transfers: TransferStore) -> None:
     transfers.create(builders.transfer("one", "arn:1"))
     transfers.create(builders.transfer("two", "arn:2"))
-    transfers.close(builders.transfer("one", "arn:1"), "FAILED")
+    transfers.change(builders.transfer("one", "arn:1"), transfer_life.close("FAILED"))
     assert [record.transfer.transfer_id for record in transfers.active()] == ["two"]
 
 
 def test_attempts_count_up(transfers: TransferStore) -> None:
     transfers.create(builders.transfer())
-    assert [transfers.next_attempt("first"), transfers.next_attempt("first")] == [1, 2]
+    assert [attempt(transfers, builders.transfer()) for _ in range(2)] == [1, 2]
 
 
 def test_fenced_transfer_is_not_running(transfers: TransferStore) -> None:
     transfers.create(builders.transfer())
-    transfers.fence(builders.transfer())
+    transfers.change(builders.transfer(), transfer_life.FENCE)
     record = transfers.get("first")
     assert record is not None
     assert record.fenced
@@ -274,15 +266,7 @@ def test_lock_keeps_the_ways_to_the_directory_and_refuses_another_name_of_it(loc
 
 def test_port_of_the_receiver_is_the_transfers_from_then_on(transfers: TransferStore) -> None:
     transfers.create(builders.transfer())
-    transfers.note_port(builders.transfer(), 4603)
+    transfers.change(builders.transfer(), transfer_life.note(receiver_port=4603))
     record = transfers.get("first")
     assert record is not None
     assert record.transfer == builders.transfer().model_copy(update={"receiver_port": 4603})
-
-
-def test_of_a_record_of_another_format_only_what_a_teardown_needs_is_read() -> None:
-    old = {**_new_item(builders.transfer()), "formatVersion": 1, "plan": {"of": "another form"}, "ends": 7, "watch": []}
-    record = to_record(old | {"teardown": {"stopped": 2}})
-    assert record.teardown == {"stopped": 2}  # without it the transfer would be taken down for ever
-    assert (record.transfer.format_version, record.status, record.fenced) == (1, "ACTIVE", False)
-    assert (record.plan, record.estimate, record.spawned) == (None, None, None)

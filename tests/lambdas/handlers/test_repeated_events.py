@@ -15,7 +15,7 @@ from lambdas.handlers.reactions.sweep_execution import sweep_execution
 from lambdas.handlers.reactions.watch_relays import watch_relays
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import ARN, SHARED, chunk, paths, plan, progress, transfer
+from tests.lambdas.builders import ARN, SHARED, chunk, plan, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
 from tests.lambdas.told import CONTROL
@@ -38,7 +38,7 @@ def of_ec2(kind: str, cloud: Cloud, **detail: str) -> BusEvent:
 def running() -> Cloud:
     """One pair carries data; one chunk has failed, and its event is on its way."""
     cloud = spawned(1)
-    await_relays(AwaitInput(transfer=transfer(), paths=paths()), cloud.world)
+    await_relays(AwaitInput(transfer=transfer()), cloud.world)
     cloud.tokens.put("first", "token", 1)
     cloud.chunks.put_all([chunk(0, failed_attempt=1, reason="stream-lost"), chunk(1)])
     for side in ("sender", "receiver"):

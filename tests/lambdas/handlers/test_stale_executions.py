@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
-from lambdas.adapters.records import CommandResult, ControlToken, TransferRecord
+from lambdas.adapters.records import CommandResult, ControlToken
+from lambdas.core import transfer_life
 from lambdas.core.ends.commands import Command
 from lambdas.core.errors import EndNotStarted, TransferFenced
 from lambdas.core.intake.destination_lock import Busy
-from lambdas.core.transfer import Failure
+from lambdas.core.transfer import AcceptedTransfer, Failure
+from lambdas.core.transfer_record import Outcome, TransferRecord
 from lambdas.handlers.reactions.sweep_execution import sweep_execution
 from lambdas.handlers.states.await_approval import AwaitInput, await_approval
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
@@ -18,9 +20,21 @@ from lambdas.handlers.states.write_report import ReportInput, write_report
 from lambdas.operations import reconciliation, teardown, token
 from lambdas.operations.report import reporting
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import ARN, DESTINATION_ID, ENDS, IRELAND, SHARED, WEST, estimate, paths, plan, transfer
+from tests.lambdas.builders import (
+    ARN,
+    DESTINATION_ID,
+    ENDS,
+    IRELAND,
+    SHARED,
+    WEST,
+    delivered,
+    estimate,
+    paths,
+    plan,
+    transfer,
+)
 from tests.lambdas.cloud import Cloud
-from tests.lambdas.fleet import spawned
+from tests.lambdas.fleet import attempt, spawned
 from tests.lambdas.machines import failed, printed
 
 LATER = transfer(
@@ -36,13 +50,13 @@ def running() -> Cloud:
     """The first run: relays, a rule, the lock, a token, objects; its execution was stopped."""
     cloud = spawned(1)
     cloud.executions.statuses[ARN] = "ABORTED"
-    _began(cloud, "token-1")
+    _began(cloud, "token-1", transfer())
     return cloud
 
 
-def _began(cloud: Cloud, task_token: str) -> None:
+def _began(cloud: Cloud, task_token: str, of: AcceptedTransfer) -> None:
     cloud.locks.acquire(DESTINATION_ID, "/restore", "first")
-    cloud.tokens.put("first", task_token, cloud.transfers.next_attempt("first"))
+    cloud.tokens.put("first", task_token, attempt(cloud, of))
     cloud.groups[WEST].admit("vpc-source/cpt-relay", "54.1.0.1", 4600, "first")
     cloud.objects.put(f"{ENDS}listing/part-00000.ndjson", b"")
 
@@ -70,10 +84,10 @@ class NextRun:
         assert cloud.transfers.resume(LATER)
         cloud.agents.forget(SHARED)
         cloud.nodes.forget("first")
-        cloud.transfers.note(LATER, paths=paths().to_document(), estimate=estimate(1).to_document())
-        cloud.transfers.note(LATER, plan=plan().to_document())
-        spawn_relays(SpawnInput(transfer=LATER, estimate=estimate(1), paths=paths()), cloud.world)
-        _began(cloud, "token-2")
+        cloud.transfers.change(LATER, transfer_life.note(paths=paths(), estimate=estimate(1)))
+        cloud.transfers.change(LATER, transfer_life.note(plan=plan()))
+        spawn_relays(SpawnInput(transfer=LATER, estimate=estimate(1)), cloud.world)
+        _began(cloud, "token-2", LATER)
         self.kept = self.now()
 
     def now(self) -> dict[str, Any]:
@@ -103,31 +117,33 @@ class NextRun:
         assert self.now() == kept
 
 
-def _before(owner: Any, name: str, begin: Callable[[], None]) -> None:
-    """Begin the next run just before a call of `owner`'s method."""
+def _before(owner: Any, name: str, begin: Callable[[], None], *changes: str) -> None:
+    """Begin the next run just before a call of `owner`'s method; of `change` before those of these names."""
     method = getattr(owner, name)
 
     def called(*arguments: Any, **named: Any) -> Any:
-        begin()
+        if not changes or arguments[-1].name in changes:
+            begin()
         return method(*arguments, **named)
 
     setattr(owner, name, called)
 
 
-def _after(owner: Any, name: str, begin: Callable[[], None]) -> None:
-    """Begin the next run just after a call of `owner`'s method."""
+def _after(owner: Any, name: str, begin: Callable[[], None], *changes: str) -> None:
+    """Begin the next run just after a call of `owner`'s method; of `change` after those of these names."""
     method = getattr(owner, name)
 
     def called(*arguments: Any, **named: Any) -> Any:
         found = method(*arguments, **named)
-        begin()
+        if not changes or arguments[-1].name in changes:
+            begin()
         return found
 
     setattr(owner, name, called)
 
 
 STEPS: dict[str, Callable[[Cloud, Callable[[], None]], None]] = {
-    "the fence": lambda cloud, begin: _before(cloud.transfers, "fence", begin),
+    "the fence": lambda cloud, begin: _before(cloud.transfers, "change", begin, "fence"),
     "relays are listed": lambda cloud, begin: _before(cloud.compute[WEST], "of_transfer", begin),
     "relays are terminated": lambda cloud, begin: _after(cloud.compute[IRELAND], "of_transfer", begin),
     "relays are looked for again": lambda cloud, begin: _after(cloud.compute[IRELAND], "terminate", begin),
@@ -137,9 +153,9 @@ STEPS: dict[str, Callable[[Cloud, Callable[[], None]], None]] = {
     "the token is deleted": lambda cloud, begin: _after(cloud.locks, "release", begin),
     "objects are listed": lambda cloud, begin: _after(cloud.tokens, "delete", begin),
     "the note": lambda cloud, begin: _after(cloud.objects, "delete", begin),
-    "the report": lambda cloud, begin: _after(cloud.transfers, "note", begin),
+    "the report": lambda cloud, begin: _after(cloud.transfers, "change", begin, "note"),
     "the report is written": lambda cloud, begin: _after(cloud.chunks, "read", begin),
-    "the transfer is closed": lambda cloud, begin: _before(cloud.transfers, "close", begin),
+    "the transfer is closed": lambda cloud, begin: _before(cloud.transfers, "change", begin, "succeed", "fail"),
 }
 
 
@@ -197,8 +213,8 @@ def test_a_reconciler_that_is_overtaken_before_a_step_leaves_the_next_run_alone(
 def test_a_record_that_was_read_before_the_next_run_began_ends_nothing(status: str) -> None:
     cloud = running()
     if status == "FAILED":
-        cloud.transfers.close(transfer(), "FAILED")
-        cloud.transfers.reopen("first")
+        cloud.transfers.change(transfer(), transfer_life.close("FAILED"))
+        cloud.transfers.change(transfer(), transfer_life.REOPEN)
     stale = record_of(cloud)
     later = NextRun(cloud)
     later.begin()
@@ -217,7 +233,7 @@ def test_a_report_of_an_execution_that_was_overtaken_is_told_and_written_nowhere
 
 
 def starting(task_token: str = "token-1") -> StartInput:
-    return StartInput(transfer=transfer(), plan=plan(), paths=paths(), task_token=task_token)
+    return StartInput(transfer=transfer(), task_token=task_token)
 
 
 def test_ends_that_did_not_start_are_no_outcome_of_the_execution_that_began_meanwhile() -> None:
@@ -259,7 +275,7 @@ def test_an_outcome_that_comes_late_releases_nobody() -> None:
     cloud = running()
     later = NextRun(cloud)
     later.begin()
-    cloud.transfers.finish(LATER, {"error": "Own", "cause": "of the second run"})
-    assert not token.finish(cloud.world, transfer(), {"delivered": {}})
-    assert record_of(cloud).outcome == {"error": "Own", "cause": "of the second run"}
+    cloud.transfers.change(LATER, transfer_life.finish(Outcome(error="Own", cause="of the second run")))
+    assert not token.finish(cloud.world, transfer(), delivered())
+    assert record_of(cloud).outcome == Outcome(error="Own", cause="of the second run")
     assert cloud.executions.answers == []

@@ -2,142 +2,66 @@
 
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any
 
-from lambdas.adapters.records import ControlToken, ProbeResult, Status, TransferRecord
-from lambdas.core.bandwidth import BandwidthLimit
+from lambdas.adapters.records import ControlToken, ProbeResult
+from lambdas.core import transfer_life
 from lambdas.core.chunks import chunk_life
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed
 from lambdas.core.chunks.progress import Progress, Side
-from lambdas.core.documents import Document
-from lambdas.core.ends.liveness import Ends
-from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.profile import Metric, Profile
 from lambdas.core.fleet import node_life
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.intake import destination_lock
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
-from lambdas.core.report.fleet_report import Spawned
-from lambdas.core.spending.meter import BudgetDecision, Spent
-from lambdas.core.transfer import AcceptedTransfer, Membership, ResolvedPaths, Same, TransferPlan
-
-_NOTED: dict[str, type[Document]] = {
-    "paths": ResolvedPaths,
-    "same": Same,
-    "estimate": Estimate,
-    "plan": TransferPlan,
-    "spawned": Spawned,
-    "watch": Watch,
-    "budget": BudgetDecision,
-    "bandwidth": BandwidthLimit,
-}
+from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPlan
+from lambdas.core.transfer_record import TransferRecord
+from tests.lambdas.memory.conditions import after, holds
 
 
 class MemoryTransferStore:
-    """TransferStore."""
+    """TransferStore; keeps items, as the table does."""
 
     def __init__(self) -> None:
-        self._records: dict[str, TransferRecord] = {}
-        self._attempts: dict[str, int] = {}
-        self._active: set[str] = set()
+        self._items: dict[str, dict[str, Any]] = {}
 
     def create(self, transfer: AcceptedTransfer) -> bool:
         """See TransferStore."""
-        id_, known = transfer.transfer_id, self.get(transfer.transfer_id)
-        free = known is not None and known.closed and known.status == "FAILED" and known.transfer.run == 1
-        if known is None or (free and known.plan is None):
-            known = self._records[id_] = TransferRecord(transfer, "ACTIVE", fenced=False)
-            self._active.add(id_)
-        return known.transfer.execution_arn == transfer.execution_arn and known.status == "ACTIVE"
+        if self._begin(transfer_life.create(transfer)):
+            return True
+        known = self.get(transfer.transfer_id)
+        return known is not None and known.is_of(transfer) and known.status == "ACTIVE"
 
     def resume(self, transfer: AcceptedTransfer) -> bool:
         """See TransferStore."""
-        id_, known = transfer.transfer_id, self.get(transfer.transfer_id)
-        ended = known is not None and known.ended and known.transfer.run == transfer.run - 1
-        if known is not None and ended:
-            epochs, earlier = self._attempts.get(id_, 0), known.unfulfilled
-            record = TransferRecord(transfer, "ACTIVE", fenced=False, earlier=earlier, earlier_epochs=epochs)
-            self._records[id_] = record
-            self._active.add(id_)
-        return ended
+        known = self._items.get(transfer.transfer_id)
+        return known is not None and self._begin(transfer_life.resume(transfer, known))
 
     def get(self, transfer_id: str) -> TransferRecord | None:
         """See TransferStore."""
-        known = self._records.get(transfer_id)
-        return deepcopy(replace(known, closed=transfer_id not in self._active)) if known else None
+        item = self._items.get(transfer_id)
+        return TransferRecord.parse(deepcopy(item)) if item else None
 
     def active(self) -> list[TransferRecord]:
         """See TransferStore."""
-        return [deepcopy(record) for id_, record in self._records.items() if id_ in self._active]
+        records = [TransferRecord.parse(deepcopy(item)) for item in self._items.values()]
+        return [record for record in records if not record.closed]
 
-    def note_port(self, transfer: AcceptedTransfer, port: int) -> bool:
+    def change(self, transfer: AcceptedTransfer, change: transfer_life.Change) -> TransferRecord | None:
         """See TransferStore."""
-        record = self._own(transfer)
-        return record is not None and self._change(
-            record, transfer=record.transfer.model_copy(update={"receiver_port": port})
-        )
+        changed = after(self._items.get(transfer.transfer_id), transfer, change)
+        if changed is not None:
+            self._items[transfer.transfer_id] = changed
+        return None if changed is None else self.get(transfer.transfer_id)
 
-    def note(self, transfer: AcceptedTransfer, **documents: dict[str, Any]) -> bool:
-        """See TransferStore."""
-        read = {name: _NOTED[name].from_document(value) for name, value in documents.items() if name in _NOTED}
-        return self._change(self._own(transfer), **{**documents, **read})
-
-    def note_spent(self, transfer: AcceptedTransfer, spent: Spent) -> bool:
-        """See TransferStore."""
-        record = self._own(transfer)
-        late = record is not None and record.spent is not None and record.spent.at > spent.at
-        return not late and self._change(record, spent=spent)
-
-    def note_ends(self, transfer: AcceptedTransfer, ends: Ends) -> bool:
-        """See TransferStore."""
-        record = self._own(transfer)
-        late = record is not None and record.ends is not None and record.ends.version != ends.version - 1
-        return not late and self._change(record, ends=ends)
-
-    def note_stage(self, transfer_id: str, stage: str, times: dict[str, float]) -> bool:
-        """See TransferStore."""
-        if record := self._records.get(transfer_id):
-            self._change(record, stages={**record.stages, stage: times})
-        return record is not None and transfer_id not in self._active
-
-    def reopen(self, transfer_id: str) -> None:
-        """See TransferStore."""
-        self._active.add(transfer_id)
-
-    def next_attempt(self, transfer_id: str) -> int:
-        """See TransferStore."""
-        self._attempts[transfer_id] = self._attempts.get(transfer_id, 0) + 1
-        return self._attempts[transfer_id]
-
-    def finish(self, transfer: AcceptedTransfer, outcome: dict[str, Any]) -> bool:
-        """See TransferStore."""
-        record = self._own(transfer)
-        over = record is not None and record.status != "ACTIVE"
-        return not over and self._change(record, status="DONE", outcome=outcome)
-
-    def fence(self, transfer: AcceptedTransfer) -> bool:
-        """See TransferStore."""
-        return self._change(self._own(transfer), fenced=True)
-
-    def close(self, transfer: AcceptedTransfer, status: Status) -> bool:
-        """See TransferStore."""
-        closed = self._change(self._own(transfer), status=status)
-        if closed:
-            self._active.discard(transfer.transfer_id)
-        return closed
-
-    def _own(self, transfer: AcceptedTransfer) -> TransferRecord | None:
-        known = self._records.get(transfer.transfer_id)
-        return known if known and known.is_of(transfer) else None
-
-    def _change(self, record: TransferRecord | None, **changes: Any) -> bool:
-        if record is not None:
-            self._records[record.transfer.transfer_id] = replace(record, **changes)
-        return record is not None
+    def _begin(self, beginning: transfer_life.Beginning) -> bool:
+        transfer_id = beginning.item["transferId"]
+        may_begin = holds(beginning.condition, self._items.get(transfer_id))
+        if may_begin:
+            self._items[transfer_id] = beginning.item
+        return may_begin
 
 
 class MemoryPathLocks:

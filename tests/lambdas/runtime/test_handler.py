@@ -9,6 +9,7 @@ from botocore.exceptions import ClientError
 from pydantic import ValidationError
 
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
 from lambdas.core.documents import Handover
 from lambdas.core.errors import InvalidRequest, RecordOfOtherVersion, SurveyProblem, Throttled
 from lambdas.core.estimate.approval import ApprovalDecision
@@ -193,7 +194,7 @@ def test_state_that_ends_after_the_transfer_was_closed_has_it_taken_down_again(
     cloud: Cloud, stage: str, again: list[str]
 ) -> None:
     def work(_event: Input, world: World) -> dict[str, Any]:
-        world.transfers.close(transfer(), "FAILED")
+        world.transfers.change(transfer(), transfer_life.close("FAILED"))
         return {}
 
     call(task_state(stage, Input, work), EVENT)

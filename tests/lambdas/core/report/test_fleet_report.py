@@ -1,5 +1,6 @@
 from lambdas.core.report import fleet_report
-from lambdas.core.report.fleet_report import Spawned, Start
+from lambdas.core.report.fleet_report import Start
+from lambdas.core.transfer_record import Spawned
 from tests.lambdas.builders import node, transfer
 
 SPAWNED = Spawned(wanted=2, launched=1, notes=["why"])

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from lambdas.core import transfer_life
 from lambdas.core.errors import InvalidApproval, NotAwaitingApproval
 from lambdas.core.estimate.approval import ApprovalDecision
 from lambdas.handlers.calls.decide_approval import decide_approval
@@ -12,7 +13,7 @@ from tests.lambdas.cloud import Cloud
 def waiting() -> Cloud:
     cloud = Cloud()
     cloud.transfers.create(transfer(approval="required"))
-    cloud.transfers.note(transfer(), estimate=estimate(3).model_copy(update={"chosen_pairs": 2}).to_document())
+    cloud.transfers.change(transfer(), transfer_life.note(estimate=estimate(3).model_copy(update={"chosen_pairs": 2})))
     cloud.tokens.put_approval("first", "token-a")
     return cloud
 

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from lambdas.core import transfer_life
 from lambdas.core.bandwidth import BandwidthLimit, LimitRequest
 from lambdas.core.errors import NoSuchTransfer, NotMoving
 from lambdas.handlers.calls.limit_transfer import limit_transfer
-from tests.lambdas.builders import SHARED, transfer
+from tests.lambdas.builders import SHARED, delivered, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned
 from tests.paths import CONTRACTS
@@ -66,7 +67,8 @@ def test_changes_are_kept_with_their_times_for_the_report_the_last_hundred() -> 
 def test_a_transfer_that_is_over_is_not_limited(ended: str) -> None:
     cloud = spawned(1)
     before = followed(cloud)
-    cloud.transfers.finish(transfer(), {}) if ended == "finish" else cloud.transfers.fence(transfer())
+    over = transfer_life.finish(delivered()) if ended == "finish" else transfer_life.FENCE
+    cloud.transfers.change(transfer(), over)
     with pytest.raises(NotMoving, match="'first' is over, or is being taken down"):
         limit(cloud, 80)
     assert followed(cloud) == before

@@ -2,6 +2,8 @@ from typing import Any
 
 import pytest
 
+from lambdas.core import transfer_life
+from lambdas.core.transfer_record import Outcome
 from lambdas.handlers.reactions.finish_transfer import finish_transfer
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import transfer
@@ -31,7 +33,7 @@ def test_delivery_writes_the_outcome_and_releases_the_token() -> None:
     assert finish_transfer(told(cloud, DELIVERED), cloud.world) == {"released": True}
     record = cloud.transfers.get("first")
     assert record is not None
-    assert (record.status, record.outcome) == ("DONE", OUTCOME)
+    assert (record.status, record.outcome) == ("DONE", Outcome.from_document(OUTCOME))
     assert cloud.executions.answers == [("success", ("token", OUTCOME))]
 
 
@@ -41,7 +43,8 @@ def test_chunks_that_were_repaired_are_in_the_outcome() -> None:
     finish_transfer(told(cloud, repaired), cloud.world)
     record = cloud.transfers.get("first")
     assert record is not None
-    assert record.outcome == {"delivered": {**OUTCOME["delivered"], "repairedChunks": 1}}
+    assert record.delivered is not None
+    assert record.delivered.repaired_chunks == 1
 
 
 def test_failure_fails_the_task_with_the_ends_own_error() -> None:
@@ -56,7 +59,7 @@ def test_event_before_the_token_leaves_the_outcome_for_whoever_registers_it() ->
     assert finish_transfer(told(cloud, DELIVERED), cloud.world) == {"released": False}
     record = cloud.transfers.get("first")
     assert record is not None
-    assert record.outcome == OUTCOME
+    assert record.outcome == Outcome.from_document(OUTCOME)
 
 
 def test_event_of_an_earlier_epoch_is_ignored() -> None:
@@ -77,8 +80,8 @@ def test_second_event_repeats_the_first_outcome() -> None:
 def test_late_event_of_an_earlier_execution_is_no_outcome_of_this_one() -> None:
     cloud = prepared(token=False)
     for _ in range(2):
-        cloud.transfers.next_attempt("first")
-    cloud.transfers.close(transfer(), "FAILED")
+        cloud.transfers.change(transfer(), transfer_life.COUNT_ATTEMPT)
+    cloud.transfers.change(transfer(), transfer_life.close("FAILED"))
     cloud.transfers.resume(
         transfer(arn="arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:second").model_copy(
             update={"run": 2}

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import CommandResult, Instance
+from lambdas.core import transfer_life
 from lambdas.core.ends.commands import Command
 from lambdas.core.errors import TeardownIncomplete, WriteConflict
 from lambdas.core.fleet import node_life
@@ -15,16 +16,28 @@ from lambdas.operations.fleet import membership
 from lambdas.operations.fleet.relay_end import lose
 from lambdas.operations.fleet.replacement import RESUME_SECONDS
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import ARN, ENDS, SHARED, WEST, chunk, estimate, node, paths, plan, progress, transfer
+from tests.lambdas.builders import (
+    ARN,
+    ENDS,
+    SHARED,
+    WEST,
+    chunk,
+    delivered,
+    estimate,
+    node,
+    plan,
+    progress,
+    transfer,
+)
 from tests.lambdas.cloud import Cloud
-from tests.lambdas.fleet import path_ids, spawned
+from tests.lambdas.fleet import begin, path_ids, spawned
 from tests.lambdas.machines import printed
 from tests.lambdas.told import CONTROL, told
 
 
 def running() -> Cloud:
     cloud = spawned(1)
-    await_relays(AwaitInput(transfer=transfer(), paths=paths()), cloud.world)
+    await_relays(AwaitInput(transfer=transfer()), cloud.world)
     cloud.tokens.put("first", "token", 1)
     advance(cloud, 1)
     return cloud
@@ -146,14 +159,14 @@ def test_relay_whose_agent_is_silent_is_not_lost() -> None:
 
 def test_outcome_whose_release_was_lost_is_released() -> None:
     cloud = running()
-    cloud.transfers.finish(transfer(), {"delivered": {"bytes": 1, "sentBytes": 1, "epoch": 1}})
+    cloud.transfers.change(transfer(), transfer_life.finish(delivered()))
     assert run(cloud) == {"first": {"released": True}}
-    assert cloud.executions.answers == [("success", ("token", {"delivered": {"bytes": 1, "sentBytes": 1, "epoch": 1}}))]
+    assert cloud.executions.answers == [("success", ("token", delivered().to_document()))]
 
 
 def test_transfer_that_is_being_torn_down_is_left_alone() -> None:
     cloud = running()
-    cloud.transfers.fence(transfer())
+    cloud.transfers.change(transfer(), transfer_life.FENCE)
     assert run(cloud) == {"first": {"waiting": "its states are at work"}}
 
 
@@ -190,7 +203,7 @@ def test_no_active_transfer_needs_no_work() -> None:
 
 def test_relay_of_a_transfer_that_is_over_is_terminated() -> None:
     cloud = running()
-    cloud.transfers.close(transfer(), "SUCCEEDED")
+    cloud.transfers.change(transfer(), transfer_life.close("SUCCEEDED"))
     assert run(cloud) == {}
     assert cloud.alive() == []
     assert cloud.metrics.sums["RelaysStray"] == 2
@@ -200,13 +213,13 @@ def test_relays_of_a_transfer_that_begins_meanwhile_are_left_alone() -> None:
     cloud = Cloud()
     listed = cloud.compute[WEST].of_deployment
 
-    def begin() -> list[Instance]:
+    def begun() -> list[Instance]:
         found = listed()
-        cloud.transfers.create(transfer())
-        spawn_relays(SpawnInput(transfer=transfer(), estimate=estimate(1), paths=paths()), cloud.world)
+        begin(cloud, transfer())
+        spawn_relays(SpawnInput(transfer=transfer(), estimate=estimate(1)), cloud.world)
         return found
 
-    cloud.compute[WEST].of_deployment = begin  # type: ignore[method-assign]
+    cloud.compute[WEST].of_deployment = begun  # type: ignore[method-assign]
     run(cloud)
     assert len(cloud.alive()) == 2
 
@@ -226,7 +239,7 @@ def test_heartbeat_does_not_wait_for_the_sweep_of_another_transfer() -> None:
     cloud = Cloud()
     cloud.transfers.create(transfer("before", f"{ARN}-before"))
     cloud.executions.statuses[f"{ARN}-before"] = "ABORTED"
-    cloud.transfers.create(transfer())
+    begin(cloud, transfer())
     cloud.tokens.put("first", "token", 1)
     advance(cloud, 1)
     swept_after: list[Any] = []
@@ -304,7 +317,7 @@ def test_what_a_state_left_that_ended_after_the_sweep_is_taken_down_and_the_repo
     run(cloud)
     written = cloud.objects.objects["transfers/first/report.json"]
     cloud.objects.put(f"{ENDS}announced/late.json", b"late")
-    cloud.transfers.reopen("first")
+    cloud.transfers.change(transfer(), transfer_life.REOPEN)
     assert run(cloud) == {"first": {"swept": "ABORTED"}}
     assert cloud.objects.objects["transfers/first/report.json"] == written
     assert not cloud.objects.keys(f"{ENDS}announced/")

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from lambdas.core import transfer_life
 from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.errors import Throttled, TooManyRules
 from lambdas.core.estimate.figures import LIMIT_NOTE, Figure
@@ -13,7 +14,7 @@ from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.operations.fleet.relay_end import lose
 from lambdas.operations.fleet.replacement import DRAIN_SECONDS, RESUME_SECONDS
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import IRELAND, SHARED, WEST, paths, progress, transfer
+from tests.lambdas.builders import IRELAND, SHARED, WEST, delivered, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
 from tests.lambdas.machines import failed
@@ -22,7 +23,7 @@ from tests.lambdas.told import AGENT, CONTROL, told
 
 def joined(*, sent: int = 0) -> Cloud:
     cloud = spawned(1)
-    await_relays(AwaitInput(transfer=transfer(), paths=paths()), cloud.world)
+    await_relays(AwaitInput(transfer=transfer()), cloud.world)
     cloud.agents.progresses[SHARED, "sender"] = progress(3, sent=sent, rate=40.0)
     return cloud
 
@@ -131,13 +132,13 @@ def test_third_generation_is_not_replaced() -> None:
 
 def test_delivered_transfer_replaces_nobody() -> None:
     cloud = joined()
-    cloud.transfers.finish(transfer(), {"delivered": {}})
+    cloud.transfers.change(transfer(), transfer_life.finish(delivered()))
     assert replace_relay(relay_lost(), cloud.world) == {"source-1-0": "over"}
 
 
 def test_relay_that_the_teardown_terminates_is_not_lost() -> None:
     cloud = joined()
-    cloud.transfers.fence(transfer())
+    cloud.transfers.change(transfer(), transfer_life.FENCE)
     assert replace_relay(instance_event(cloud, STATE_CHANGE, state="shutting-down"), cloud.world) == {
         "source-1-0": "over"
     }
@@ -386,6 +387,8 @@ def test_limit_that_was_lifted_holds_no_successor_back() -> None:
     limited = record.estimate.figures.model_copy(
         update={"source": Figure(value=5.0, origin="configured", note=LIMIT_NOTE)}
     )
-    cloud.transfers.note(transfer(), estimate=record.estimate.model_copy(update={"figures": limited}).to_document())
-    cloud.transfers.note(transfer(), bandwidth=BandwidthLimit().set_to(40).changed_to(None, 7.0).to_document())
+    cloud.transfers.change(
+        transfer(), transfer_life.note(estimate=record.estimate.model_copy(update={"figures": limited}))
+    )
+    cloud.transfers.change(transfer(), transfer_life.note(bandwidth=BandwidthLimit().set_to(40).changed_to(None, 7.0)))
     assert replace_relay(relay_lost(), cloud.world) == {"source-1-0": "replaced"}

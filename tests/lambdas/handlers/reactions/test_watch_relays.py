@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
+from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import LaneProgress
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.handlers.reactions.watch_relays import PAUSE_SECONDS, watch_relays
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import SHARED, paths, plan, progress, transfer
+from tests.lambdas.builders import SHARED, delivered, plan, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import amend, path_ids, spawned, states
 
@@ -18,8 +19,8 @@ RATE = 20.0
 
 def running(size: int = 10**11) -> Cloud:
     cloud = spawned(1)
-    cloud.transfers.note(transfer(), plan=plan(size=size).to_document())
-    await_relays(AwaitInput(transfer=transfer(), paths=paths()), cloud.world)
+    cloud.transfers.change(transfer(), transfer_life.note(plan=plan(size=size)))
+    await_relays(AwaitInput(transfer=transfer()), cloud.world)
     for node in cloud.nodes.of("first"):
         amend(cloud, node, measured_inter_region=RATE, measured_intra_region=8 * RATE)
     return cloud
@@ -102,9 +103,9 @@ def test_last_bytes_show_no_slow_relay() -> None:
 def test_nothing_is_watched_where_no_relay_is_wanted(ending: str) -> None:
     cloud = Cloud() if ending == "no relays" else running()
     if ending == "fenced":
-        cloud.transfers.fence(transfer())
+        cloud.transfers.change(transfer(), transfer_life.FENCE)
     if ending == "finished":
-        cloud.transfers.finish(transfer(), {"delivered": {}})
+        cloud.transfers.change(transfer(), transfer_life.finish(delivered()))
     before = cloud.clock.time
     assert run(cloud) == {}
     assert cloud.clock.time == before  # no second look

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from lambdas.core import transfer_life
 from lambdas.core.errors import InvalidApproval
 from lambdas.handlers.states.apply_approval import ApplyInput, apply_approval
 from tests.lambdas.builders import estimate, transfer
@@ -11,7 +12,7 @@ from tests.lambdas.cloud import Cloud
 def prepared() -> Cloud:
     cloud = Cloud()
     cloud.transfers.create(transfer())
-    cloud.transfers.note(transfer(), estimate=estimate(3).to_document())
+    cloud.transfers.change(transfer(), transfer_life.note(estimate=estimate(3)))
     return cloud
 
 
@@ -30,7 +31,9 @@ def test_answer_becomes_the_estimate_of_everything_after() -> None:
 
 def test_time_that_people_took_counts_as_the_states() -> None:
     cloud = prepared()
-    cloud.transfers.note_stage("first", "Await Approval", {"enteredAt": 400.0, "leftAt": 400.5})
+    cloud.transfers.change(
+        transfer(), transfer_life.note_stage("Await Approval", {"enteredAt": 400.0, "leftAt": 400.5})
+    )
     apply_approval(event({"pairs": 1}), cloud.world)
     record = cloud.transfers.get("first")
     assert record is not None

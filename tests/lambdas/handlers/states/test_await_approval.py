@@ -1,5 +1,6 @@
 import pytest
 
+from lambdas.core import transfer_life
 from lambdas.core.errors import TransferFenced
 from lambdas.handlers.states.await_approval import AwaitInput, await_approval
 from tests.lambdas.builders import estimate, transfer
@@ -43,7 +44,7 @@ def test_token_of_a_later_attempt_replaces_the_earlier_one() -> None:
 
 def test_transfer_that_is_being_torn_down_asks_nobody_and_keeps_no_token() -> None:
     cloud = prepared()
-    cloud.transfers.fence(transfer())
+    cloud.transfers.change(transfer(), transfer_life.FENCE)
     with pytest.raises(TransferFenced):
         await_approval(event(), cloud.world)
     assert (cloud.tokens.approval("first"), cloud.events.put_events, cloud.notifications.sent) == (None, [], [])

@@ -5,20 +5,21 @@ from botocore.exceptions import ClientError
 
 from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
 from lambdas.core.errors import FailTransfer, Throttled, TooManyRules, WriteConflict
 from lambdas.core.fleet import node_life
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.operations.fleet import membership, relay_end
 from tests.lambdas import builders
-from tests.lambdas.builders import IRELAND, SHARED, WEST, paths, transfer
+from tests.lambdas.builders import IRELAND, SHARED, WEST, delivered, paths, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import ROUTE_KEY, path_ids, spawned, states
 from tests.lambdas.machines import failed
 
 
 def run(cloud: Cloud) -> dict[str, Any]:
-    return await_relays(AwaitInput(transfer=transfer(), paths=paths()), cloud.world)
+    return await_relays(AwaitInput(transfer=transfer()), cloud.world)
 
 
 def test_pairs_join_as_soon_as_both_their_relays_are_ready() -> None:
@@ -168,7 +169,7 @@ def test_wait_ends_when_the_transfer_is_delivered() -> None:
     for compute in cloud.compute.values():
         for machine in compute.machines.values():
             machine.boots = machine.transfer_id == ""
-    cloud.clock.at(7, lambda: cloud.transfers.finish(transfer(), {"delivered": {}}))
+    cloud.clock.at(7, lambda: cloud.transfers.change(transfer(), transfer_life.finish(delivered())))
     started = cloud.clock.time
     assert run(cloud) == {"ready": 0}
     assert cloud.clock.time - started < 10

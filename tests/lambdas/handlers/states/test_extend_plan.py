@@ -3,12 +3,13 @@ from collections.abc import Callable
 
 import pytest
 
-from lambdas.adapters.records import TransferRecord
+from lambdas.core import transfer_life
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.listing import announcement_name
 from lambdas.core.chunks.plan import MIB
 from lambdas.core.errors import PlanGoesOn, TransferFenced
 from lambdas.core.transfer import TransferPlan
+from lambdas.core.transfer_record import Outcome, TransferRecord
 from lambdas.handlers.states.extend_plan import ExtendInput, extend_plan
 from lambdas.handlers.states.open_plan import OpenInput, open_plan
 from tests.lambdas.builders import ENDS, SHARED, announcement, open_survey, paths, transfer
@@ -23,7 +24,7 @@ class Listing:
     def __init__(self) -> None:
         self.cloud, self.transfer = Cloud(), transfer(chunkSizeMiB=1)
         self.cloud.transfers.create(self.transfer)
-        self.cloud.transfers.note(transfer(), paths=paths().to_document())
+        self.cloud.transfers.change(transfer(), transfer_life.note(paths=paths()))
         self.parts = 0
         self.write()
         self.survey = open_survey(announcement(1, size=SIZE, files=1))
@@ -152,7 +153,7 @@ def test_what_stands_in_the_way_keeps_the_plan_open_until_the_survey_has_said_so
         destination = listing.survey.destination.model_copy(update={"free_bytes": 2 * SIZE - 1})
         listing.survey = listing.survey.model_copy(update={"destination": destination})
     listing.later(lambda: listing.write(complete=True, problems=int(what == "problem")))
-    listing.cloud.clock.at(5.0, lambda: listing.cloud.transfers.fence(transfer()))
+    listing.cloud.clock.at(5.0, lambda: listing.cloud.transfers.change(transfer(), transfer_life.FENCE))
     with pytest.raises(TransferFenced, match="before its plan"):
         listing.extend()
     assert (listing.so_far().open, listing.so_far().chunks) == (True, 3)
@@ -160,6 +161,6 @@ def test_what_stands_in_the_way_keeps_the_plan_open_until_the_survey_has_said_so
 
 def test_a_transfer_whose_ends_have_failed_is_planned_no_further() -> None:
     listing = Listing()
-    listing.later(lambda: listing.cloud.transfers.finish(transfer(), {"error": "EndSilent"}))
+    listing.later(lambda: listing.cloud.transfers.change(transfer(), transfer_life.finish(Outcome(error="EndSilent"))))
     with pytest.raises(TransferFenced):
         listing.extend()

@@ -1,10 +1,12 @@
 import pytest
 
 from lambdas.adapters.records import CommandResult
+from lambdas.core import transfer_life
 from lambdas.core.errors import CommandFailed, CptError, DestinationTooSmall, SurveyProblem, TransferFenced
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.transfer_record import Outcome
 from lambdas.handlers.states.finish_survey import FinishInput, finish_survey
-from tests.lambdas.builders import WEST, open_survey, survey, transfer
+from tests.lambdas.builders import WEST, delivered, open_survey, survey, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.machines import failed, printed
 
@@ -54,7 +56,7 @@ def test_a_scan_that_fails_fails_the_transfer() -> None:
 
 def test_where_the_ends_have_failed_nobody_waits_for_the_listing() -> None:
     cloud, event = scanning()
-    cloud.clock.at(5.0, lambda: cloud.transfers.finish(transfer(), {"error": "EndSilent"}))
+    cloud.clock.at(5.0, lambda: cloud.transfers.change(transfer(), transfer_life.finish(Outcome(error="EndSilent"))))
     with pytest.raises(TransferFenced, match="before its listing"):
         finish_survey(event, cloud.world)
     assert cloud.clock.time < 1010
@@ -62,7 +64,7 @@ def test_where_the_ends_have_failed_nobody_waits_for_the_listing() -> None:
 
 def test_the_estimate_is_made_though_all_has_arrived_before_the_listing_was_surveyed() -> None:
     cloud, event = scanning()
-    cloud.transfers.finish(transfer(), {"delivered": True})
+    cloud.transfers.change(transfer(), transfer_life.finish(delivered()))
     done = printed(survey(9).source.to_document())
     cloud.clock.at(5.0, lambda: cloud.commands[WEST].end(event.survey.command_id, done))
     assert finish_survey(event, cloud.world).bytes == 10**9

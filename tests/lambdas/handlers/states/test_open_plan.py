@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from lambdas.core import transfer_life
 from lambdas.core.chunks.plan import MIB
 from lambdas.core.errors import TransferFenced
 from lambdas.core.transfer import TransferPlan
@@ -14,7 +15,7 @@ def opened(size: int, **request: Any) -> tuple[Cloud, TransferPlan]:
     cloud = Cloud()
     accepted = transfer(**request)
     cloud.transfers.create(accepted)
-    cloud.transfers.note(transfer(), paths=paths().to_document())
+    cloud.transfers.change(transfer(), transfer_life.note(paths=paths()))
     event = OpenInput(transfer=accepted, survey=open_survey(announcement(size=size)))
     return cloud, open_plan(event, cloud.world)
 
@@ -41,7 +42,7 @@ def test_chunks_are_not_small_where_nobody_knows_how_many_there_will_be(
 
 def test_a_transfer_that_is_taken_down_gets_no_plan() -> None:
     cloud, found = opened(10**9)
-    cloud.transfers.fence(transfer())
+    cloud.transfers.change(transfer(), transfer_life.FENCE)
     with pytest.raises(TransferFenced):
         open_plan(OpenInput(transfer=transfer(), survey=open_survey()), cloud.world)
     assert found.open

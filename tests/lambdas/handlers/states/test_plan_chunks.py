@@ -1,7 +1,9 @@
 import json
+from typing import Any
 
 import pytest
 
+from lambdas.core import transfer_life
 from lambdas.core.chunks.chunk import RANGE_SIZE, RANGES_PER_RUN
 from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.plan import MIB
@@ -21,11 +23,11 @@ ENTRIES = [
 ]
 
 
-def prepared() -> tuple[Cloud, PlanInput]:
+def prepared(**changes: Any) -> tuple[Cloud, PlanInput]:
     cloud = Cloud()
-    accepted = transfer(chunkSizeMiB=1)
+    accepted = transfer(chunkSizeMiB=1, **changes)
     cloud.transfers.create(accepted)
-    cloud.transfers.note(transfer(), paths=paths().to_document())
+    cloud.transfers.change(transfer(), transfer_life.note(paths=paths()))
     lines = [json.dumps({"source": "/" + str(e["path"]), "mode": 420, "mtimeNs": 1, "inode": 1, **e}) for e in ENTRIES]
     cloud.objects.put(f"{ENDS}listing/part-00000.ndjson", "\n".join(lines[:2]).encode() + b"\n")
     cloud.objects.put(f"{ENDS}listing/part-00001.ndjson", "\n".join(lines[2:]).encode() + b"\n")
@@ -61,9 +63,8 @@ def test_first_membership_is_the_direct_path() -> None:
 
 
 def test_first_membership_has_the_limit_of_the_request() -> None:
-    cloud, event = prepared()
-    limited = PlanInput(transfer=transfer(bandwidthLimitMbps=80), survey=event.survey, estimate=event.estimate)
-    plan_chunks(limited, cloud.world)
+    cloud, event = prepared(bandwidthLimitMbps=80)
+    plan_chunks(event, cloud.world)
     first = cloud.agents.membership(SHARED)
     assert first is not None
     assert first.bandwidth_limit_mbps == 80
@@ -88,10 +89,10 @@ def test_a_later_run_plans_what_has_changed_in_numbers_of_its_own() -> None:
     comparison = ComparisonSurvey.from_document({**changed, "sameFiles": 2, "sameBytes": 2 * MIB + 5})
     again = event.transfer
     for number in (2, 3):
-        cloud.transfers.close(again, "FAILED")
+        cloud.transfers.change(again, transfer_life.close("FAILED"))
         again = event.transfer.model_copy(update={"run": number, "execution_arn": f"{ARN}-{number}"})
         assert cloud.transfers.resume(again)
-    cloud.transfers.note(again, paths=paths().to_document())
+    cloud.transfers.change(again, transfer_life.note(paths=paths()))
     cloud.agents.forget(SHARED)
     later = event.model_copy(
         update={
@@ -107,7 +108,7 @@ def test_a_later_run_plans_what_has_changed_in_numbers_of_its_own() -> None:
 
 def test_a_planner_whose_execution_was_stopped_changes_nothing_of_the_next_one() -> None:
     cloud, event = prepared()
-    cloud.transfers.close(transfer(), "FAILED")
+    cloud.transfers.change(transfer(), transfer_life.close("FAILED"))
     assert cloud.transfers.resume(
         event.transfer.model_copy(
             update={"run": 2, "execution_arn": "arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:second"}
@@ -129,13 +130,13 @@ def test_a_plan_that_still_fits_is_taken_up_as_it_was_left() -> None:
     noted = Change("note-failure", 1, {"failedAttempt": 1, "reason": "stream-lost"})
     assert cloud.chunks.change(SHARED, numbers[0], delivered)
     assert cloud.chunks.change(SHARED, numbers[1], noted)
-    cloud.transfers.close(transfer(), "FAILED")
+    cloud.transfers.change(transfer(), transfer_life.close("FAILED"))
     cloud.agents.forget(SHARED)
     again = event.transfer.model_copy(
         update={"run": 2, "execution_arn": "arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:second"}
     )
     assert cloud.transfers.resume(again)
-    cloud.transfers.note(again, paths=paths().to_document())
+    cloud.transfers.change(again, transfer_life.note(paths=paths()))
     survey = event.survey.model_copy(update={"goes_on": True})
     objects = dict(cloud.objects.objects)
     assert plan_chunks(event.model_copy(update={"transfer": again, "survey": survey}), cloud.world) == first
@@ -154,9 +155,8 @@ def test_empty_listing_is_a_plan_without_chunks() -> None:
 
 
 def test_where_nothing_is_moved_but_measured_there_is_neither_chunk_nor_path() -> None:
-    cloud, event = prepared()
-    measures = PlanInput(transfer=transfer(profile="measure"), survey=event.survey, estimate=event.estimate)
-    found = plan_chunks(measures, cloud.world)
+    cloud, event = prepared(profile="measure")
+    found = plan_chunks(event, cloud.world)
     assert (found.chunks, found.bytes, found.files, found.manifest_parts) == (0, 0, 0, [])
     first = cloud.agents.membership(SHARED)
     assert first is not None

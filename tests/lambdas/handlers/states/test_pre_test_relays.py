@@ -5,13 +5,15 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import ProbeResult
+from lambdas.core import transfer_life
 from lambdas.core.errors import MeasuringFailed, MissingPermission
 from lambdas.core.fleet import node_life
 from lambdas.core.transfer import Membership
+from lambdas.core.transfer_record import Outcome
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.join_relays import JoinInput, join_relays
 from lambdas.handlers.states.pre_test_relays import PreTestInput, pre_test_relays
-from tests.lambdas.builders import paths, transfer
+from tests.lambdas.builders import delivered, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
 
@@ -20,7 +22,7 @@ RATES = {"pair-1": (5.0, 150.0), "pair-2": (20.0, 150.0), "pair-3": (5.0, 160.0)
 
 def ready(pairs: int, **changes: Any) -> Cloud:
     cloud = spawned(pairs, pre_test=True, **changes)
-    await_relays(AwaitInput(transfer=transfer(), paths=paths()), cloud.world)
+    await_relays(AwaitInput(transfer=transfer()), cloud.world)
     return cloud
 
 
@@ -89,8 +91,8 @@ def test_no_more_pairs_than_wanted_are_kept_untested() -> None:
 @pytest.mark.parametrize(
     "end",
     [
-        lambda cloud: cloud.transfers.finish(transfer(), {"delivered": {}}),
-        lambda cloud: cloud.transfers.fence(transfer()),
+        lambda cloud: cloud.transfers.change(transfer(), transfer_life.finish(delivered())),
+        lambda cloud: cloud.transfers.change(transfer(), transfer_life.FENCE),
     ],
 )
 def test_transfer_that_ends_during_the_test_rejects_nobody(end: Callable[[Cloud], object]) -> None:
@@ -143,7 +145,7 @@ def test_measuring_ends_with_the_direct_path_through_the_best_pairs_other_side()
     assert [pair["pathId"] for pair in outcome["measured"]["pairs"]] == ["pair-2", "pair-1"]
     record = cloud.transfers.get("first")
     assert record is not None
-    assert (record.status, record.outcome) == ("DONE", outcome)
+    assert (record.status, record.outcome) == ("DONE", Outcome.from_document(outcome))
 
 
 def test_measuring_takes_a_single_pair_too() -> None:

@@ -1,22 +1,24 @@
 import pytest
 
+from lambdas.core import transfer_life
 from lambdas.core.errors import CptError, LaunchRefused, MissingPermission, NoCapacity, Throttled, TransferFenced
-from lambdas.core.report.fleet_report import Spawned
 from lambdas.core.request import Objective
+from lambdas.core.transfer_record import Spawned
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
-from tests.lambdas.builders import IRELAND, WEST, estimate, paths, transfer
+from tests.lambdas.builders import IRELAND, WEST, delivered, estimate, transfer
 from tests.lambdas.cloud import Cloud
+from tests.lambdas.fleet import begin
 
 
 def prepared() -> Cloud:
     cloud = Cloud()
-    cloud.transfers.create(transfer())
+    begin(cloud, transfer())
     return cloud
 
 
 def event(pairs: int = 2, *, pre_test: bool = False, market: str = "on-demand") -> SpawnInput:
     accepted = transfer(relays={"market": market, "instanceTypes": ["t3.small", "t3.medium"]})
-    return SpawnInput(transfer=accepted, estimate=estimate(pairs, pre_test=pre_test), paths=paths())
+    return SpawnInput(transfer=accepted, estimate=estimate(pairs, pre_test=pre_test))
 
 
 def noted(cloud: Cloud) -> Spawned:
@@ -54,7 +56,7 @@ def test_pre_test_launches_twice_as_many() -> None:
 def test_sides_are_launched_as_asked_for_and_a_surplus_that_was_asked_for_stays() -> None:
     cloud = prepared()
     sides = transfer(relays={"pairs": {"source": 1, "destination": 2}, "instanceTypes": ["t3.small"]})
-    asked = SpawnInput(transfer=sides, estimate=estimate(1), paths=paths())
+    asked = SpawnInput(transfer=sides, estimate=estimate(1))
     assert spawn_relays(asked, cloud.world)["spawned"] == 1
     assert nodes(cloud) == {"source-1-0": "SPAWNED", "destination-1-0": "SPAWNED", "destination-2-0": "SPAWNED"}
 
@@ -124,7 +126,7 @@ def test_throttled_launch_is_retried_with_what_the_other_side_has() -> None:
 
 def test_fence_set_while_launching_terminates_what_came() -> None:
     cloud = prepared()
-    cloud.compute[WEST].on_launch = lambda: cloud.transfers.fence(transfer())
+    cloud.compute[WEST].on_launch = lambda: cloud.transfers.change(transfer(), transfer_life.FENCE)
     with pytest.raises(TransferFenced):
         spawn_relays(event(), cloud.world)
     assert cloud.alive() == []
@@ -132,7 +134,7 @@ def test_fence_set_while_launching_terminates_what_came() -> None:
 
 def test_finished_transfer_gets_no_relays() -> None:
     cloud = prepared()
-    cloud.transfers.finish(transfer(), {"delivered": {}})
+    cloud.transfers.change(transfer(), transfer_life.finish(delivered()))
     assert spawn_relays(event(), cloud.world)["spawned"] == 0
     assert cloud.compute[WEST].launches == []
 
@@ -140,7 +142,7 @@ def test_finished_transfer_gets_no_relays() -> None:
 def test_spot_falls_back_to_on_demand_and_each_node_says_what_it_is() -> None:
     cloud = Cloud()
     spot = event(1, market="spot")
-    cloud.transfers.create(spot.transfer)
+    begin(cloud, spot.transfer)
     cloud.compute[WEST].refusals = {"spot": "InsufficientInstanceCapacity"}
     assert spawn_relays(spot, cloud.world)["spawned"] == 1
     assert [launch.spot for launch in cloud.compute[WEST].launches] == [True, True, False]
@@ -167,13 +169,12 @@ def test_other_zones_are_left_out_where_the_budget_has_no_room_for_their_traffic
     transfer_ = tight.transfer.model_copy(
         update={"request": tight.transfer.request.model_copy(update={"objective": Objective(max_cost_usd=0.05)})}
     )
-    cloud.transfers.create(transfer_)
-    cloud.transfers.note(transfer(), estimate=tight.estimate.to_document())
+    begin(cloud, transfer_, tight.estimate)
     cloud.compute[WEST].refusals = {"us-west-2a": "InsufficientInstanceCapacity"}
     with pytest.raises(
         NoCapacity, match=r"other zones of us-west-2 were left out: .*\$0\.0400 more, which .*\(0\.05\)"
     ):
-        spawn_relays(SpawnInput(transfer=transfer_, estimate=tight.estimate, paths=paths()), cloud.world)
+        spawn_relays(SpawnInput(transfer=transfer_, estimate=tight.estimate), cloud.world)
     assert {launch.subnet_id for launch in cloud.compute[WEST].launches} == {"subnet-source"}
 
 

@@ -1,20 +1,22 @@
 import pytest
 
+from lambdas.core import transfer_life
 from lambdas.core.errors import EndNotStarted, TransferFenced
 from lambdas.handlers.states.start_transfer import StartInput, start_transfer
-from tests.lambdas.builders import ENDS, IRELAND, WEST, paths, plan, transfer
+from tests.lambdas.builders import ENDS, IRELAND, WEST, delivered, paths, plan, transfer
 from tests.lambdas.cloud import Cloud
+from tests.lambdas.fleet import begin
 from tests.lambdas.machines import failed
 
 
 def prepared() -> Cloud:
     cloud = Cloud()
-    cloud.transfers.create(transfer())
+    begin(cloud, transfer())
     return cloud
 
 
 def event(token: str = "token-a") -> StartInput:
-    return StartInput(transfer=transfer(), plan=plan(), paths=paths(), task_token=token)
+    return StartInput(transfer=transfer(), task_token=token)
 
 
 def test_both_ends_are_started_with_the_same_epoch() -> None:
@@ -50,9 +52,9 @@ def test_same_token_again_keeps_its_epoch_and_another_gets_the_next() -> None:
 
 def test_token_that_comes_after_the_outcome_is_released_at_once() -> None:
     cloud = prepared()
-    cloud.transfers.finish(transfer(), {"delivered": {"bytes": 5}})
+    cloud.transfers.change(transfer(), transfer_life.finish(delivered(bytes=5)))
     assert not start_transfer(event(), cloud.world)["started"]
-    assert cloud.executions.answers == [("success", ("token-a", {"delivered": {"bytes": 5}}))]
+    assert cloud.executions.answers == [("success", ("token-a", delivered(bytes=5).to_document()))]
     assert cloud.commands[WEST].sent == []
 
 
@@ -65,12 +67,12 @@ def test_end_that_does_not_start_shows_its_output() -> None:
     assert record is not None
     assert not record.running  # relays need not wait for a sender
     assert record.outcome is not None
-    assert record.outcome["error"] == "EndNotStarted"
+    assert record.outcome.error == "EndNotStarted"
 
 
 def test_fenced_transfer_starts_nothing() -> None:
     cloud = prepared()
-    cloud.transfers.fence(transfer())
+    cloud.transfers.change(transfer(), transfer_life.FENCE)
     with pytest.raises(TransferFenced):
         start_transfer(event(), cloud.world)
     assert cloud.commands[WEST].sent == []

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import CommandResult
+from lambdas.core import transfer_life
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.listing import Announcement, OpenSurvey
 from lambdas.core.ends.commands import Command
@@ -162,8 +163,8 @@ def gone_on(*chunks: Chunk, digest: str = "ab" * 32, **request: Any) -> Survey:
     cloud.transfers.create(transfer())
     listing = PlanListing(parts=1, digest=digest, planned_folder="listing/", planned_parts=1)
     planned = plan(chunks=4).model_copy(update={"listing": listing})
-    cloud.transfers.note(transfer(), plan=planned.to_document())
-    cloud.transfers.close(transfer(), "FAILED")
+    cloud.transfers.change(transfer(), transfer_life.note(plan=planned))
+    cloud.transfers.change(transfer(), transfer_life.close("FAILED"))
     cloud.objects.put(f"{ENDS}plan.json", b"{}")
     cloud.chunks.put_all(chunks)
     again = transfer(arn="arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:second", **request).model_copy(

@@ -2,15 +2,28 @@ from collections.abc import Iterable
 
 import pytest
 
-from lambdas.adapters.records import CommandResult, TransferRecord
+from lambdas.adapters.records import CommandResult
+from lambdas.core import transfer_life
 from lambdas.core.ends.commands import Command
 from lambdas.core.errors import TeardownIncomplete
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.intake.destination_lock import Holding
 from lambdas.core.transfer import AcceptedTransfer, PlanListing
+from lambdas.core.transfer_record import TransferRecord
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down
-from tests.lambdas.builders import ARN, DESTINATION_ID, ENDS, IRELAND, SHARED, SOURCE_ID, WEST, paths, plan, transfer
+from tests.lambdas.builders import (
+    ARN,
+    DESTINATION_ID,
+    ENDS,
+    IRELAND,
+    SHARED,
+    SOURCE_ID,
+    WEST,
+    delivered,
+    plan,
+    transfer,
+)
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import spawned, states
 from tests.lambdas.machines import printed
@@ -18,7 +31,7 @@ from tests.lambdas.machines import printed
 
 def joined() -> Cloud:
     cloud = spawned(2)
-    await_relays(AwaitInput(transfer=transfer(), paths=paths()), cloud.world)
+    await_relays(AwaitInput(transfer=transfer()), cloud.world)
     cloud.locks.acquire(DESTINATION_ID, "/restore", "first")
     cloud.tokens.put("first", "token", 1)
     for name in (
@@ -40,7 +53,7 @@ def event(*, known: bool = True) -> TearDownInput:
 @pytest.mark.parametrize("known", [True, False])
 def test_nothing_is_left(known: bool) -> None:
     cloud = joined()
-    cloud.transfers.finish(transfer(), {"delivered": {}})
+    cloud.transfers.change(transfer(), transfer_life.finish(delivered()))
     assert tear_down(event(known=known), cloud.world)["terminated"] == 4
     assert cloud.alive() == []
     assert set(states(cloud).values()) == {"TERMINATED"}
@@ -58,18 +71,18 @@ def test_the_plan_stays_where_another_run_may_go_on_with_it() -> None:
     cloud.objects.put(f"{ENDS}changed/1/part-00000.ndjson", b"")
     cloud.objects.put(f"{ENDS}changed/2/part-00000.ndjson", b"")
     listing = PlanListing(parts=1, digest="ab" * 32, planned_folder="changed/1/", planned_parts=1)
-    cloud.transfers.note(transfer(), plan=plan().model_copy(update={"listing": listing}).to_document())
+    cloud.transfers.change(transfer(), transfer_life.note(plan=plan().model_copy(update={"listing": listing})))
     tear_down(event(), cloud.world)
     kept = [f"{ENDS}{name}" for name in ("changed/1/part-00000.ndjson", "manifest/part-00000.ndjson", "plan.json")]
     assert sorted(cloud.objects.objects) == [*kept, "transfers/first/report.json"]
-    cloud.transfers.finish(transfer(), {"delivered": {}})
+    cloud.transfers.change(transfer(), transfer_life.finish(delivered()))
     tear_down(event(), cloud.world)
     assert list(cloud.objects.objects) == ["transfers/first/report.json"]
 
 
 def test_what_another_execution_has_taken_up_is_left_to_it() -> None:
     cloud = joined()
-    cloud.transfers.close(transfer(), "FAILED")
+    cloud.transfers.change(transfer(), transfer_life.close("FAILED"))
     assert cloud.transfers.resume(
         transfer(arn="arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:second").model_copy(
             update={"run": 2}
@@ -138,7 +151,7 @@ def test_rule_that_another_transfer_shares_stays_until_that_ends() -> None:
     cloud.groups[IRELAND].admit("vpc-destination/cpt-endpoint", "54.0.0.1", 4601, "first")
     tear_down(event(), cloud.world)
     assert [rule.address for rule in cloud.groups[IRELAND].admitted] == ["54.0.0.1"]
-    cloud.transfers.close(transfer(), "SUCCEEDED")
+    cloud.transfers.change(transfer(), transfer_life.close("SUCCEEDED"))
     tear_down(
         TearDownInput(
             transfer=second, execution_arn="arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:second"
@@ -153,7 +166,7 @@ def test_rule_that_two_transfers_share_goes_when_both_end_together() -> None:
     second = transfer("second", "arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:second")
     cloud.transfers.create(second)
     cloud.groups[IRELAND].admit("vpc-destination/cpt-endpoint", "54.0.0.1", 4601, "first")
-    cloud.transfers.fence(second)
+    cloud.transfers.change(second, transfer_life.FENCE)
     tear_down(event(), cloud.world)
     assert cloud.groups[IRELAND].admitted == []
 
@@ -178,14 +191,15 @@ def test_rule_that_a_transfer_beginning_meanwhile_relies_on_is_there_again() -> 
 
 def test_ends_of_a_later_execution_are_not_fenced_by_a_teardown_that_comes_late() -> None:
     cloud = joined()
-    fenced = cloud.transfers.fence
+    original = cloud.transfers.change
 
-    def taken_up_meanwhile(mine: AcceptedTransfer) -> bool:
-        done = fenced(mine)
-        cloud.transfers.close(mine, "FAILED")
-        cloud.transfers.resume(transfer(arn=ARN + "-2").model_copy(update={"run": 2}))
+    def taken_up_meanwhile(mine: AcceptedTransfer, change: transfer_life.Change) -> TransferRecord | None:
+        done = original(mine, change)
+        if change.name == "fence":
+            original(mine, transfer_life.close("FAILED"))
+            cloud.transfers.resume(transfer(arn=ARN + "-2").model_copy(update={"run": 2}))
         return done
 
-    cloud.transfers.fence = taken_up_meanwhile  # type: ignore[assignment,method-assign]
+    cloud.transfers.change = taken_up_meanwhile  # type: ignore[assignment,method-assign]
     assert tear_down(event(), cloud.world)["terminated"] == 0
     assert cloud.agents.fenced == set()

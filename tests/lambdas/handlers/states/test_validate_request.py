@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from lambdas.adapters.records import Status
+from lambdas.core import transfer_life
 from lambdas.core.errors import (
     DestinationBusy,
     DestinationTaken,
@@ -14,6 +14,7 @@ from lambdas.core.errors import (
 )
 from lambdas.core.intake.destination_lock import Busy, Holding
 from lambdas.core.transfer import RECEIVER_PORTS, AcceptedTransfer, Membership
+from lambdas.core.transfer_record import EndStatus
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down
 from lambdas.handlers.states.validate_request import ValidateInput, validate_request
@@ -153,7 +154,7 @@ def test_refused_transfer_is_found_by_its_execution_and_leaves_the_others_lock()
 
 def test_used_name_is_refused_and_takes_no_lock() -> None:
     cloud = Cloud()
-    cloud.transfers.close(run(cloud, request(name="mine")), "SUCCEEDED")
+    cloud.transfers.change(run(cloud, request(name="mine")), transfer_life.close("SUCCEEDED"))
     cloud.locks.release(DESTINATION_ID, "mine")
     with pytest.raises(InvalidRequest, match="'mine' was used by another execution"):
         run(cloud, request(name="mine"), arn=SECOND)
@@ -168,21 +169,21 @@ def test_used_name_of_a_running_transfer_keeps_its_lock() -> None:
     assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == Busy("mine")
 
 
-def ended(cloud: Cloud, status: Status = "FAILED") -> AcceptedTransfer:
+def ended(cloud: Cloud, status: EndStatus = "FAILED") -> AcceptedTransfer:
     """A transfer `mine` that has ended, with what its ends and relays left in the tables."""
     accepted: AcceptedTransfer = run(cloud, request(name="mine"))
-    cloud.transfers.note(accepted, plan=plan("mine").to_document())
+    cloud.transfers.change(accepted, transfer_life.note(plan=plan("mine")))
     cloud.agents.write_membership(shared("mine"), Membership(version=1, paths=[]))
     cloud.agents.write_membership(shared("mine"), Membership(version=2, paths=[]))
     cloud.agents.progresses[shared("mine"), "sender"] = progress()
     cloud.nodes.put(node(transfer_id="mine", state="LOST"))
-    cloud.transfers.close(accepted, status)
+    cloud.transfers.change(accepted, transfer_life.close(status))
     cloud.locks.release(DESTINATION_ID, "mine")
     return accepted
 
 
 @pytest.mark.parametrize("status", ["FAILED", "SUCCEEDED"])
-def test_resumed_it_is_the_next_run_of_the_same_transfer_and_finds_nothing_of_the_last_one(status: Status) -> None:
+def test_resumed_it_is_the_next_run_of_the_same_transfer_and_finds_nothing_of_the_last_one(status: EndStatus) -> None:
     cloud = Cloud()
     ended(cloud, status)
     found = run(cloud, request(name="mine", resume=True), name="mine-attempt2", arn=SECOND)
@@ -204,7 +205,7 @@ def test_transfer_of_another_format_is_not_resumed_and_stays_as_it_is() -> None:
     cloud = Cloud()
     old = transfer().model_copy(update={"format_version": 1})
     cloud.transfers.create(old)
-    cloud.transfers.close(old, "FAILED")
+    cloud.transfers.change(old, transfer_life.close("FAILED"))
     with pytest.raises(InvalidRequest, match=r"transfer 'first' has records of format 1.* under a new name"):
         run(cloud, request(name="first", resume=True), name="first-attempt2", arn="arn:second")
     record = cloud.transfers.get("first")
@@ -226,8 +227,8 @@ def test_what_has_not_ended_is_not_resumed() -> None:
 
 def test_what_a_late_state_opened_again_is_waited_for_and_resumed_once_it_is_taken_down() -> None:
     cloud = Cloud()
-    cloud.transfers.fence(ended(cloud))
-    cloud.transfers.reopen("mine")
+    cloud.transfers.change(ended(cloud), transfer_life.FENCE)
+    cloud.transfers.change(transfer("mine"), transfer_life.REOPEN)
     with pytest.raises(TransferEnding, match="'mine' is still being taken down"):
         run(
             cloud,

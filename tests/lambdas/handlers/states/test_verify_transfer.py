@@ -2,9 +2,10 @@ import json
 
 import pytest
 
+from lambdas.core import transfer_life
 from lambdas.core.errors import FilesSkipped, VerificationFailed
 from lambdas.handlers.states.verify_transfer import VerifyInput, verify_transfer
-from tests.lambdas.builders import ENDS, PLAN_ID, chunk, plan, transfer
+from tests.lambdas.builders import ENDS, PLAN_ID, chunk, delivered, plan, transfer
 from tests.lambdas.cloud import Cloud
 
 
@@ -104,8 +105,8 @@ def with_one_left_out(on_problem: str, *, told: int = 2) -> tuple[Cloud, VerifyI
     cloud, event = prepared({0: A, 1: B}, {0: A, 1: B}, ["DELIVERED"])
     cloud.chunks.put_all([chunk(0, state="DELIVERED", files=4)])
     cloud.transfers.create(transfer())
-    cloud.transfers.note(transfer(), plan=event.plan.to_document())
-    cloud.transfers.finish(transfer(), {"delivered": {"epoch": 1, "sentBytes": 0, "skipped": told}})
+    cloud.transfers.change(transfer(), transfer_life.note(plan=event.plan))
+    cloud.transfers.change(transfer(), transfer_life.finish(delivered(epoch=1, sent_bytes=0, skipped=told)))
     listed = [SKIPPED, {"entry": 7, "kind": "directory", "reason": "destination-conflict"}]
     lines = "".join(json.dumps(line) + "\n" for line in listed)
     key = f"{ENDS}digests/{event.plan.plan_id}/skipped/part-00000.ndjson"

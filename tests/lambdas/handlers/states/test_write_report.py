@@ -6,11 +6,13 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from jsonschema import Draft202012Validator
 
+from lambdas.core import transfer_life
 from lambdas.core.ends.liveness import Ends
 from lambdas.core.errors import Throttled, WriteConflict
 from lambdas.core.estimate.profile import Known
+from lambdas.core.transfer_record import Outcome, Spawned
 from lambdas.handlers.states.write_report import ReportInput, write_report
-from tests.lambdas.builders import ARN, IRELAND, WEST, chunk, estimate, node, plan, transfer
+from tests.lambdas.builders import ARN, IRELAND, WEST, chunk, delivered, estimate, node, plan, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.memory.stores import MemoryProfileStore
 from tests.lambdas.traffic import Traffic
@@ -24,19 +26,21 @@ SCHEMA, EVENTS = (
 def finished(**said: int) -> Cloud:
     cloud = Cloud()
     cloud.transfers.create(transfer())
-    cloud.transfers.note(transfer(), estimate=estimate(1).to_document(), plan=plan(chunks=4).to_document())
-    cloud.transfers.note_stage("first", "Survey Ends", {"enteredAt": 1001.0, "leftAt": 1002.5})
-    cloud.transfers.note_stage("first", "Validate Request", {"enteredAt": 1000.0, "leftAt": 1000.25})
-    cloud.transfers.note_stage("first", "Write Report", {"enteredAt": 1100.0})
-    delivered = [(0, "direct", 1010.0, 1010.5, 1), (1, "pair-1", 1010.2, 1011.5, 1), (2, "pair-1", 1011.0, 1011.9, 3)]
-    for number, path, started, at, attempt in delivered:
+    cloud.transfers.change(transfer(), transfer_life.note(estimate=estimate(1), plan=plan(chunks=4)))
+    cloud.transfers.change(transfer(), transfer_life.note_stage("Survey Ends", {"enteredAt": 1001.0, "leftAt": 1002.5}))
+    cloud.transfers.change(
+        transfer(), transfer_life.note_stage("Validate Request", {"enteredAt": 1000.0, "leftAt": 1000.25})
+    )
+    cloud.transfers.change(transfer(), transfer_life.note_stage("Write Report", {"enteredAt": 1100.0}))
+    chunks = [(0, "direct", 1010.0, 1010.5, 1), (1, "pair-1", 1010.2, 1011.5, 1), (2, "pair-1", 1011.0, 1011.9, 3)]
+    for number, path, started, at, attempt in chunks:
         item = chunk(number, state="DELIVERED", path_id=path, started_at=started, delivered_at=at, attempt=attempt)
         cloud.chunks.put_all([item])
     cloud.chunks.put_all([chunk(3, state="FAILED", attempt=5, reason="stream-lost after 5 attempts")])
     for role in ("source", "destination"):
         cloud.nodes.put(node(role, state="TERMINATED", joined_at=1005.0, ended_at=1090.0))
-    cloud.transfers.finish(transfer(), {"delivered": {"epoch": 1, "sentBytes": 2 * 10**9, **said}})
-    cloud.transfers.note(transfer(), teardown={"terminated": 2})
+    cloud.transfers.change(transfer(), transfer_life.finish(delivered(epoch=1, sent_bytes=2 * 10**9, **said)))
+    cloud.transfers.change(transfer(), transfer_life.note(teardown={"terminated": 2}))
     cloud.clock.time = 1100.0
     return cloud
 
@@ -54,8 +58,9 @@ def run(cloud: Cloud, **changes: Any) -> dict[str, Any]:
 def test_ends_that_were_started_again_are_counted() -> None:
     cloud = finished()
     assert "restarts" not in run(cloud)
-    cloud.transfers.note_ends(
-        transfer(), Ends.begun(1, 1000.0, receives=True, version=1).restarted("sender", 2, 1060.0)
+    cloud.transfers.change(
+        transfer(),
+        transfer_life.note(ends=Ends.begun(1, 1000.0, receives=True, version=1).restarted("sender", 2, 1060.0)),
     )
     found = run(cloud)
     SCHEMA.validate(found)
@@ -65,7 +70,7 @@ def test_ends_that_were_started_again_are_counted() -> None:
 def test_chunks_that_were_repaired_are_counted() -> None:
     cloud = Cloud()
     cloud.transfers.create(transfer())
-    cloud.transfers.finish(transfer(), {"delivered": {"epoch": 1, "sentBytes": 100, "repairedChunks": 2}})
+    cloud.transfers.change(transfer(), transfer_life.finish(delivered(epoch=1, sent_bytes=100, repaired_chunks=2)))
     found = run(cloud)
     SCHEMA.validate(found)
     assert found["repairedChunks"] == 2
@@ -130,7 +135,10 @@ def test_cost_counts_relays_at_the_estimates_price_and_what_was_sent() -> None:
 
 def test_what_became_of_the_wish_for_relays_and_what_their_zone_cost() -> None:
     cloud = finished()
-    cloud.transfers.note(transfer(), spawned={"wanted": 2, "launched": 1, "notes": ["the quota allowed 1 of 2 relays"]})
+    cloud.transfers.change(
+        transfer(),
+        transfer_life.note(spawned=Spawned(wanted=2, launched=1, notes=["the quota allowed 1 of 2 relays"])),
+    )
     cloud.nodes.put(node("source", 1, 1, "LOST", market="spot", availability_zone="us-west-2b", running_at=1002.0))
     found = run(cloud)
     SCHEMA.validate(found)
@@ -144,7 +152,7 @@ def test_what_became_of_the_wish_for_relays_and_what_their_zone_cost() -> None:
 def test_relay_of_another_market_counts_at_the_price_of_its_own() -> None:
     cloud = Cloud()
     cloud.transfers.create(transfer(relays={"market": "spot"}))
-    cloud.transfers.note(transfer(), estimate=estimate(1).to_document())
+    cloud.transfers.change(transfer(), transfer_life.note(estimate=estimate(1)))
     cloud.nodes.put(node("source", state="TERMINATED", ended_at=1100.0))
     assert run(cloud)["cost"]["relays"] == pytest.approx(100 * 0.0208 / 3600)
 
@@ -194,6 +202,8 @@ def test_page_is_written_beside_the_report_with_the_files_that_were_verified() -
     page = cloud.objects.objects["transfers/first/report.html"].decode()
     assert "set/&lt;script&gt;" in page
     assert "The first 1 of 3 files" in page
+    cloud = finished()
+    cloud.objects.put("transfers/first/files/part-00000.ndjson", json.dumps(line).encode() + b"\n")
     run(cloud, failure={"Error": "VerificationFailed", "Cause": "a digest differs"})
     assert "ab" * 32 not in cloud.objects.objects["transfers/first/report.html"].decode()
 
@@ -220,7 +230,7 @@ def test_profiles_learn_what_the_transfer_measured() -> None:
     cloud = finished()
     traffic = Traffic({"direct": 20.0, "pair-1": 30.0}, {"direct": 0.0, "pair-1": 8.0}, size_mb=800)
     chunks = traffic.chunks()
-    cloud.transfers.note(transfer(), plan=plan(chunks=len(chunks)).to_document())
+    cloud.transfers.change(transfer(), transfer_life.note(plan=plan(chunks=len(chunks))))
     cloud.chunks.put_all(chunks)
     run(cloud)
     assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
@@ -235,8 +245,8 @@ def test_profiles_learn_what_the_transfer_measured() -> None:
 def test_where_data_waited_for_the_listing_no_rate_is_learnt() -> None:
     cloud = finished()
     chunks = Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=800).chunks()
-    cloud.transfers.note(transfer(), plan=plan(chunks=len(chunks)).to_document())
-    cloud.transfers.note_stage("first", "Extend Plan", {"enteredAt": 1000.0, "leftAt": 1020.0})
+    cloud.transfers.change(transfer(), transfer_life.note(plan=plan(chunks=len(chunks))))
+    cloud.transfers.change(transfer(), transfer_life.note_stage("Extend Plan", {"enteredAt": 1000.0, "leftAt": 1020.0}))
     cloud.chunks.put_all(chunks)
     run(cloud)
     assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
@@ -246,11 +256,11 @@ def test_where_data_waited_for_the_listing_no_rate_is_learnt() -> None:
 def test_what_was_only_measured_is_told_paid_for_and_learnt() -> None:
     cloud = Cloud()
     cloud.transfers.create(transfer(profile="measure"))
-    cloud.transfers.note(transfer(), estimate=estimate(1).to_document(), plan=plan(chunks=0).to_document())
+    cloud.transfers.change(transfer(), transfer_life.note(estimate=estimate(1), plan=plan(chunks=0)))
     found = {"pathId": "pair-1", "interRegionMBps": 20.0, "intraRegionMBps": 150.0, "spawnSeconds": 5.0}
     measured = {"directMBps": 30.0, "pairs": [found], "sentBytes": 10**9}
-    cloud.transfers.finish(transfer(), {"measured": measured})
-    cloud.transfers.note(transfer(), teardown={"terminated": 2})
+    cloud.transfers.change(transfer(), transfer_life.finish(Outcome.from_document({"measured": measured})))
+    cloud.transfers.change(transfer(), transfer_life.note(teardown={"terminated": 2}))
     report = run(cloud, verified={"verified": True, "files": 0})
     SCHEMA.validate(report)
     assert (report["status"], report["bytes"], report["measured"]) == ("SUCCEEDED", 0, measured)
@@ -278,7 +288,7 @@ def test_transfer_that_is_not_torn_down_is_learnt_with_its_last_report() -> None
     cloud.nodes.put(node(state="TERMINATED", joined_at=1005.0))
     run(cloud, failure={"Error": "TeardownIncomplete", "Cause": "still alive"})
     assert spawns(cloud) is None
-    cloud.transfers.note(transfer(), teardown={"terminated": 1})
+    cloud.transfers.change(transfer(), transfer_life.note(teardown={"terminated": 1}))
     run(cloud, failure={"Error": "TeardownIncomplete", "Cause": "still alive"})
     assert spawns(cloud) == Known(5.0, 0.0, 1, 1000.0, "measured")
 

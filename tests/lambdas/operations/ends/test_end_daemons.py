@@ -4,15 +4,17 @@ from typing import Any
 
 import pytest
 
+from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Side
-from lambdas.core.ends.liveness import MOST_RESTARTS, Ends
+from lambdas.core.ends.liveness import MOST_RESTARTS
 from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer_record import TransferRecord
 from lambdas.handlers.reactions.finish_transfer import finish_transfer
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import IRELAND, SHARED, WEST, progress
 from tests.lambdas.cloud import Cloud
-from tests.lambdas.fleet import spawned
+from tests.lambdas.fleet import attempt, spawned
 from tests.lambdas.machines import failed
 from tests.lambdas.told import told as noted
 
@@ -24,7 +26,7 @@ class Moving:
 
     def __init__(self, **changes: Any) -> None:
         self.cloud = spawned(1, **changes)
-        self.cloud.tokens.put("first", "token", self.cloud.transfers.next_attempt("first"))
+        self.cloud.tokens.put("first", "token", attempt(self.cloud))
         self.alive: dict[Side, int] = {"sender": 1, "receiver": 1}
         self.sequence = 0
         self.hangs: float | None = None
@@ -130,13 +132,14 @@ def test_two_looks_at_once_start_it_once() -> None:
     moving = Moving()
     moving.minute()
     del moving.alive["sender"]
-    write = moving.cloud.transfers.note_ends
+    original = moving.cloud.transfers.change
 
-    def second(transfer: AcceptedTransfer, ends: Ends) -> bool:
-        write(transfer, ends)
-        return write(transfer, ends)
+    def second(transfer: AcceptedTransfer, change: transfer_life.Change) -> TransferRecord | None:
+        if "ends" in change.values:
+            original(transfer, change)
+        return original(transfer, change)
 
-    moving.cloud.transfers.note_ends = second  # type: ignore[method-assign]
+    moving.cloud.transfers.change = second  # type: ignore[method-assign]
     assert not moving.minute()["heartbeat"]
     assert moving.sent("sender") == []
 
@@ -164,7 +167,7 @@ def test_task_that_was_started_anew_has_new_ends() -> None:
     moving.minute()
     del moving.alive["sender"]
     moving.minute()
-    epoch = moving.cloud.transfers.next_attempt("first")
+    epoch = attempt(moving.cloud)
     moving.cloud.tokens.put("first", "another", epoch)
     moving.alive = {"sender": epoch, "receiver": epoch}
     assert moving.minute()["heartbeat"]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import NotManagedError
+from lambdas.core import transfer_life
 from lambdas.core.errors import InvalidRequest, NoCapacity
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.spending.meter import relay_dollars
@@ -46,12 +47,12 @@ def spawned(
     found = accepted(cloud, **relays_)
     wanted = estimate(pairs, pre_test=pre_test)
     cloud.transfers.create(found)
-    cloud.transfers.note(transfer(), paths=paths().to_document(), estimate=wanted.to_document())
-    cloud.transfers.note(transfer(), plan=plan(size=10**9).to_document())
+    cloud.transfers.change(transfer(), transfer_life.note(paths=paths(), estimate=wanted))
+    cloud.transfers.change(transfer(), transfer_life.note(plan=plan(size=10**9)))
     direct = TransferPath(path_id="direct", generation=0, hops=[], receiver="54.1.0.1:4600", lanes=2)
     cloud.agents.write_membership(SHARED, Membership(version=1, paths=[direct]))
     cloud.agents.route_keys[SHARED] = ROUTE_KEY
-    spawn_relays(SpawnInput(transfer=found, estimate=wanted, paths=paths()), cloud.world)
+    spawn_relays(SpawnInput(transfer=found, estimate=wanted), cloud.world)
     return cloud
 
 
@@ -59,7 +60,7 @@ def joined(pairs: int = 1, **relays_: Any) -> Cloud:
     cloud = spawned(pairs, **relays_)
     record = cloud.transfers.get("first")
     assert record is not None
-    await_relays(AwaitInput(transfer=record.transfer, paths=paths()), cloud.world)
+    await_relays(AwaitInput(transfer=record.transfer), cloud.world)
     return cloud
 
 
@@ -145,7 +146,7 @@ def test_they_serve_alone_where_launches_find_no_capacity(without: tuple[str, ..
     assert record.spawned is not None
     assert (record.spawned.launched, cloud.alive()) == (1, [])
     assert [note for note in record.spawned.notes if note.startswith("NoCapacity: no ")]
-    await_relays(AwaitInput(transfer=record.transfer, paths=paths()), cloud.world)
+    await_relays(AwaitInput(transfer=record.transfer), cloud.world)
     assert path_ids(cloud) == ["direct", "pair-1"]
 
 
@@ -198,7 +199,7 @@ def take_down(cloud: Cloud) -> None:
 
 
 def sweep(cloud: Cloud) -> None:
-    cloud.transfers.close(transfer(), "FAILED")
+    cloud.transfers.change(transfer(), transfer_life.close("FAILED"))
     terminate_strays(cloud.world)
 
 

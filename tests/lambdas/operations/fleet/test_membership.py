@@ -1,17 +1,18 @@
+from lambdas.core import transfer_life
 from lambdas.core.fleet import node_life
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.transfer import Membership
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.operations.fleet import relay_end
 from lambdas.operations.fleet.membership import settle
-from tests.lambdas.builders import SHARED, paths, transfer
+from tests.lambdas.builders import SHARED, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
 
 
 def joined(pairs: int) -> Cloud:
     cloud = spawned(pairs)
-    await_relays(AwaitInput(transfer=transfer(), paths=paths()), cloud.world)
+    await_relays(AwaitInput(transfer=transfer()), cloud.world)
     return cloud
 
 
@@ -84,6 +85,6 @@ def test_two_writers_agree_on_what_the_nodes_say() -> None:
 def test_transfer_that_is_torn_down_keeps_its_record() -> None:
     cloud = joined(1)
     before = version(cloud)
-    cloud.transfers.fence(transfer())
+    cloud.transfers.change(transfer(), transfer_life.FENCE)
     relay_end.lose(cloud.world, relay(cloud, "source-1-0"), "its instance is gone")
     assert version(cloud) == before

@@ -2,9 +2,10 @@ from typing import Any
 
 import pytest
 
+from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.spending.meter import Decision
+from lambdas.core.spending.meter import BudgetDecision, Decision
 from lambdas.core.transfer import Membership
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
@@ -12,7 +13,7 @@ from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.operations.fleet import relay_start
 from lambdas.operations.spending import metering
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import SHARED, estimate, paths, progress, transfer
+from tests.lambdas.builders import SHARED, delivered, estimate, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import amend, path_ids, spawned, states
 
@@ -22,7 +23,7 @@ BUDGET, SLOW_SECONDS = 0.03, 60.0
 
 def joined(pairs: int = 1, **objective: Any) -> Cloud:
     cloud = spawned(pairs, objective=objective)
-    await_relays(AwaitInput(transfer=transfer(), paths=paths()), cloud.world)
+    await_relays(AwaitInput(transfer=transfer()), cloud.world)
     cloud.tokens.put("first", "token", 1)
     if objective:
         cloud.clock.time += SLOW_SECONDS
@@ -147,7 +148,7 @@ def test_nothing_joins_or_is_launched_once_relays_were_released() -> None:
     record = cloud.transfers.get("first")
     assert record is not None
     accepted = record.transfer
-    event = SpawnInput(transfer=accepted, estimate=estimate(1), paths=paths())
+    event = SpawnInput(transfer=accepted, estimate=estimate(1))
     assert spawn_relays(event, cloud.world)["spawned"] == 0
     relay_start.join_ready(cloud.world, "first")
     assert path_ids(cloud) == ["direct"]
@@ -156,7 +157,7 @@ def test_nothing_joins_or_is_launched_once_relays_were_released() -> None:
 def test_a_relay_that_slipped_in_meanwhile_goes_with_the_next_look() -> None:
     cloud = joined(maxCostUsd=BUDGET)
     report(cloud, moved=2 * 10**8)
-    cloud.transfers.note(transfer(), budget={"decision": "direct", "cause": "x"})
+    cloud.transfers.change(transfer(), transfer_life.note(budget=BudgetDecision(decision="direct", cause="x")))
     assert len(cloud.alive()) == 2
     look(cloud)
     assert cloud.alive() == []
@@ -180,7 +181,7 @@ def test_transfer_that_was_delivered_meanwhile_is_not_stopped() -> None:
     report(cloud, moved=10**9, delivered=4 * 10**8)
     record = cloud.transfers.get("first")
     assert record is not None
-    cloud.transfers.finish(transfer(), {"delivered": {"epoch": 1, "sentBytes": 10**9}})
+    cloud.transfers.change(transfer(), transfer_life.finish(delivered(epoch=1, sent_bytes=10**9)))
     metering.enforce(cloud.world, record)
     assert cloud.executions.answers == []
     assert len(cloud.alive()) == 2

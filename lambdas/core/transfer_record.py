@@ -1,0 +1,159 @@
+"""The record of a transfer: one schema of its item in the transfers table, read once, into the phase that it is in.
+
+A phase says what the record holds for certain. Work that needs the paths or the plan asks for a record of that phase.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar, get_args
+
+from pydantic import Field
+
+from lambdas.core.bandwidth import BandwidthLimit
+from lambdas.core.chunks.events import Delivered
+from lambdas.core.documents import Count, Document, Handover
+from lambdas.core.ends.liveness import Ends
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.profiling import Measured
+from lambdas.core.fleet.relay_watch import Watch
+from lambdas.core.record_format import FORMAT_VERSION, format_of
+from lambdas.core.spending.meter import BudgetDecision, Spent
+from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, Same, TransferPlan
+
+EndStatus = Literal["SUCCEEDED", "SUCCEEDED_WITH_SKIPS", "FAILED"]
+Status = Literal["ACTIVE", "DONE", EndStatus]
+# Of a transfer that is reported.
+ENDED: frozenset[EndStatus] = frozenset(get_args(EndStatus))
+Phase = TypeVar("Phase", bound="TransferRecord")
+# Attributes that mean the same in every format, beside the transfer itself: what a teardown and its report go by.
+_ANY_FORMAT = frozenset({"status", "fenced", "outcome", "stages", "active", "attempt", "teardown"})
+
+
+class Spawned(Document):
+    """Pairs wanted (twice as many with a pre-test) and launched; `notes`: why fewer, or not the first choice."""
+
+    wanted: Count
+    launched: Count
+    notes: list[str]
+
+
+class Outcome(Handover):
+    """How moving the data ended, or measuring: `delivered`, `measured`, or the error that fails the task."""
+
+    delivered: Delivered | None = None
+    measured: Measured | None = None
+    error: str | None = None
+    cause: str | None = None
+
+
+class TransferRecord(Handover):
+    """The record of an accepted transfer; times in Unix seconds.
+
+    `active`: present until the transfer is reported and nothing is left to take down. `attempt`: the last epoch of the
+    ends; `earlier_epochs`: the last one of the runs before this. `teardown`: what was taken down, once all was.
+    `budget`: present once the budget no longer covers relays. `same`: what was at the destination already. `earlier`:
+    the plan of an earlier run, which may not be fulfilled. `bandwidth`: once somebody has set another limit than the
+    request's.
+    """
+
+    transfer: AcceptedTransfer
+    status: Status
+    fenced: bool
+    active: Literal["yes"] | None = None
+    attempt: Count = 0
+    stages: dict[str, dict[str, float]] = Field(default_factory=dict)
+    paths: ResolvedPaths | None = None
+    estimate: Estimate | None = None
+    plan: TransferPlan | None = None
+    spawned: Spawned | None = None
+    outcome: Outcome | None = None
+    teardown: dict[str, Count] | None = None
+    spent: Spent | None = None
+    budget: BudgetDecision | None = None
+    watch: Watch = Field(default_factory=Watch)
+    same: Same | None = None
+    earlier: TransferPlan | None = None
+    earlier_epochs: Count = 0
+    ends: Ends | None = None
+    bandwidth: BandwidthLimit | None = None
+
+    @classmethod
+    def parse(cls, item: Mapping[str, Any]) -> "TransferRecord":
+        """The record of an item, in its phase.
+
+        Of another format only what a teardown needs is read: whose it is, and how far it has ended.
+        """
+        if format_of(item) != FORMAT_VERSION:
+            item = {name: item[name] for name in (_TRANSFER | _ANY_FORMAT) & item.keys()}
+        phase = next((phase for phase, needs in _PHASES if needs <= item.keys()), cls)
+        return phase.from_document({**item, "transfer": {name: item[name] for name in _TRANSFER & item.keys()}})
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is reported, and nothing is left to take down."""
+        return self.active is None
+
+    @property
+    def ended(self) -> bool:
+        """Whether another execution may go on with it."""
+        return self.closed and self.status in ENDED
+
+    @property
+    def moving(self) -> bool:
+        """Whether the sender follows the membership."""
+        return self.status == "ACTIVE" and not self.fenced
+
+    @property
+    def running(self) -> bool:
+        """Whether relays may still be of use."""
+        return self.moving and self.budget is None
+
+    def is_of(self, transfer: AcceptedTransfer) -> bool:
+        """Whether the transfer's execution has it, and no later one has taken it up."""
+        return self.transfer.execution_arn == transfer.execution_arn
+
+    def serves(self, transfer: AcceptedTransfer) -> bool:
+        """Whether the transfer's execution may start anything: it has the record, and is not being torn down."""
+        return not self.fenced and self.is_of(transfer)
+
+    @property
+    def delivered(self) -> Delivered | None:
+        """What the sender said when all had arrived."""
+        return self.outcome.delivered if self.outcome else None
+
+    @property
+    def measured(self) -> Measured | None:
+        """What a profiling execution found; None where data was moved, or nothing was found."""
+        return self.outcome.measured if self.outcome else None
+
+    @property
+    def limit(self) -> BandwidthLimit:
+        """The bound on the sender's rate, now and before."""
+        return self.bandwidth or BandwidthLimit().set_to(self.transfer.request.bandwidth_limit_mbps)
+
+    @property
+    def unfulfilled(self) -> TransferPlan | None:
+        """The plan that a later run may go on with: this one's, or before it has one that of an earlier run."""
+        if self.plan is None:
+            return self.earlier
+        return None if self.plan.chunks == 0 or self.delivered or self.plan.open else self.plan
+
+
+class Planned(TransferRecord):
+    """It is known how the ends reach each other, and what is moved: they may be started."""
+
+    paths: ResolvedPaths
+    plan: TransferPlan
+
+
+class Estimated(Planned):
+    """It is known, too, how many relays are wanted: they may be launched."""
+
+    estimate: Estimate
+
+
+_TRANSFER = frozenset(str(field.alias) for field in AcceptedTransfer.model_fields.values())
+# The latest first.
+_PHASES: tuple[tuple[type[TransferRecord], frozenset[str]], ...] = (
+    (Estimated, frozenset({"paths", "plan", "estimate"})),
+    (Planned, frozenset({"paths", "plan"})),
+)
