@@ -25,8 +25,6 @@ STATES = [
     # Only where a person is asked (test_approval.py), or where a listing takes long (test_listing.py).
     if name not in ("Await Approval", "Apply Approval", "Open Plan", "Extend Plan", "Finish Survey")
 ]
-FUNCTIONS = [name.lower().replace(" ", "-") for name in STATES]
-IN_BRANCH = ("spawn-relays", "await-relays", "pre-test-relays", "join-relays")
 
 
 def begin(account: Account, work: Path, name: str, **more: Any) -> str:
@@ -97,42 +95,6 @@ def test_stopped_while_the_relays_are_still_being_launched(account: Account, tmp
     stop(account, arn)
     account.cloud.wait_for(lambda: account.launched("launched-late", HOME), 30)
     nothing_left(account, "launched-late")
-
-
-@pytest.mark.parametrize("function", [name for name in FUNCTIONS if name not in IN_BRANCH])
-def test_a_function_that_crashes(account: Account, tmp_path: Path, function: str) -> None:
-    crashed = crash(account, tmp_path, function)
-    assert crashed["status"] == "FAILED"
-    nothing_left(account, f"crash-{function}")
-
-
-@pytest.mark.parametrize("function", IN_BRANCH)
-def test_a_function_of_the_fleet_that_crashes_leaves_the_direct_path(
-    account: Account, tmp_path: Path, function: str
-) -> None:
-    crashed = crash(account, tmp_path, function)
-    assert crashed["status"] == "SUCCEEDED"
-    nothing_left(account, f"crash-{function}")
-    assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
-
-
-def crash(account: Account, work: Path, function: str) -> dict[str, Any]:
-    """The execution of a transfer in which a function never succeeds, when it has ended."""
-    source = make_files(work / "set", large_bytes=30_000_000)
-    account.configure(f"cpt-{function}", MAX_PAIRS="not a number")
-    try:
-        # Where no sender comes, relays would wait for it until the join timeout.
-        pairs = 0 if function == "start-transfer" else 1
-        request = account.request(source, work / "out", relays={"pairs": pairs}, preTest=bool(pairs))
-        arn = account.start(request, f"crash-{function}")
-
-        def ended() -> dict[str, Any] | None:
-            found = account.describe(arn)
-            return None if found["status"] == "RUNNING" else found
-
-        return account.cloud.wait_for(ended, 90)
-    finally:
-        account.configure(f"cpt-{function}", MAX_PAIRS="16")
 
 
 def test_a_machine_that_cannot_be_told_sees_the_fence_by_itself(account: Account, tmp_path: Path) -> None:
