@@ -146,6 +146,14 @@ class LocalCloud:
         """Add a counted fault; it counts from now on."""
         endpoints.control(self.endpoint, "fault", fault.model_dump_json(by_alias=True).encode())
 
+    def has_delayed(self, operation: str, region: str) -> bool:
+        """Whether a fault has made such a call late, which may still wait."""
+        try:
+            endpoints.control(self.endpoint, "delayed", json.dumps({"operation": operation, "region": region}).encode())
+        except endpoints.ControlError:
+            return False
+        return True
+
     @contextmanager
     def holding(self, request: str) -> Iterator[None]:
         """Requests whose `METHOD /path` matches the pattern `request` are not served until the end."""

@@ -1,5 +1,5 @@
-"""What the emulator does on request that AWS has no API for: `POST /_local/interrupt`, `power-off`, `fault`, `hold`,
-`release`.
+"""What the emulator does on request that AWS has no API for: `POST /_local/interrupt`, `power-off`, `fault`, `delayed`,
+`hold`, `release`.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ def with_control(app: Asgi, fleet: Fleet, holds: Holds) -> Asgi:
         if action == "fault":
             fleet.faults.add(Fault.model_validate(request))
             return True
+        if action == "delayed":
+            return (request["operation"], request["region"]) in fleet.faults.delayed
         if action == "hold":
             holds.hold(str(request["request"]))
             return True

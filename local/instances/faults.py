@@ -14,6 +14,8 @@ class Faults:
     def __init__(self, scripts: Iterable[Fault]) -> None:
         self._scripts = [(script, [0]) for script in scripts]
         self._lock = threading.Lock()
+        self.delayed: set[tuple[str, str]] = set()
+        """Operations and regions of the calls that came late so far."""
 
     def add(self, script: Fault) -> None:
         """One more script; it counts from now on."""
@@ -31,6 +33,8 @@ class Faults:
     def delay(self, operation: str, region: str) -> float:
         """Seconds by which this call of `operation` is late."""
         found = self._first(operation, region, {}, delays=True)
+        if found:
+            self.delayed.add((operation, region))
         return found.delay_seconds if found else 0.0
 
     def _first(self, operation: str, region: str, aim: dict[str, str], *, delays: bool) -> Fault | None:

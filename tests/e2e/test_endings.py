@@ -91,9 +91,9 @@ def test_stopped_while_the_relays_are_still_being_launched(account: Account, tmp
     late = Fault(operation="RunInstances", region=HOME, delay_seconds=8)
     account.cloud.spoil(late)
     arn = begin(account, tmp_path, "launched-late")
-    account.entered(arn, "Spawn Relays")
+    account.cloud.wait_for(lambda: account.cloud.has_delayed("RunInstances", HOME), 60)
     stop(account, arn)
-    account.cloud.wait_for(lambda: account.launched("launched-late", HOME), 30)
+    account.cloud.wait_for(lambda: account.launched("launched-late", HOME), 60)
     nothing_left(account, "launched-late")
 
 

@@ -221,11 +221,12 @@ def test_spot_interruption_warns_before_it_terminates(cloud: LocalCloud) -> None
 def test_calls_to_other_regions_take_longer(cloud: LocalCloud, vm: str) -> None:
     def seconds(region: str) -> float:
         client = cloud.client("ec2", region)
-        client.describe_vpcs()
-        began = time.monotonic()
-        for _ in range(5):
+        taken = []
+        for _ in range(8):
+            began = time.monotonic()
             client.describe_vpcs()
-        return (time.monotonic() - began) / 5
+            taken.append(time.monotonic() - began)
+        return min(taken)  # a busy machine makes some of them late, and none early
 
     assert seconds(OTHER) > seconds(HOME) + 0.02
 
