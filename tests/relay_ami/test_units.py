@@ -4,7 +4,6 @@ import re
 import shutil
 import socket
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -60,7 +59,7 @@ def traced(tmp_path: Path) -> Path:
     receiver = start(
         "receive", "receive", "--listen", f"127.0.0.1:{ports[0]}", "--verify", "readback", str(tmp_path / "out")
     )
-    await_file(tmp_path / "receive.ready")
+    subprocess.run([DAEMON, "await-ready", tmp_path / "receive.ready", "--seconds", "60"], check=True)
     via = f"127.0.0.1:{ports[1]},127.0.0.1:{ports[2]}"
     sender = start("send", "send", "--via", via)
     relays = [
@@ -78,13 +77,6 @@ def free_ports(count: int) -> list[int]:
     for one in held:
         one.close()
     return ports
-
-
-def await_file(file: Path) -> None:
-    deadline = time.monotonic() + 60
-    while not (file.exists() and file.read_text().endswith("\n")):
-        assert time.monotonic() < deadline, f"{file} did not appear"
-        time.sleep(0.02)
 
 
 def test_the_daemon_makes_no_call_that_its_unit_forbids(traced: Path) -> None:
