@@ -1,10 +1,18 @@
 """The node table."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from lambdas.adapters.dynamodb import Table
 from lambdas.core.fleet.node_life import Change
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.record_format import with_stage
 
 INSTANCE_INDEX = "by-instance"
+
+
+def _node(item: Mapping[str, Any]) -> Node:
+    return Node.from_document(with_stage(item))
 
 
 class DynamoNodeStore:
@@ -19,7 +27,7 @@ class DynamoNodeStore:
 
     def of(self, transfer_id: str) -> list[Node]:
         """See NodeStore."""
-        return [Node.from_document(item) for item in self._table.query("transferId = :id", id=transfer_id)]
+        return [_node(item) for item in self._table.query("transferId = :id", id=transfer_id)]
 
     def forget(self, transfer_id: str) -> None:
         """See NodeStore."""
@@ -30,7 +38,7 @@ class DynamoNodeStore:
         """See NodeStore."""
         found = self._table.query("instanceId = :id", index=INSTANCE_INDEX, id=instance_id)
         items = (self._table.get(transferId=item["transferId"], nodeId=item["nodeId"]) for item in found)
-        return [Node.from_document(item) for item in items if item]
+        return [_node(item) for item in items if item]
 
     def change(self, node: Node, change: Change) -> Node | None:
         """See NodeStore."""
@@ -48,4 +56,4 @@ class DynamoNodeStore:
             **values,
             **allowed,
         )
-        return Node.from_document(item) if item else None
+        return _node(item) if item else None

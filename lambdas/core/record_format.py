@@ -10,6 +10,8 @@ from lambdas.core.errors import RecordOfOtherVersion
 
 # 1: before records said so. 2: plans have ids, locks know directories. 3: relays have a stage.
 FORMAT_VERSION = 3
+# Before format 3 a relay's place was only this word.
+_STAGE_OF_ROLE = {"source": 0, "destination": 1}
 
 
 def format_of(document: Mapping[str, Any]) -> int:
@@ -29,3 +31,10 @@ def in_words(transfer_id: str, found: int) -> str:
         f"transfer '{transfer_id}' has records of format {found}, and this deployment reads format {FORMAT_VERSION}: "
         "it was deployed over; start the transfer again under a new name, files that have arrived are compared"
     )
+
+
+def with_stage(relay: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A relay's item of any format with its stage: a teardown must be able to read it after a deployment over it."""
+    if "stage" in relay or relay.get("role") not in _STAGE_OF_ROLE:
+        return relay
+    return {**relay, "stage": _STAGE_OF_ROLE[relay["role"]]}

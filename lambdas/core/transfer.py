@@ -21,7 +21,7 @@ from lambdas.core.documents import (
     StageIndex,
     TransferId,
 )
-from lambdas.core.record_format import FORMAT_VERSION
+from lambdas.core.record_format import FORMAT_VERSION, format_of, with_stage
 from lambdas.core.request import TransferRequest
 
 RELAY_PORT = 4600
@@ -85,9 +85,16 @@ class AcceptedTransfer(Document):
 
     @model_validator(mode="before")
     @classmethod
-    def _says_nothing(cls, value: Any) -> Any:
+    def _of_an_earlier_format(cls, value: Any) -> Any:
         # Documents and items have "transferId"; code that makes a transfer says transfer_id.
-        return {"formatVersion": 1, **value} if isinstance(value, dict) and "transferId" in value else value
+        if not isinstance(value, dict) or "transferId" not in value:
+            return value
+        if format_of(value) == FORMAT_VERSION:
+            return value
+        machines = [dict(with_stage(machine)) for machine in value.get("existing", [])]
+        for machine in machines:
+            machine.pop("role", None)
+        return {"formatVersion": 1, **value, "existing": machines}
 
     @property
     def region_pair(self) -> str:

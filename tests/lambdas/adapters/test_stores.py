@@ -87,6 +87,18 @@ def test_node_is_found_by_its_instance(nodes: NodeStore) -> None:
     assert nodes.by_instance("i-00000000") == []
 
 
+@pytest.mark.parametrize("kind", DYNAMODBS, indirect=True)
+def test_nodes_of_an_earlier_format_are_read_changed_and_forgotten(tables: dict[str, Table]) -> None:
+    nodes, node = DynamoNodeStore(tables["nodes"]), builders.node("destination", 1, state="JOINED")
+    tables["nodes"].put({name: value for name, value in node.to_document().items() if name != "stage"})
+    assert nodes.of("first") == nodes.by_instance(node.instance_id) == [node]
+    ended = nodes.change(node, node_life.take_down(1.0))
+    assert ended is not None
+    assert (ended.state, ended.stage) == ("TERMINATED", 1)
+    nodes.forget("first")
+    assert nodes.of("first") == []
+
+
 def test_token_is_stored_once_and_another_takes_its_place(tokens: TokenStore) -> None:
     assert tokens.get("first") is None
     assert tokens.put("first", "token-a", 1)

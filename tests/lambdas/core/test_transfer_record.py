@@ -29,3 +29,9 @@ def test_of_a_record_of_another_format_only_what_a_teardown_needs_is_read() -> N
     assert record.teardown == {"stopped": 2}  # without it the transfer would be taken down for ever
     assert (record.transfer.format_version, record.status, record.fenced) == (1, "ACTIVE", False)
     assert (record.paths, record.plan, record.estimate, record.spawned) == (None, None, None, None)
+
+
+def test_machines_of_the_user_that_an_earlier_format_told_apart_by_a_word_have_a_stage() -> None:
+    machine = builders.transfer().source.to_document()
+    old = {**ITEM, "formatVersion": 2, "existing": [{**machine, "role": "source"}, {**machine, "role": "destination"}]}
+    assert [relay.stage for relay in TransferRecord.parse(old).transfer.existing] == [0, 1]
