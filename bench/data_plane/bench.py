@@ -45,10 +45,12 @@ class Bench:
         memory.warm(self.work, self.size(WARM_BYTES, 0))
 
     def alternate(self, sides: Mapping[str, Callable[[], T]]) -> dict[str, list[T]]:
-        """Each side once, then each again: whatever slows the machine for a while meets all of them."""
+        """Each side once, then each again the other way round: whatever slows the machine for a while meets all of them,
+        and none always runs after the same other.
+        """
         found: dict[str, list[T]] = {name: [] for name in sides}
         for number in range(self.runs):
-            for name, side in sides.items():
+            for name, side in list(sides.items())[:: -1 if number % 2 else 1]:
                 say(f"  {name}, run {number + 1} of {self.runs}")
                 self.warm()
                 found[name].append(side())

@@ -24,7 +24,7 @@ def run(bench: Bench, other: Path) -> list[Result]:
             if data == "large":
                 files.large(source, bench.size(2 << 30, 64 << 20))
             else:
-                files.small(source, bench.size(20_000, 500), 10 << 10)
+                files.small(source, bench.size(60_000, 500), 10 << 10)
             for way, route in _routes(net).items():
                 results += _compare(f"{data}, {way}", bench, other, source, route)
     return results

@@ -16,6 +16,9 @@ use crate::wire::frame::Frame;
 /// Pause between two tries to read what the look needs.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// A line of digests, with an entry's number of ten digits.
+const LINE_BYTES: usize = 100;
+
 /// What the sender says about the whole.
 pub(super) struct Claim {
     pub complete: bool,
@@ -154,12 +157,15 @@ impl Digests<'_> {
         let mut lines = digests.iter().peekable();
         let mut part = 0;
         while lines.peek().is_some() {
-            let text: String = lines
-                .by_ref()
-                .take(PART_LINES)
-                .map(|(entry, digest)| format!("{{\"entry\": {entry}, \"digest\": \"{}\"}}\n", to_hex(digest)))
-                .collect();
-            self.control.write_object(&self.key(side, part), text.into_bytes())?;
+            let mut text = Vec::with_capacity(PART_LINES.min(digests.len()) * LINE_BYTES);
+            for (entry, digest) in lines.by_ref().take(PART_LINES) {
+                text.extend_from_slice(b"{\"entry\": ");
+                text.extend_from_slice(entry.to_string().as_bytes());
+                text.extend_from_slice(b", \"digest\": \"");
+                text.extend_from_slice(blake3::Hash::from_bytes(*digest).to_hex().as_bytes());
+                text.extend_from_slice(b"\"}\n");
+            }
+            self.control.write_object(&self.key(side, part), text)?;
             part += 1;
         }
         Ok(())

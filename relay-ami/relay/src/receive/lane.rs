@@ -20,6 +20,7 @@ use crate::net::{Outlet, tune};
 use crate::secure::record::{Opener, Sealer};
 use crate::secure::{SecureError, handshake};
 use crate::stream::{FrameReader, Replies, StreamError};
+use crate::under_way::Caller;
 use crate::wire::frame::{Frame, SegmentHeader, VERSION};
 
 /// Serves a connection until it ends.
@@ -65,7 +66,7 @@ fn converse(shared: &Arc<Shared>, socket: &TcpStream, sealer: Sealer, opener: Op
     socket.set_read_timeout(None)?;
     tracing::info!(path, generation, lane, "lane begins");
     let path: Arc<str> = path.into();
-    let mut sending = shared.sending.lane();
+    let (mut sending, disk) = (shared.sending.lane(), shared.disk.caller());
     // What a finish came to; it holds once the sender has heard it, else it asks again on another stream.
     let mut answered = None;
     loop {
@@ -73,7 +74,7 @@ fn converse(shared: &Arc<Shared>, socket: &TcpStream, sealer: Sealer, opener: Op
             Some(Frame::Pause) => sending.set(false),
             Some(Frame::Chunk { chunk, attempt, segments, phase: _ }) => {
                 sending.set(true);
-                let mut incoming = Incoming::new(shared, Ticket { chunk, attempt, path: &path, lane, replies: &replies });
+                let mut incoming = Incoming::new(shared, &disk, Ticket { chunk, attempt, path: &path, lane, replies: &replies });
                 if incoming.receive(&mut reader, segments)? {
                     incoming.settle();
                 } else {
@@ -86,7 +87,7 @@ fn converse(shared: &Arc<Shared>, socket: &TcpStream, sealer: Sealer, opener: Op
             }
             Some(Frame::Forget { entry, last }) => {
                 answered = None;
-                let _call = shared.disk.enter();
+                let _call = disk.enter();
                 shared.files.forget(&*shared.destination, entry)?;
                 if last {
                     // On the disk before the first of them is begun anew.
@@ -119,6 +120,7 @@ struct Ticket<'a> {
 /// A chunk that is arriving. Dropped before it is settled, it leaves nothing behind but bytes in partial files.
 struct Incoming<'a> {
     shared: &'a Shared,
+    disk: &'a Caller,
     ticket: Ticket<'a>,
     landed: Vec<Landed>,
     /// Of the segments in order: each one's header as it is on the stream, then its digest.
@@ -137,9 +139,10 @@ struct Incoming<'a> {
 }
 
 impl<'a> Incoming<'a> {
-    fn new(shared: &'a Shared, ticket: Ticket<'a>) -> Self {
+    fn new(shared: &'a Shared, disk: &'a Caller, ticket: Ticket<'a>) -> Self {
         Self {
             shared,
+            disk,
             ticket,
             landed: Vec::new(),
             digest: blake3::Hasher::new(),
@@ -231,8 +234,7 @@ impl<'a> Incoming<'a> {
         let is_part = is_part(&header, self.shared.plan.total_bytes())?;
         let mut hasher = if is_part { part_hasher(header.offset) } else { blake3::Hasher::new() };
         self.last = None;
-        let disk = &self.shared.disk;
-        let call = disk.enter();
+        let call = self.disk.enter();
         let mut target = self.target(&header, is_part);
         drop(call);
         let mut left = header.length;
@@ -252,7 +254,7 @@ impl<'a> Incoming<'a> {
                 let bytes = reader.data(frame)?;
                 hasher.update(bytes);
                 let count = bytes.len();
-                let call = disk.enter();
+                let call = self.disk.enter();
                 let written = target.write(header.offset + header.length - left, bytes);
                 drop(call);
                 if let Err(error) = written {
@@ -312,7 +314,7 @@ impl<'a> Incoming<'a> {
 
     fn land(&mut self, target: Target, header: SegmentHeader, digest: Digest) {
         let SegmentHeader { entry, kind, path, mode, mtime_ns, .. } = header;
-        let _call = self.shared.disk.enter();
+        let _call = self.disk.enter();
         match target {
             Target::Whole(mut file) => match file.finish() {
                 Ok(()) => self.landed.push(Landed::Whole { entry, kind, file, path, digest }),

@@ -5,6 +5,7 @@
 //! its digest is the right one: a backup may have made a hard link to it. Whatever does not count is sent again, or named.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::io::BufRead as _;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -20,7 +21,7 @@ use crate::documents::plan::PlanListing;
 use crate::documents::survey::{listing_key, part_key};
 use crate::ends::{Capabilities, Identity, KEPT_MODE, OpenDestination, Placed, Seen, View};
 use crate::thread::lock;
-use crate::under_way::{Call, UnderWay};
+use crate::under_way::{Call, Caller, UnderWay};
 
 /// A line of a comparison: what it found equal, by its number in the listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,17 +156,17 @@ impl Look<'_> {
     }
 
     fn work(&self, queue: &Mutex<Receiver<Batch>>, found: &Mutex<Found>, sent: &OnceLock<Result<BTreeMap<u64, Digest>, ControlError>>) {
-        let mut view = self.destination.view();
+        let (mut view, disk) = (self.destination.view(), self.disk.caller());
         loop {
             // Not in the loop's head, where the lock would be held for as long as the batch is looked at.
             let batch = lock(queue).recv();
             let Ok(batch) = batch else { return };
             let mut here = Found::default();
             for lines in batch.lines.chunks(LOOK_LINES_PER_CALL) {
-                let mut call = Some(self.disk.enter());
+                let mut call = Some(disk.enter());
                 for (line, evidence) in lines {
                     let line = &batch.text[line.clone()];
-                    let verdict = self.judge(line, *evidence, &mut *view, sent, &mut call).unwrap_or_else(Verdict::Lacking);
+                    let verdict = self.judge(line, *evidence, &mut *view, sent, &disk, &mut call).unwrap_or_else(Verdict::Lacking);
                     here.note(line, *evidence, verdict);
                 }
             }
@@ -173,17 +174,18 @@ impl Look<'_> {
         }
     }
 
-    fn judge<'a>(
-        &'a self,
+    fn judge(
+        &self,
         line: &[u8],
         evidence: Evidence,
         view: &mut dyn View,
         sent: &OnceLock<Result<BTreeMap<u64, Digest>, ControlError>>,
-        call: &mut Option<Call<'a>>,
+        disk: &Caller,
+        call: &mut Option<Call>,
     ) -> Result<Verdict, String> {
         let listed = ListedLine::parse(line)?;
         let path = percent::decode(&listed.path)?;
-        call.get_or_insert_with(|| self.disk.enter());
+        call.get_or_insert_with(|| disk.enter());
         let seen = view.see(&path).map_err(|error| error.to_string())?;
         self.differs(&listed, &seen)?;
         let identity = seen.identity;
@@ -311,13 +313,13 @@ impl<'a> Lines<'a> {
 }
 
 fn lines_of(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
-    let mut at = 0;
+    let mut rest = text;
     std::iter::from_fn(move || {
-        let rest = text.get(at..).filter(|rest| !rest.is_empty())?;
-        let length = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
-        let line = at..at + length;
-        at += length + 1;
-        Some(line)
+        let at = text.len() - rest.len();
+        // A slice is read without errors; the newline is part of what is skipped.
+        let skipped = rest.skip_until(b'\n').ok().filter(|count| *count > 0)?;
+        let length = skipped - usize::from(text[at + skipped - 1] == b'\n');
+        Some(at..at + length)
     })
     .filter(|line| !line.is_empty())
 }

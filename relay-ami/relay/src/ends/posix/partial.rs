@@ -26,8 +26,7 @@ pub struct Small {
     mtime_ns: i64,
     /// While it is written: thousands of files may wait for their places.
     file: Option<File>,
-    /// Of a file that is finished.
-    inode: Option<u64>,
+    is_link: bool,
     is_placed: bool,
 }
 
@@ -36,13 +35,14 @@ impl Small {
         Tree::check(&header.path)?;
         let (tree, mode, mtime_ns) = (Arc::clone(tree), header.mode, header.mtime_ns);
         let name = tree.unique_name(header.entry);
-        let file = if header.kind == Kind::Symlink {
+        let is_link = header.kind == Kind::Symlink;
+        let file = if is_link {
             tree.link(&name, &header.target, mtime_ns)?;
             None
         } else {
             Some(tree.create(&name, mode).map_err(not_by_name)?)
         };
-        Ok(Self { tree, name, mode, mtime_ns, file, inode: None, is_placed: false })
+        Ok(Self { tree, name, mode, mtime_ns, file, is_link, is_placed: false })
     }
 }
 
@@ -53,7 +53,8 @@ impl SmallFile for Small {
 
     fn finish(&mut self) -> io::Result<()> {
         let Some(file) = self.file.take() else { return Ok(()) };
-        self.inode = Some(finish_file(&file, self.mode, self.mtime_ns)?);
+        let mode = (!self.tree.has_mode_when_made(self.mode)).then_some(self.mode);
+        finish_file(&file, mode, self.mtime_ns)?;
         self.tree.prepare_sync(&file)
     }
 
@@ -63,9 +64,9 @@ impl SmallFile for Small {
     }
 
     fn place(mut self: Box<Self>, path: &[u8]) -> io::Result<Option<Identity>> {
-        let identity = self.tree.place(&self.name, path, self.inode)?;
+        let identity = self.tree.place(&self.name, path)?;
         self.is_placed = true;
-        Ok(identity)
+        Ok(identity.filter(|_| !self.is_link))
     }
 }
 
@@ -130,9 +131,9 @@ impl LargeFile for Large {
     }
 
     fn place(&self) -> io::Result<Option<Identity>> {
-        let inode = finish_file(&self.file, self.header.mode, self.header.mtime_ns)?;
+        finish_file(&self.file, Some(self.header.mode), self.header.mtime_ns)?;
         self.tree.prepare_sync(&self.file)?;
-        let identity = self.tree.place(&self.header.entry.to_string(), &self.header.path, Some(inode))?;
+        let identity = self.tree.place(&self.header.entry.to_string(), &self.header.path)?;
         // Whether the file is still the one that an earlier receiver wrote to could not be seen: it is read again at the end.
         Ok(identity.filter(|_| self.born_ns != 0 || !self.goes_on))
     }

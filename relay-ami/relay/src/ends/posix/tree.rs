@@ -27,6 +27,9 @@ use crate::thread::lock;
 /// Directories are private until their own mode is set, last of all.
 const NEW_DIRECTORY: Mode = Mode::RWXU;
 const NEW_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
+/// No entry's name.
+const MODE_PROBE: &str = "mode-probe";
+const PERMISSIONS: Mode = Mode::RWXU.union(Mode::RWXG).union(Mode::RWXO);
 /// Never up, never through a link, whoever planted it.
 pub const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 /// Beginning of the name of any transfer's partial files.
@@ -48,6 +51,8 @@ pub struct Tree {
     /// Whether each file and directory must be synced by itself: the kernel does not pass `syncfs` on to a program that serves a
     /// file system.
     pub syncs_each: bool,
+    /// Bits of a mode that a new file does not get, because of the process's mask, say. All, where files get more than was asked.
+    masked: Mode,
     attempts: AtomicU64,
     /// Whether this process has removed its directory of partial files itself.
     pub is_tidied: AtomicBool,
@@ -65,8 +70,9 @@ impl Tree {
         let journal = Journal::new(rustix::io::fcntl_dupfd_cloexec(&partial, 0)?);
         let kind = fs::fstatfs(&root)?.f_type;
         let (reserves, syncs_each) = (kind != TMPFS_MAGIC, kind == FUSE_SUPER_MAGIC);
+        let masked = masked_bits(&partial)?;
         let (attempts, is_tidied, parents) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
-        let tree = Self { root, partial, partial_name, journal, reserves, syncs_each, attempts, is_tidied, parents };
+        let tree = Self { root, partial, partial_name, journal, reserves, syncs_each, masked, attempts, is_tidied, parents };
         // Only large files are worth keeping: a small one comes again as a whole, under another name.
         for name in tree.partial_names()? {
             if name.contains(&b'-') {
@@ -83,7 +89,13 @@ impl Tree {
         name
     }
 
-    /// A new partial file, which this user can write; as far as the process's mask lets it, with the mode it will have in the end.
+    /// Whether a file that [`Self::create`] makes already has the mode that it is to have in the end.
+    pub fn has_mode_when_made(&self, mode: u16) -> bool {
+        let mode = kept(mode);
+        mode.contains(NEW_FILE) && PERMISSIONS.contains(mode) && !mode.intersects(self.masked)
+    }
+
+    /// A new partial file, which this user can write; as far as it can be had at once, with the mode it will have in the end.
     /// Others cannot reach it where it is.
     pub fn create(&self, name: &str, mode: u16) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -157,15 +169,14 @@ impl Tree {
         Ok(fs::utimensat(&self.partial, name, &times(mtime_ns), AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// Moves a partial entry to its place, replacing a file or link that is there. Of a file, whose `inode` is known, what it is
-    /// there: the rename itself has set its change time. None where another file has that name already.
-    pub fn place(&self, name: &str, path: &[u8], inode: Option<u64>) -> io::Result<Option<Identity>> {
+    /// Moves a partial entry to its place, replacing a file or link that is there. What it is there, as only the rename has set its
+    /// change time; none where it is gone already.
+    pub fn place(&self, name: &str, path: &[u8]) -> io::Result<Option<Identity>> {
         let (parent, base) = split(path)?;
         let parent = self.directory_at(parent)?;
         fs::renameat(&self.partial, name, &*parent, OsStr::from_bytes(base))?;
-        let Some(inode) = inode else { return Ok(None) };
         let found = fs::statat(&*parent, OsStr::from_bytes(base), AtFlags::SYMLINK_NOFOLLOW).ok();
-        Ok(found.map(|stat| identity_of(&stat)).filter(|identity| identity.inode == inode))
+        Ok(found.map(|stat| identity_of(&stat)))
     }
 
     /// Fails where a file could not be placed as things are: where a directory has its name, or a file that of a directory above it.
@@ -286,6 +297,22 @@ fn open_partial(root: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// The bits that new files do not get, as two of them show.
+fn masked_bits(partial: &OwnedFd) -> io::Result<Mode> {
+    let made = |mode: Mode| {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = fs::openat(partial, MODE_PROBE, flags, mode)?;
+        fs::unlinkat(partial, MODE_PROBE, AtFlags::empty())?;
+        fs::fstat(file).map(|stat| Mode::from_raw_mode(stat.st_mode))
+    };
+    match fs::unlinkat(partial, MODE_PROBE, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let (all, few) = (made(PERMISSIONS)?, made(NEW_FILE)?);
+    Ok(if few == NEW_FILE { PERMISSIONS - all } else { PERMISSIONS })
 }
 
 /// One receiver at a time: two would rename each other's half files. One that is ending is waited for.

@@ -18,7 +18,7 @@ fn a_path_of_two_thousand_names_needs_no_more_stack_than_the_committing_thread_h
     let (directory, tree) = tree();
     tree.create("1-0", 0o644).unwrap();
     let path = "a/".repeat(2000) + "f";
-    let place = || tree.place("1-0", path.as_bytes(), None);
+    let place = || tree.place("1-0", path.as_bytes());
     std::thread::scope(|scope| {
         let placed = std::thread::Builder::new().stack_size(crate::defaults::STACK_BYTES).spawn_scoped(scope, place).unwrap();
         placed.join().unwrap().unwrap();
@@ -34,7 +34,7 @@ fn a_planted_link_is_not_followed() {
     std::fs::create_dir(&outside).unwrap();
     std::os::unix::fs::symlink(&outside, directory.path().join("in/sub")).unwrap();
     tree.create("1-0", 0o644).unwrap();
-    assert!(tree.place("1-0", b"sub/file", None).is_err());
+    assert!(tree.place("1-0", b"sub/file").is_err());
     assert!(tree.directory(b"sub/directory", 0o755, 0).is_err());
     assert!(std::fs::read_dir(&outside).unwrap().next().is_none());
 }
@@ -44,11 +44,39 @@ fn an_existing_file_is_replaced_and_a_directory_is_not() {
     let (directory, tree) = tree();
     std::fs::write(directory.path().join("in/file"), "old").unwrap();
     tree.create("1-0", 0o644).unwrap();
-    tree.place("1-0", b"file", None).unwrap();
+    tree.place("1-0", b"file").unwrap();
     assert_eq!(std::fs::read(directory.path().join("in/file")).unwrap(), b"");
     tree.directory(b"dir", 0o700, 0).unwrap();
     tree.create("2-0", 0o644).unwrap();
-    assert!(tree.place("2-0", b"dir", None).is_err());
+    assert!(tree.place("2-0", b"dir").is_err());
+}
+
+#[test]
+fn a_file_gets_its_mode_and_time_whether_or_not_it_is_made_with_them() {
+    use std::os::unix::fs::MetadataExt as _;
+    let (directory, mut tree) = tree();
+    for masked in [tree.masked, Mode::RWXG | Mode::RWXO, PERMISSIONS] {
+        tree.masked = masked;
+        for mode in [0o644, 0o600, 0o777, 0o444, 0o1640, 0o6755, 0] {
+            let file = tree.create("1-0", mode).unwrap();
+            let missing = (!tree.has_mode_when_made(mode)).then_some(mode);
+            super::super::attributes::finish_file(&file, missing, -1).unwrap();
+            tree.place("1-0", b"file").unwrap();
+            let found = directory.path().join("in/file").metadata().unwrap();
+            assert_eq!(found.mode() & 0o7777, u32::from(mode) & crate::ends::KEPT_MODE, "{mode:o}");
+            assert_eq!((found.mtime(), found.mtime_nsec()), (-1, 999_999_999));
+        }
+    }
+}
+
+#[test]
+fn bits_that_the_file_system_or_the_mask_takes_away_are_known() {
+    let (directory, tree) = tree();
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).open(directory.path().join("probe")).unwrap();
+    // What `open` without a mode of its own asks for is 0666.
+    let mode = Mode::from_raw_mode(fs::fstat(&made).unwrap().st_mode);
+    assert_eq!(tree.masked & Mode::from_raw_mode(0o666), Mode::from_raw_mode(0o666) - mode);
+    assert!(tree.partial_names().unwrap().is_empty(), "the probe is gone");
 }
 
 #[test]
