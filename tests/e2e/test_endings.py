@@ -153,8 +153,9 @@ def test_by_hand_with_consent_and_again(account: Account, tmp_path: Path, monkey
     assert "still runs" in refused.stderr
     assert "--yes" in refused.stderr
     assert joined(account, "by-hand")
-    done = json.loads(teardown(account, monkeypatch, "by-hand", "--yes", "--json").stdout)
-    assert done["execution"] == "stopped"
+    done = teardown(account, monkeypatch, "by-hand", "--yes", "--json")
+    assert done.exit_code == ExitCode.SUCCEEDED, done.stderr
+    assert json.loads(done.stdout)["execution"] == "stopped"
     nothing_left(account, "by-hand")
     again = teardown(account, monkeypatch, "by-hand")
     assert again.exit_code == ExitCode.SUCCEEDED
