@@ -9,6 +9,7 @@ RUN := $(UV) run --frozen --no-sync
 CRATE := relay-ami/relay
 DAEMON := relay-ami/dist/x86_64/cpt-relay
 DAEMON_ARM64 := relay-ami/dist/arm64/cpt-relay
+LABORATORY := $(CRATE)/target/release/cpt-laboratory
 DAEMON_SOURCES := $(shell find $(CRATE)/src $(CRATE)/.cargo $(CRATE)/Cargo.toml $(CRATE)/Cargo.lock -type f 2>/dev/null)
 SYNTH_SOURCES := $(shell find infra statemachine lambdas contracts -type f -not -name "*.pyc" 2>/dev/null) cdk.json package-lock.json
 ARGS ?=
@@ -61,6 +62,11 @@ $(DAEMON): $(DAEMON_SOURCES) | .tools/stamp
 	@mkdir -p $(@D)
 	@cp $(CRATE)/target/release/cpt-relay $@.new && mv $@.new $@
 
+# The daemon's roles by hand, for tests and benchmarks.
+$(LABORATORY): $(DAEMON) $(shell find $(CRATE)/tests/laboratory -type f 2>/dev/null)
+	@cd $(CRATE) && cargo build --release --locked --package cpt-laboratory
+	@touch $@
+
 daemon-arm64: $(DAEMON_ARM64)  ## Build the relay daemon for arm64 too; the next synth deploys it
 
 $(DAEMON_ARM64): $(DAEMON_SOURCES)
@@ -96,21 +102,21 @@ test-infra: synth
 	@npm test --silent
 
 test-daemon: | .tools/stamp
-	@cd $(CRATE) && cargo test --release --locked --quiet
+	@cd $(CRATE) && cargo test --release --locked --quiet --workspace --exclude cpt-relay-fuzz
 
-chaos: synth faults model  ## Everything that tests/chaos can break (`make test` runs a part), 40 minutes; needs root for all of it
+chaos: synth $(LABORATORY) faults model  ## Everything that tests/chaos can break (`make test` runs a part), 40 minutes; needs root for all of it
 	@CPT_CHAOS=full $(RUN) pytest $(ARGS) tests/chaos
 
 faults: | .tools/stamp  ## Three times the faults that `make test` injects (CPT_FAULT_FACTOR, CPT_FAULT_SEED)
-	@cd $(CRATE) && CPT_FAULT_FACTOR=$${CPT_FAULT_FACTOR:-3} cargo test --release --locked --quiet --test faults
+	@cd $(CRATE) && CPT_FAULT_FACTOR=$${CPT_FAULT_FACTOR:-3} cargo test --release --locked --quiet --package cpt-laboratory --test faults
 
 model: | .tools/stamp  ## Ten times the sequences of whole transfers that `make test` plays (CPT_MODEL_SEQUENCES, CPT_MODEL_SEED), 10 minutes
-	@cd $(CRATE) && CPT_MODEL_SEQUENCES=$${CPT_MODEL_SEQUENCES:-2000} cargo test --release --locked --quiet --test model
+	@cd $(CRATE) && CPT_MODEL_SEQUENCES=$${CPT_MODEL_SEQUENCES:-2000} cargo test --release --locked --quiet --package cpt-laboratory --test model
 
 fuzz: | .tools/stamp  ## Fuzz every parser of the daemon, each for FUZZ_SECONDS (5)
 	@$(CRATE)/fuzz/run.sh
 
-test-python: synth browser
+test-python: synth browser $(LABORATORY)
 	@$(RUN) pytest --numprocesses $(WORKERS) --dist loadfile -m "not alone" $(ARGS)
 	@$(RUN) pytest -m alone $(ARGS) || [ $$? = 5 ]  # 5: ARGS chose none of them
 
@@ -140,7 +146,7 @@ bench-cost: synth  ## What the control plane is asked for, and what that costs, 
 bench-speed: synth  ## A capped transfer against the zero-wait model and the direct path
 	@$(RUN) python -m bench.speed
 
-bench-data-plane: $(DAEMON) | .venv/stamp  ## The data plane against its bars and its peers (needs root)
+bench-data-plane: $(LABORATORY) | .venv/stamp  ## The data plane against its bars and its peers (needs root)
 	@$(RUN) python -m bench.data_plane $(ARGS)
 
 bench-estimate: synth  ## Estimates against transfers on an emulated network, 24 scenarios (needs root)

@@ -43,7 +43,7 @@ CASES: dict[str, Callable[[Bench], list[Result]]] = {
 }
 FAILURES = (BenchError, NetworkError, OSError, ValueError)
 QUIET_LOAD = 0.5
-DAEMON = Path("relay-ami/dist/x86_64/cpt-relay")
+DAEMON = Path("relay-ami/relay/target/release/cpt-laboratory")
 TOOLS = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "nsenter": "util-linux", "setpriv": "util-linux"}
 
 
@@ -95,7 +95,7 @@ def problems(*daemons: Path) -> list[str]:
     found = [] if os.geteuid() == 0 else ["network namespaces need root; run it with sudo"]
     missing = {package for tool, package in TOOLS.items() if shutil.which(tool) is None}
     found += [f"not installed: apt-get install {package}" for package in sorted(missing)]
-    return found + [f"{daemon} is missing: make daemon" for daemon in daemons if not daemon.exists()]
+    return found + [f"{daemon} is missing: make bench-data-plane builds it" for daemon in daemons if not daemon.exists()]
 
 
 if __name__ == "__main__":

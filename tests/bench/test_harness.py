@@ -20,7 +20,7 @@ def test_unknown_case_is_named(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_missing_daemon_is_named_with_its_remedy(tmp_path: Path) -> None:
-    assert any("make daemon" in problem for problem in entry.problems(tmp_path / "cpt-relay"))
+    assert any("make bench-data-plane" in problem for problem in entry.problems(tmp_path / "cpt-laboratory"))
 
 
 def test_case_that_fails_is_a_missed_bar_with_its_reason() -> None:

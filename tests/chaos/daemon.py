@@ -11,8 +11,9 @@ from typing import Any
 
 from bench.data_plane.network import Node
 from bench.data_plane.ours import is_ready
+from tests.paths import ROOT
 
-PROGRAM = Path(__file__).parents[2] / "relay-ami" / "dist" / "x86_64" / "cpt-relay"
+PROGRAM = ROOT / "relay-ami" / "relay" / "target" / "release" / "cpt-laboratory"
 PATIENCE = 240.0
 """Longest wait for anything, seconds: a hang shall fail, a slow machine shall not."""
 LOG_LINES = 15

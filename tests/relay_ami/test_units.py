@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DAEMON = ROOT / "relay-ami" / "dist" / "x86_64" / "cpt-relay"
+# The roles by hand are the daemon's own: they make the same system calls.
+PROGRAM = ROOT / "relay-ami" / "relay" / "target" / "release" / "cpt-laboratory"
 
 pytestmark = pytest.mark.skipif(
     not (shutil.which("systemd-analyze") and shutil.which("strace")), reason="needs systemd-analyze and strace"
@@ -52,14 +53,14 @@ def traced(tmp_path: Path) -> Path:
     def start(name: str, *arguments: str) -> subprocess.Popen[bytes]:
         ready = ["--ready", str(tmp_path / f"{name}.ready")]
         trace = ["strace", "-f", "-qq", "-o", str(tmp_path / f"{name}.trace")]
-        return subprocess.Popen([*trace, str(DAEMON), *arguments, *control, *ready], stderr=subprocess.DEVNULL)
+        return subprocess.Popen([*trace, str(PROGRAM), *arguments, *control, *ready], stderr=subprocess.DEVNULL)
 
-    subprocess.run([DAEMON, "plan", *control, "--chunk-mib", "1", f"{source}/"], check=True, capture_output=True)
+    subprocess.run([PROGRAM, "plan", *control, "--chunk-mib", "1", f"{source}/"], check=True, capture_output=True)
     ports = free_ports(3)
     receiver = start(
         "receive", "receive", "--listen", f"127.0.0.1:{ports[0]}", "--verify", "readback", str(tmp_path / "out")
     )
-    subprocess.run([DAEMON, "await-ready", tmp_path / "receive.ready", "--seconds", "60"], check=True)
+    subprocess.run([PROGRAM, "await-ready", tmp_path / "receive.ready", "--seconds", "60"], check=True)
     via = f"127.0.0.1:{ports[1]},127.0.0.1:{ports[2]}"
     sender = start("send", "send", "--via", via)
     relays = [

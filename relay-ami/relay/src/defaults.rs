@@ -117,8 +117,6 @@ pub const SKIPPED_TEXT_BYTES: usize = 16 << 20;
 /// a file server that fails over, takes less; relays cost money meanwhile.
 pub const FULL_PROBE_INTERVAL: Duration = Duration::from_secs(5);
 pub const FULL_LIMIT: Duration = Duration::from_secs(60);
-/// By hand it may be waited for longer: a year at most, which any clock can hold.
-pub const MAX_PATIENCE_SECONDS: f64 = 31_536_000.0;
 /// Delivered chunks that are looked up at once to read their files again: their lines, 1 MiB each at most, are held meanwhile.
 pub const RECALL_CHUNKS: usize = 16;
 /// Adjacent chunks' manifest lines are read in one request of at most so much.
@@ -127,8 +125,6 @@ pub const MANIFEST_READ_BYTES: u64 = 8 << 20;
 /// The sender looks at the membership and at failed chunks so often: a pair that joins waits a quarter of a second
 /// on average, and two reads a second cost a tenth of a cent an hour.
 pub const WATCH_INTERVAL: Duration = Duration::from_millis(500);
-/// By hand, the sender keeps relays alive so often; from the control plane its command says it.
-pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(60);
 /// A transfer of which so long no chunk is delivered and no path changes keeps its relays no longer: the state machine gives it up
 /// after the same time. Where there is none any more, since its stack was deleted, this ends the relays.
 pub const STANDSTILL: Duration = Duration::from_secs(300);
@@ -179,8 +175,6 @@ pub const INTRA_PROBE_SHARE: f64 = 0.25;
 pub const BUCKET_BURST: Duration = Duration::from_millis(20);
 /// How often whoever waits for a bucket looks whether its rate has changed: a stream's 64 KiB take half a second at 1 Mbit/s.
 pub const RATE_LOOK: Duration = Duration::from_millis(250);
-/// Attempts per chunk when a directory is the control plane (it then plays the retry policy).
-pub const DIRECTORY_MAX_ATTEMPTS: u32 = 5;
 /// Port of all daemons.
 pub const PORT: u16 = 4600;
 /// Wait for the port: a probe lets go of it once it has answered. Start Transfer waits 20 s for the receiver.

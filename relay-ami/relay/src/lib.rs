@@ -20,7 +20,6 @@ mod low_water;
 pub mod memory;
 pub mod net;
 pub mod peer;
-pub mod plan;
 pub mod probe;
 pub mod progress;
 pub mod rate;

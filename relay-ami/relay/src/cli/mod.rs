@@ -1,9 +1,8 @@
-//! The command line: one verb per role. `--command FILE` is how the control plane calls, the other options are for use by hand.
+//! The command line: one verb per role, as the control plane calls it.
 
-mod by_hand;
 mod last_words;
 mod options;
-mod roles;
+pub mod roles;
 mod run_as;
 
 use std::ffi::OsString;
@@ -12,6 +11,7 @@ use std::process::ExitCode;
 use options::Options;
 
 use crate::documents::event::Failure;
+use crate::documents::text::TransferId;
 
 pub const USAGE: &str = "\
 cpt-relay: the data plane of Cloud Parallel Transfer
@@ -21,15 +21,6 @@ As the control plane calls it (FILE holds a relay-command document):
   cpt-relay receive|send|relay    --command FILE [--ready FILE]
   cpt-relay make-destination      --command FILE
   cpt-relay await-ready FILE      [--seconds N]
-
-By hand, with a directory that both ends see in place of the control plane:
-  cpt-relay scan                  PATH...
-  cpt-relay plan    --control-dir DIR [--transfer ID] [--chunk-mib N] [--lanes N] PATH...
-  cpt-relay receive --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--verify digest|readback] DESTINATION
-  cpt-relay send    --control-dir DIR [--transfer ID] [--lanes N] [--direct] [--via IP:PORT,IP:PORT]... [--rate-mbps N] [--attempts N] [--patience SECONDS]
-                    [--route-key FILE]
-  cpt-relay relay   --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--idle-seconds N]
-  cpt-relay probe   --listen IP:PORT... | --connect IP:PORT  [--seconds N]
 ";
 
 /// The command line or the document is wrong.
@@ -42,7 +33,7 @@ const LEFT_OUT: u8 = 4;
 /// The command failed; the text is for the user.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
-    #[error("{0}\n\n{USAGE}")]
+    #[error("{0}")]
     Usage(String),
     #[error("{class:?}: {cause}")]
     Failed { class: Failure, cause: String },
@@ -51,44 +42,50 @@ pub enum CliError {
 }
 
 impl CliError {
-    fn failed(class: Failure, cause: impl std::fmt::Display) -> Self {
+    pub fn failed(class: Failure, cause: impl std::fmt::Display) -> Self {
         Self::Failed { class, cause: cause.to_string() }
     }
 }
 
-/// Runs one command. Exit codes: 0 done, 1 failed, 2 wrong call, 3 fenced, 4 done but for entries that were left out.
+/// Runs what the arguments say.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    start_log();
-    crate::descriptors::raise();
     let arguments: Vec<OsString> = arguments.collect();
     if arguments.first().is_some_and(|first| first == "--version") {
         println!("cpt-relay {}", crate::VERSION);
         return ExitCode::SUCCESS;
     }
-    match Options::parse(arguments).map_err(CliError::Usage).and_then(dispatch) {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("cpt-relay: {error}");
-            ExitCode::from(match error {
-                CliError::Usage(_) => USAGE_ERROR,
-                CliError::Failed { .. } => 1,
-                CliError::Fenced => FENCED,
-            })
-        }
-    }
+    run(|| dispatch(&Options::parse(arguments).map_err(CliError::Usage)?), USAGE)
 }
 
-fn dispatch(options: Options) -> Result<ExitCode, CliError> {
-    if options.role == "await-ready" {
-        return roles::await_ready(&options);
-    }
-    if options.role == "make-destination" {
-        return roles::make_destination(&options);
+/// Runs one command. Exit codes: 0 done, 1 failed, 2 wrong call, 3 fenced, 4 done but for entries that were left out.
+pub fn run(command: impl FnOnce() -> Result<ExitCode, CliError>, usage: &str) -> ExitCode {
+    start_log();
+    crate::descriptors::raise();
+    let error = match command() {
+        Ok(code) => return code,
+        Err(error) => error,
+    };
+    eprintln!("cpt-relay: {error}");
+    ExitCode::from(match error {
+        CliError::Usage(_) => {
+            eprintln!("\n{usage}");
+            USAGE_ERROR
+        }
+        CliError::Failed { .. } => 1,
+        CliError::Fenced => FENCED,
+    })
+}
+
+fn dispatch(options: &Options) -> Result<ExitCode, CliError> {
+    match options.role.as_str() {
+        "await-ready" => return roles::await_ready(options),
+        "make-destination" => return roles::make_destination(options),
+        _ => {}
     }
     let transfer = options.transfer_hint();
-    let span = tracing::info_span!("transfer", id = transfer.as_str());
+    let span = tracing::info_span!("transfer", id = transfer.as_ref().map(TransferId::as_str));
     let _entered = span.enter();
-    if options.command.is_some() { roles::by_command(&options) } else { by_hand::run(&options) }
+    roles::by_command(options)
 }
 
 /// Standard error, one line an event; the crates below speak up only when something is wrong.

@@ -1,11 +1,8 @@
 //! Options of all commands.
 
 use std::ffi::OsString;
-use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
-use crate::defaults::{MAX_PATIENCE_SECONDS, PORT};
-use crate::documents::command::{MAX_PROBE_SECONDS, Verify};
 use crate::documents::text::TransferId;
 
 #[derive(Debug, Default)]
@@ -13,28 +10,14 @@ pub struct Options {
     pub role: String,
     pub command: Option<PathBuf>,
     pub ready: Option<PathBuf>,
-    pub control_dir: Option<PathBuf>,
-    /// Where the sender keeps the key that relays know.
-    pub route_key: Option<PathBuf>,
-    pub transfer: Option<TransferId>,
-    pub listen: Vec<SocketAddrV4>,
-    pub connect: Option<SocketAddrV4>,
-    pub direct: bool,
-    /// Relays of each pair, or one relay.
-    pub via: Vec<Vec<SocketAddrV4>>,
-    pub lanes: Option<u32>,
-    pub chunk_mib: Option<u64>,
-    pub rate_mbps: Option<u64>,
-    pub attempts: Option<u32>,
-    /// How long a destination may take nothing, seconds.
-    pub patience: Option<f64>,
-    pub idle_seconds: Option<u64>,
+    /// How long to wait.
     pub seconds: Option<f64>,
-    pub verify: Verify,
     pub paths: Vec<PathBuf>,
 }
 
-const ROLES: [&str; 8] = ["scan", "plan", "receive", "send", "relay", "probe", "make-destination", "await-ready"];
+const ROLES: [&str; 7] = ["scan", "receive", "send", "relay", "probe", "make-destination", "await-ready"];
+/// Longest wait for a ready file: nobody waits a day for a daemon to start.
+const MAX_SECONDS: f64 = 86_400.0;
 
 impl Options {
     /// Reads the arguments after the program's name; the refusal names the argument and what would be right.
@@ -48,8 +31,6 @@ impl Options {
         let mut options = Self { role, ..Self::default() };
         while let Some(argument) = arguments.next() {
             match argument.to_str() {
-                Some("--") => options.paths.extend(arguments.by_ref().map(PathBuf::from)),
-                Some("--direct") => options.direct = true,
                 Some(name) if name.starts_with("--") => {
                     let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
                     options.set(name, value)?;
@@ -64,35 +45,10 @@ impl Options {
         match name {
             "--command" => self.command = Some(value.into()),
             "--ready" => self.ready = Some(value.into()),
-            "--control-dir" => self.control_dir = Some(value.into()),
-            "--route-key" => self.route_key = Some(value.into()),
-            _ => {
-                let text = value.into_string().map_err(|value| format!("{name} is {}, which is not text", value.display()))?;
-                self.set_text(name, &text)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn set_text(&mut self, name: &str, text: &str) -> Result<(), String> {
-        match name {
-            "--transfer" => self.transfer = Some(TransferId::new(text).map_err(|why| format!("--transfer: {why}"))?),
-            "--listen" => self.listen.push(address(name, text)?),
-            "--connect" => self.connect = Some(address(name, text)?),
-            "--via" => self.via.push(text.split(',').map(|text| address(name, text)).collect::<Result<_, _>>()?),
-            "--lanes" => self.lanes = Some(number(name, text, 1)?),
-            "--chunk-mib" => self.chunk_mib = Some(number(name, text, 1)?),
-            "--rate-mbps" => self.rate_mbps = Some(number(name, text, 1)?),
-            "--attempts" => self.attempts = Some(number(name, text, 1)?),
-            "--patience" => self.patience = Some(number(name, text, 0.0f64)?.min(MAX_PATIENCE_SECONDS)),
-            "--idle-seconds" => self.idle_seconds = Some(number(name, text, 1)?),
-            "--seconds" => self.seconds = Some(number(name, text, 0.0f64)?.min(MAX_PROBE_SECONDS)),
-            "--verify" => {
-                self.verify = match text {
-                    "digest" => Verify::Digest,
-                    "readback" => Verify::Readback,
-                    _ => return Err(format!("--verify is {text:?}; it must be digest or readback")),
-                }
+            "--seconds" => {
+                let seconds = value.to_str().and_then(|text| text.parse::<f64>().ok()).filter(|seconds| *seconds >= 0.0);
+                let wrong = || format!("--seconds is {value:?}; it must be a number of at least 0");
+                self.seconds = Some(seconds.ok_or_else(wrong)?.min(MAX_SECONDS));
             }
             _ => return Err(format!("{name} is no option")),
         }
@@ -100,29 +56,13 @@ impl Options {
     }
 
     /// The transfer's id for the log, before the command is read in earnest.
-    pub fn transfer_hint(&self) -> TransferId {
+    pub fn transfer_hint(&self) -> Option<TransferId> {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Hint {
             transfer_id: TransferId,
         }
-        let hinted =
-            self.command.as_ref().and_then(|file| std::fs::read(file).ok()).and_then(|text| serde_json::from_slice::<Hint>(&text).ok());
-        hinted.map(|hint| hint.transfer_id).unwrap_or_else(|| self.transfer())
+        let text = std::fs::read(self.command.as_ref()?).ok()?;
+        Some(serde_json::from_slice::<Hint>(&text).ok()?.transfer_id)
     }
-
-    /// The transfer by hand; `local` where none is named.
-    pub fn transfer(&self) -> TransferId {
-        self.transfer.clone().or_else(|| TransferId::new("local").ok()).unwrap_or_else(|| unreachable!("a constant id is valid"))
-    }
-}
-
-fn address(name: &str, text: &str) -> Result<SocketAddrV4, String> {
-    let with_port = if text.contains(':') { text.to_owned() } else { format!("{text}:{PORT}") };
-    with_port.parse().map_err(|_| format!("{name} is {text:?}; it must be an IPv4 address, or ip:port"))
-}
-
-fn number<T: std::str::FromStr + PartialOrd + std::fmt::Display>(name: &str, text: &str, least: T) -> Result<T, String> {
-    let number = text.parse().ok().filter(|number| *number >= least);
-    number.ok_or_else(|| format!("{name} is {text:?}; it must be a number of at least {least}"))
 }

@@ -33,7 +33,7 @@ use crate::stop::Stop;
 use crate::{compare, descriptors, memory, net, peer, probe, ready, relay, scan};
 
 /// Waits for a ready file and prints it.
-pub fn await_ready(options: &Options) -> Result<ExitCode, CliError> {
+pub(super) fn await_ready(options: &Options) -> Result<ExitCode, CliError> {
     let [file] = options.paths.as_slice() else { return Err(CliError::Usage("await-ready needs one file".to_owned())) };
     let seconds = options.seconds.unwrap_or(20.0);
     match ready::wait(file, Duration::from_secs_f64(seconds)) {
@@ -45,13 +45,14 @@ pub fn await_ready(options: &Options) -> Result<ExitCode, CliError> {
     }
 }
 
-/// The ready file of the options, open and empty.
-pub fn ready_file(options: &Options) -> Result<ReadyFile, CliError> {
-    ReadyFile::open(options.ready.as_deref()).map_err(|error| CliError::failed(Failure::ReadyFile, error))
+/// The ready file, open and empty.
+pub fn ready_file(path: Option<&Path>) -> Result<ReadyFile, CliError> {
+    ReadyFile::open(path).map_err(|error| CliError::failed(Failure::ReadyFile, error))
 }
 
 fn read_command(options: &Options) -> Result<(PathBuf, Command), CliError> {
-    let file = options.command.clone().unwrap_or_default();
+    let missing = || CliError::Usage(format!("{} needs --command FILE", options.role));
+    let file = options.command.clone().ok_or_else(missing)?;
     let wrong = |why: String| CliError::Usage(format!("--command {}: {why}", file.display()));
     let text = std::fs::read(&file).map_err(|error| wrong(error.to_string()))?;
     let command = Command::parse(&text).map_err(wrong)?;
@@ -60,7 +61,7 @@ fn read_command(options: &Options) -> Result<(PathBuf, Command), CliError> {
 
 /// Makes the destination of the receiver's command, as the user who will write there, and prints it as a value of systemd's:
 /// the unit of the receiver may write nowhere else.
-pub fn make_destination(options: &Options) -> Result<ExitCode, CliError> {
+pub(super) fn make_destination(options: &Options) -> Result<ExitCode, CliError> {
     let (file, command) = read_command(options)?;
     let Command::Receive(receive) = &command else {
         return Err(CliError::Usage(format!("--command {}: make-destination needs the command of a receiver", file.display())));
@@ -73,7 +74,7 @@ pub fn make_destination(options: &Options) -> Result<ExitCode, CliError> {
 }
 
 /// Runs the command that the file holds.
-pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
+pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     let (file, command) = read_command(options)?;
     let wrong = |why: String| CliError::Usage(format!("--command {}: {why}", file.display()));
     let role = match &command {
@@ -87,7 +88,7 @@ pub fn by_command(options: &Options) -> Result<ExitCode, CliError> {
         return Err(wrong(format!("role is {role:?}, but the command line says {:?}", options.role)));
     }
     // What lies in root's own directory is opened before the process becomes another user, and that before it has threads.
-    let ready = ready_file(options)?;
+    let ready = ready_file(options.ready.as_deref())?;
     // Beside the command: what stops the transfer's units removes both.
     let sender_key = matches!(command, Command::Send(_)).then(|| route_key(Some(&file.with_extension("key")))).transpose()?;
     let rules = rules()?;

@@ -1,12 +1,11 @@
 //! What the ends need of the control plane, and nothing else: objects, the chunk store, membership, keys, progress, events.
-//! Two implementations: AWS, and plain files in a directory (by hand, in benchmarks, in tests).
+//! AWS implements it, and in the laboratory plain files in a directory.
 
 pub mod aws;
 mod aws_items;
 mod calls;
 mod chunk_changes;
 pub mod clients;
-pub mod directory;
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -114,7 +113,7 @@ pub struct Undelivered {
 
 impl Undelivered {
     /// None where the item is DELIVERED with the same digest: it was written, and the answer was lost.
-    fn unless_written(delivery: &Delivery, item: Option<&Chunk>) -> Option<Self> {
+    pub fn unless_written(delivery: &Delivery, item: Option<&Chunk>) -> Option<Self> {
         let why = match item {
             Some(item) if item.state == ChunkState::Delivered && item.digest.as_ref() == Some(&delivery.digest) => return None,
             Some(item) if item.state == ChunkState::Delivered => "the table has it as DELIVERED with another digest".to_owned(),

@@ -327,7 +327,3 @@ fn lines_of(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
 fn malformed(what: &str, why: String) -> ControlError {
     ControlError::Malformed { what: what.to_owned(), why }
 }
-
-#[cfg(test)]
-#[path = "look_tests.rs"]
-mod tests;

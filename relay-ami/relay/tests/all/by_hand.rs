@@ -9,7 +9,7 @@ use crate::harness::{noise, wait_for};
 
 fn program(directory: &Path, arguments: &[&str]) -> Command {
     // At run time: sh, which `rustc-static` runs in, drops variables with a '-' in their names.
-    let mut command = Command::new(std::env::var_os("CARGO_BIN_EXE_cpt-relay").expect("cargo sets it"));
+    let mut command = Command::new(std::env::var_os("CARGO_BIN_EXE_cpt-laboratory").expect("cargo sets it"));
     command.current_dir(directory).args(arguments).env_remove("CPT_RATE_LIMITS").stdin(Stdio::null());
     command
 }
@@ -171,7 +171,7 @@ fn an_end_that_cannot_have_its_memory_fails_at_once_and_says_so() {
     let here = directory.path();
     std::fs::write(here.join("file"), "content").unwrap();
     assert!(run(here, &["plan", "--control-dir", "control", "file"]).status.success());
-    let program = std::env::var("CARGO_BIN_EXE_cpt-relay").unwrap();
+    let program = std::env::var("CARGO_BIN_EXE_cpt-laboratory").unwrap();
     let ends: [&[&str]; 2] = [&["send", "--direct"], &["receive", "--listen", "127.0.0.1:0", "never"]];
     for end in ends {
         // The program's path may hold spaces.
@@ -192,7 +192,7 @@ fn a_process_that_may_not_open_enough_files_says_how_many_it_needs_and_a_low_sof
     let here = directory.path();
     std::fs::write(here.join("file"), "content").unwrap();
     assert!(run(here, &["plan", "--control-dir", "control", "file"]).status.success());
-    let program = std::env::var("CARGO_BIN_EXE_cpt-relay").unwrap();
+    let program = std::env::var("CARGO_BIN_EXE_cpt-laboratory").unwrap();
     let limited = |limit: &str, arguments: &[&str]| {
         let script = format!("ulimit {limit}; exec \"$0\" \"$@\"");
         let mut command = Command::new("bash");

@@ -5,14 +5,15 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use cpt_laboratory::directory::Directory;
+use cpt_laboratory::plan;
 use cpt_relay::compare::Listing;
 use cpt_relay::control::Control as _;
-use cpt_relay::control::directory::Directory;
 use cpt_relay::documents::command::Compare;
 use cpt_relay::documents::entry::ListingEntry;
 use cpt_relay::ends::Destination as _;
 use cpt_relay::ends::posix::{PosixDestination, PosixSource};
-use cpt_relay::{plan, scan};
+use cpt_relay::scan;
 use serde_json::Value;
 
 fn fill(root: &Path) {

@@ -22,7 +22,7 @@ const JUDGES: [(&str, Judge); 7] = [
 ];
 
 fn examples(verdict: &str, contract: &str) -> Vec<PathBuf> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts/examples").join(verdict).join(contract);
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../contracts/examples").join(verdict).join(contract);
     let entries = std::fs::read_dir(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.sort();

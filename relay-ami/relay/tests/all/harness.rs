@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use cpt_relay::control::directory::Directory;
+use cpt_laboratory::directory::Directory;
+use cpt_laboratory::plan;
 use cpt_relay::control::{Control, KeyRecord, Side};
 use cpt_relay::documents::chunk::Chunk;
 use cpt_relay::documents::command::Verify;
@@ -24,7 +25,7 @@ use cpt_relay::route::Router;
 use cpt_relay::secure::keys::{Identity, kept_route_key, route_public};
 use cpt_relay::send::Patience;
 use cpt_relay::stop::Stop;
-use cpt_relay::{net, peer, plan, receive, relay, scan, send};
+use cpt_relay::{net, peer, receive, relay, scan, send};
 use serde_json::Value;
 
 /// Longest wait for anything: a hang shall fail, a slow machine shall not.

@@ -10,6 +10,7 @@ mod faults;
 mod harness;
 mod keepalives;
 mod listing;
+mod look;
 mod mesh;
 mod paths;
 mod port;

@@ -3,7 +3,7 @@
 use std::net::{SocketAddrV4, TcpStream};
 use std::sync::Arc;
 
-use cpt_relay::control::directory::Directory;
+use cpt_laboratory::directory::Directory;
 use cpt_relay::control::{Control, KeyRecord, Side};
 use cpt_relay::deadline::Deadline;
 use cpt_relay::digest::{Digest, part_digest, part_hasher};

@@ -89,7 +89,7 @@ impl Hand {
     /// Behind `wrapper`, the program with its first arguments.
     fn wrapped(&self, wrapper: &[&str], role: &str) -> Command {
         // At run time: sh, which `rustc-static` runs in, drops variables with a '-' in their names.
-        let program = std::env::var_os("CARGO_BIN_EXE_cpt-relay").expect("cargo sets it");
+        let program = std::env::var_os("CARGO_BIN_EXE_cpt-laboratory").expect("cargo sets it");
         let mut command = match wrapper {
             [] => Command::new(program),
             [first, rest @ ..] => {

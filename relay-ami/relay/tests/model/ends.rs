@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use cpt_relay::control::directory::Directory;
+use cpt_laboratory::directory::Directory;
+use cpt_laboratory::plan;
 use cpt_relay::control::{Control, KeyRecord, Side};
 use cpt_relay::documents::command::Verify;
 use cpt_relay::documents::percent;
@@ -21,7 +22,7 @@ use cpt_relay::rate::RateRules;
 use cpt_relay::route::Router;
 use cpt_relay::secure::keys::{Identity, kept_route_key, route_public};
 use cpt_relay::stop::Stop;
-use cpt_relay::{net, peer, plan, receive, send};
+use cpt_relay::{net, peer, receive, send};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::moments::Counted;
@@ -52,7 +53,7 @@ impl Running {
     fn process(home: &Path, name: &str, arguments: &[&str]) -> Self {
         let log = home.join(format!("{name}.log"));
         // At run time: sh, which `rustc-static` runs in, drops variables with a '-' in their names.
-        let mut command = Command::new(std::env::var_os("CARGO_BIN_EXE_cpt-relay").expect("cargo sets it"));
+        let mut command = Command::new(std::env::var_os("CARGO_BIN_EXE_cpt-laboratory").expect("cargo sets it"));
         command.current_dir(home).args(arguments).env_remove("CPT_RATE_LIMITS").stdin(Stdio::null()).stdout(Stdio::null());
         let child = command.stderr(File::create(&log).unwrap()).spawn().unwrap();
         Self::Process { child, log, killed: false, stopped: false }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
-use cpt_relay::control::directory::Directory;
+use cpt_laboratory::directory::Directory;
 use cpt_relay::control::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Side, Undelivered};
 use cpt_relay::documents::chunk::Chunk;
 use cpt_relay::documents::event::{Event, FailureReason, Progress};

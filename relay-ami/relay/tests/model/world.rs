@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use cpt_laboratory::plan;
 use cpt_relay::control::Control as _;
 use cpt_relay::digest::Digest;
 use cpt_relay::documents::percent;
@@ -13,7 +14,7 @@ use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::TransferId;
 use cpt_relay::ends::posix::PosixSource;
-use cpt_relay::{plan, scan};
+use cpt_relay::scan;
 
 use crate::ends::Home;
 use crate::interfere::{At, Op, Spoil, added, remove};

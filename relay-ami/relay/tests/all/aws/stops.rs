@@ -51,12 +51,12 @@ fn questions_end_with_the_stop_and_last_words_a_moment_later() {
 
 /// The program with a command, and services at `cloud` alone.
 fn start(folder: &Path, cloud: &Cloud, name: &str, change: impl FnOnce(&mut Value)) -> Child {
-    let good = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts/examples/good/relay-command").join(format!("{name}.json"));
+    let good = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../contracts/examples/good/relay-command").join(format!("{name}.json"));
     let mut command: Value = serde_json::from_slice(&std::fs::read(good).unwrap()).unwrap();
     change(&mut command);
     let (file, role) = (folder.join("command.json"), command["role"].as_str().unwrap());
     std::fs::write(&file, command.to_string()).unwrap();
-    Command::new(std::env::var_os("CARGO_BIN_EXE_cpt-relay").expect("cargo sets it"))
+    Command::new(std::env::var_os("CARGO_BIN_EXE_cpt-laboratory").expect("cargo sets it"))
         .arg(role)
         .arg("--command")
         .arg(&file)

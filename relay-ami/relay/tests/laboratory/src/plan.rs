@@ -1,12 +1,12 @@
 //! A plan by hand: in AWS, Plan Chunks makes it; with `--control-dir` this does, by the same rules.
 
-use crate::control::directory::Directory;
-use crate::control::{Control, ControlError};
-use crate::documents::chunk::{Chunk, ChunkState, item_key, range_key};
-use crate::documents::entry::{Kind, ListingEntry, Segment};
-use crate::documents::plan::{PlanListing, TransferPlan};
-use crate::documents::survey::{LISTING_FOLDER, Survey, listing_key};
-use crate::documents::text::{HexDigest, PlanId, SchemaVersion1, TransferId};
+use crate::directory::Directory;
+use cpt_relay::control::{Control, ControlError};
+use cpt_relay::documents::chunk::{Chunk, ChunkState, item_key, range_key};
+use cpt_relay::documents::entry::{Kind, ListingEntry, Segment};
+use cpt_relay::documents::plan::{PlanListing, TransferPlan};
+use cpt_relay::documents::survey::{LISTING_FOLDER, Survey, listing_key};
+use cpt_relay::documents::text::{HexDigest, PlanId, SchemaVersion1, TransferId};
 
 /// Chunks per range: the unit of a lease.
 pub const RANGE_SIZE: u64 = 128;
@@ -64,7 +64,7 @@ pub fn make(
 }
 
 fn new_plan_id() -> Result<PlanId, ControlError> {
-    let bits = crate::secure::keys::random::<16>().map_err(|error| malformed("plan id", error.to_string()))?;
+    let bits = cpt_relay::secure::keys::random::<16>().map_err(|error| malformed("plan id", error.to_string()))?;
     PlanId::new(format!("{:032x}", u128::from_be_bytes(bits))).map_err(|why| malformed("plan id", why))
 }
 

@@ -8,30 +8,52 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::options::Options;
-use super::roles::{self, Sender, print_json, print_probe};
-use super::{CliError, Failure};
-use crate::control::directory::Directory;
-use crate::control::{Control, ControlError, Side};
-use crate::defaults::{DIRECTORY_MAX_ATTEMPTS, KEEPALIVE_INTERVAL, PORT};
-use crate::documents::membership::{Hop, Membership, Path};
-use crate::documents::percent;
-use crate::documents::text::{Address, PathId, SchemaVersion1};
-use crate::door::Limits;
-use crate::ends::posix::{PosixDestination, PosixSource};
-use crate::plan::{self, PLAN_KEY, RANGE_SIZE};
-use crate::send::Patience;
-use crate::stop::Stop;
-use crate::{descriptors, net, peer, probe, receive, relay, scan};
+use crate::options::Options;
+use cpt_laboratory::directory::Directory;
+use cpt_laboratory::plan::{self, PLAN_KEY, RANGE_SIZE};
+use cpt_relay::cli::CliError;
+use cpt_relay::cli::roles::{self, Sender, print_json, print_probe};
+use cpt_relay::control::{Control, ControlError, Side};
+use cpt_relay::defaults::PORT;
+use cpt_relay::documents::event::Failure;
+use cpt_relay::documents::membership::{Hop, Membership, Path};
+use cpt_relay::documents::percent;
+use cpt_relay::documents::text::{Address, PathId, SchemaVersion1};
+use cpt_relay::door::Limits;
+use cpt_relay::ends::posix::{PosixDestination, PosixSource};
+use cpt_relay::send::Patience;
+use cpt_relay::stop::Stop;
+use cpt_relay::{descriptors, net, peer, probe, receive, relay, scan};
 
 /// A relay without work ends after so long unless told otherwise: an evening's experiment should not run for ever.
 const IDLE_SECONDS: u64 = 600;
 /// Where a plan's source paths lie in a control directory, percent-encoded; the sender reads nothing else.
 const SOURCES_KEY: &str = "sources.json";
+/// Attempts per chunk: the directory plays the retry policy.
+const MAX_ATTEMPTS: u32 = 5;
+/// The sender keeps relays alive so often; from the control plane its command says it.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(60);
 /// Wait for the other side's key.
 const KEY_WAIT: Duration = Duration::from_secs(60);
 
-pub fn run(options: &Options) -> Result<ExitCode, CliError> {
+pub const USAGE: &str = "\
+cpt-laboratory: cpt-relay, and its roles by hand, with a directory that both ends see in place of the control plane
+
+  cpt-laboratory scan                  PATH...
+  cpt-laboratory plan    --control-dir DIR [--transfer ID] [--chunk-mib N] [--lanes N] PATH...
+  cpt-laboratory receive --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--verify digest|readback] DESTINATION
+  cpt-laboratory send    --control-dir DIR [--transfer ID] [--lanes N] [--direct] [--via IP:PORT,IP:PORT]... [--rate-mbps N] [--attempts N]
+                         [--patience SECONDS] [--route-key FILE]
+  cpt-laboratory relay   --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--idle-seconds N]
+  cpt-laboratory probe   --listen IP:PORT... | --connect IP:PORT  [--seconds N]
+
+receive, send and relay take --ready FILE too.
+";
+
+pub fn run(arguments: Vec<OsString>) -> Result<ExitCode, CliError> {
+    let options = &Options::parse(arguments).map_err(CliError::Usage)?;
+    let span = tracing::info_span!("transfer", id = options.transfer().as_str());
+    let _entered = span.enter();
     let stop = Stop::on_signals().map_err(|error| CliError::failed(Failure::Signals, error))?;
     match options.role.as_str() {
         "scan" => scan(options),
@@ -46,7 +68,7 @@ pub fn run(options: &Options) -> Result<ExitCode, CliError> {
 fn open(options: &Options) -> Result<Directory, CliError> {
     let missing = || CliError::Usage(format!("{} needs --command FILE or --control-dir DIR", options.role));
     let directory = options.control_dir.as_ref().ok_or_else(missing)?;
-    let attempts = options.attempts.unwrap_or(DIRECTORY_MAX_ATTEMPTS);
+    let attempts = options.attempts.unwrap_or(MAX_ATTEMPTS);
     Directory::open(directory, RANGE_SIZE, Some(attempts)).map_err(failed)
 }
 
@@ -83,7 +105,7 @@ fn plan(options: &Options) -> Result<ExitCode, CliError> {
     control.clear().map_err(failed)?;
     let paths = absolute(&options.paths)?;
     let survey = scan::source(&PosixSource::new(paths.clone()), &control, "", None).map_err(failed)?;
-    if let crate::documents::survey::Survey::Source { problems, problem_count, .. } = &survey
+    if let cpt_relay::documents::survey::Survey::Source { problems, problem_count, .. } = &survey
         && *problem_count > 0
     {
         let named: Vec<String> = problems.iter().map(|problem| format!("{}: {}", problem.path, problem.reason)).collect();
@@ -128,7 +150,7 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         limits: Limits::RECEIVER,
         verify: options.verify,
     };
-    roles::run_receiver(config, control, &listen_addresses(options), &roles::ready_file(options)?, stop)
+    roles::run_receiver(config, control, &listen_addresses(options), &roles::ready_file(options.ready.as_deref())?, stop)
 }
 
 /// An end that is started again goes on as the next: the ranges that its predecessor leased are its own then.
@@ -153,7 +175,7 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         let receiver = receiver.ok_or_else(|| CliError::failed(Failure::NoReceiver, "the receiver's record holds no address"))?;
         control.put_membership(&membership(options, receiver, options.lanes.unwrap_or(plan.lanes_per_path))?).map_err(failed)?;
     }
-    roles::ready_file(options)?.write("send", &[], None).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
+    roles::ready_file(options.ready.as_deref())?.write("send", &[], None).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
     let patience = options.patience.map(Duration::from_secs_f64).map_or_else(Patience::default, Patience::of);
     sender.run((plan, PLAN_KEY.to_owned()), String::new(), source, (KEEPALIVE_INTERVAL, patience), control, stop)
 }
@@ -174,7 +196,7 @@ fn membership(options: &Options, receiver: SocketAddrV4, lanes: u32) -> Result<M
     Ok(Membership { schema_version: SchemaVersion1, version: 0, paths, probes: Vec::new(), bandwidth_limit_mbps: options.rate_mbps })
 }
 
-fn wait_for_key(control: &Directory, side: Side, stop: &Stop) -> Result<crate::control::KeyRecord, CliError> {
+fn wait_for_key(control: &Directory, side: Side, stop: &Stop) -> Result<cpt_relay::control::KeyRecord, CliError> {
     let deadline = std::time::Instant::now() + KEY_WAIT;
     loop {
         if let Some(key) = control.key(side).map_err(failed)? {
@@ -208,7 +230,7 @@ fn relay(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         bandwidth: None,
         limits: Limits::RELAY,
     };
-    roles::run_relay(config, &listeners, None, &roles::ready_file(options)?, stop)
+    roles::run_relay(config, &listeners, None, &roles::ready_file(options.ready.as_deref())?, stop)
 }
 
 fn probe(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {

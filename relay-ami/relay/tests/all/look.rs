@@ -1,13 +1,18 @@
-use std::collections::HashSet;
+//! The last look, step by step.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use super::*;
-use crate::control::directory::Directory;
-use crate::documents::survey::LISTING_FOLDER;
-use crate::documents::text::{HexDigest, PlanId, TransferId};
-use crate::ends::Destination as _;
-use crate::ends::posix::PosixDestination;
+use cpt_laboratory::directory::Directory;
+use cpt_relay::control::{Control as _, ControlError};
+use cpt_relay::documents::plan::PlanListing;
+use cpt_relay::documents::survey::LISTING_FOLDER;
+use cpt_relay::documents::text::{HexDigest, PlanId, TransferId};
+use cpt_relay::ends::posix::PosixDestination;
+use cpt_relay::ends::{Capabilities, Destination as _, Identity, OpenDestination, Placed};
+use cpt_relay::receive::look::{EqualEntry, Found, Look};
+use cpt_relay::under_way::UnderWay;
 
 /// A destination with what was planned of it in its place, `kept` found equal, and the listing of both.
 struct Site {

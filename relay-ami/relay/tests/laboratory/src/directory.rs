@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Side, Undelivered};
-use crate::documents::chunk::{Chunk, ChunkState, item_key};
-use crate::documents::event::{Event, FailureReason, Progress};
-use crate::documents::membership::Membership;
-use crate::documents::text::PathId;
+use cpt_relay::control::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Side, Undelivered};
+use cpt_relay::documents::chunk::{Chunk, ChunkState, item_key};
+use cpt_relay::documents::event::{Event, FailureReason, Progress};
+use cpt_relay::documents::membership::Membership;
+use cpt_relay::documents::text::PathId;
 
 /// A control plane in a directory.
 #[derive(Debug)]
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     fn chunk() -> Chunk {
-        let text = include_str!("../../../../contracts/examples/good/chunk/pending.json");
+        let text = include_str!("../../../../../contracts/examples/good/chunk/pending.json");
         Chunk { chunk: 0, item_key: item_key(0), attempt: 1, ..Chunk::parse(text.as_bytes()).unwrap() }
     }
 

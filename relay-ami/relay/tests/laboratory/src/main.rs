@@ -1,0 +1,16 @@
+//! `cpt-laboratory`: `cpt-relay`, and its roles by hand.
+
+mod by_hand;
+mod options;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if options::are_by_hand(&arguments) {
+        cpt_relay::cli::run(|| by_hand::run(arguments), by_hand::USAGE)
+    } else {
+        cpt_relay::cli::main(arguments.into_iter())
+    }
+}

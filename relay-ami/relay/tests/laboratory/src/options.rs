@@ -1,0 +1,122 @@
+//! Options of the roles by hand.
+
+use std::ffi::OsString;
+use std::net::SocketAddrV4;
+use std::path::PathBuf;
+
+use cpt_relay::defaults::PORT;
+use cpt_relay::documents::command::{MAX_PROBE_SECONDS, Verify};
+use cpt_relay::documents::text::TransferId;
+
+#[derive(Debug, Default)]
+pub struct Options {
+    pub role: String,
+    pub ready: Option<PathBuf>,
+    pub control_dir: Option<PathBuf>,
+    /// Where the sender keeps the key that relays know.
+    pub route_key: Option<PathBuf>,
+    pub transfer: Option<TransferId>,
+    pub listen: Vec<SocketAddrV4>,
+    pub connect: Option<SocketAddrV4>,
+    pub direct: bool,
+    /// Relays of each pair, or one relay.
+    pub via: Vec<Vec<SocketAddrV4>>,
+    pub lanes: Option<u32>,
+    pub chunk_mib: Option<u64>,
+    pub rate_mbps: Option<u64>,
+    pub attempts: Option<u32>,
+    /// How long a destination may take nothing, seconds.
+    pub patience: Option<f64>,
+    pub idle_seconds: Option<u64>,
+    pub seconds: Option<f64>,
+    pub verify: Verify,
+    pub paths: Vec<PathBuf>,
+}
+
+const ROLES: [&str; 6] = ["scan", "plan", "receive", "send", "relay", "probe"];
+/// A year, which any clock can hold.
+const MAX_PATIENCE_SECONDS: f64 = 31_536_000.0;
+
+/// Whether these are arguments for a role by hand, and not for what the control plane calls.
+pub fn are_by_hand(arguments: &[OsString]) -> bool {
+    let is_role = arguments.first().and_then(|role| role.to_str()).is_some_and(|role| ROLES.contains(&role));
+    is_role && !arguments.iter().any(|argument| argument == "--command")
+}
+
+impl Options {
+    /// Reads the arguments after the program's name; the refusal names the argument and what would be right.
+    pub fn parse(arguments: Vec<OsString>) -> Result<Self, String> {
+        let mut arguments = arguments.into_iter();
+        let role = arguments.next().ok_or("name a command")?;
+        let role = role.into_string().map_err(|role| format!("{} is no command", role.display()))?;
+        if !ROLES.contains(&role.as_str()) {
+            return Err(format!("{role:?} is no command; one of {} is", ROLES.join(", ")));
+        }
+        let mut options = Self { role, ..Self::default() };
+        while let Some(argument) = arguments.next() {
+            match argument.to_str() {
+                Some("--") => options.paths.extend(arguments.by_ref().map(PathBuf::from)),
+                Some("--direct") => options.direct = true,
+                Some(name) if name.starts_with("--") => {
+                    let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
+                    options.set(name, value)?;
+                }
+                _ => options.paths.push(argument.into()),
+            }
+        }
+        Ok(options)
+    }
+
+    fn set(&mut self, name: &str, value: OsString) -> Result<(), String> {
+        match name {
+            "--ready" => self.ready = Some(value.into()),
+            "--control-dir" => self.control_dir = Some(value.into()),
+            "--route-key" => self.route_key = Some(value.into()),
+            _ => {
+                let text = value.into_string().map_err(|value| format!("{name} is {}, which is not text", value.display()))?;
+                self.set_text(name, &text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_text(&mut self, name: &str, text: &str) -> Result<(), String> {
+        match name {
+            "--transfer" => self.transfer = Some(TransferId::new(text).map_err(|why| format!("--transfer: {why}"))?),
+            "--listen" => self.listen.push(address(name, text)?),
+            "--connect" => self.connect = Some(address(name, text)?),
+            "--via" => self.via.push(text.split(',').map(|text| address(name, text)).collect::<Result<_, _>>()?),
+            "--lanes" => self.lanes = Some(number(name, text, 1)?),
+            "--chunk-mib" => self.chunk_mib = Some(number(name, text, 1)?),
+            "--rate-mbps" => self.rate_mbps = Some(number(name, text, 1)?),
+            "--attempts" => self.attempts = Some(number(name, text, 1)?),
+            "--patience" => self.patience = Some(number(name, text, 0.0f64)?.min(MAX_PATIENCE_SECONDS)),
+            "--idle-seconds" => self.idle_seconds = Some(number(name, text, 1)?),
+            "--seconds" => self.seconds = Some(number(name, text, 0.0f64)?.min(MAX_PROBE_SECONDS)),
+            "--verify" => {
+                self.verify = match text {
+                    "digest" => Verify::Digest,
+                    "readback" => Verify::Readback,
+                    _ => return Err(format!("--verify is {text:?}; it must be digest or readback")),
+                }
+            }
+            _ => return Err(format!("{name} is no option")),
+        }
+        Ok(())
+    }
+
+    /// The transfer by hand; `local` where none is named.
+    pub fn transfer(&self) -> TransferId {
+        self.transfer.clone().or_else(|| TransferId::new("local").ok()).unwrap_or_else(|| unreachable!("a constant id is valid"))
+    }
+}
+
+fn address(name: &str, text: &str) -> Result<SocketAddrV4, String> {
+    let with_port = if text.contains(':') { text.to_owned() } else { format!("{text}:{PORT}") };
+    with_port.parse().map_err(|_| format!("{name} is {text:?}; it must be an IPv4 address, or ip:port"))
+}
+
+fn number<T: std::str::FromStr + PartialOrd + std::fmt::Display>(name: &str, text: &str, least: T) -> Result<T, String> {
+    let number = text.parse().ok().filter(|number| *number >= least);
+    number.ok_or_else(|| format!("{name} is {text:?}; it must be a number of at least {least}"))
+}
