@@ -95,7 +95,9 @@ def problems(*daemons: Path) -> list[str]:
     found = [] if os.geteuid() == 0 else ["network namespaces need root; run it with sudo"]
     missing = {package for tool, package in TOOLS.items() if shutil.which(tool) is None}
     found += [f"not installed: apt-get install {package}" for package in sorted(missing)]
-    return found + [f"{daemon} is missing: make bench-data-plane builds it" for daemon in daemons if not daemon.exists()]
+    return found + [
+        f"{daemon} is missing: make bench-data-plane builds it" for daemon in daemons if not daemon.exists()
+    ]
 
 
 if __name__ == "__main__":
