@@ -19,10 +19,10 @@ pub const UNACKNOWLEDGED_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Connections at a relay or a receiver that have not shown yet who they are; each costs a thread and about 100 KiB. Security groups
 /// let in known machines only; this bound holds against one of those, and by hand. A transfer of 32 pairs × 8 lanes fits when all come at once.
-pub const MAX_STRANGERS: usize = 256;
+pub const MAX_UNAUTHENTICATED: usize = 256;
 /// So many of one address, so that one machine cannot take all places: 64 lanes of one path come from one address and may come at once.
 /// What is beyond a bound is closed at once, since the sender's lanes come again by themselves; streams that run are never touched.
-pub const MAX_STRANGERS_PER_ADDRESS: usize = 64;
+pub const MAX_UNAUTHENTICATED_PER_ADDRESS: usize = 64;
 /// A relay gives a header so long, counted from accepting the connection: one round trip of the longest path (300 ms) and two lost
 /// packets (1 + 3 s).
 pub const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -35,16 +35,8 @@ pub const GATHER_TIME: rustix::event::Timespec = rustix::event::Timespec { tv_se
 /// Threads hold small stacks, since buffers are on the heap.
 pub const STACK_BYTES: usize = 256 << 10;
 
-/// Largest TLS plaintext of one record (RFC 8446, 5.1).
-pub const RECORD_BYTES: usize = 16_384;
-/// Payload of a data frame: 4 records. Its two copies, plain and sealed, stay in the inner caches while they are hashed, sealed and
-/// copied: 256 KiB cost the sender a sixth more CPU time. A system call (about 1 µs) is 2 % of what the sender spends on it (54 µs).
-pub const DATA_BYTES: usize = 64 << 10;
 /// Largest frame of metadata: a message of 64 KiB, or two paths of 4096 bytes, and fixed fields.
 pub const MAX_FRAME_BYTES: usize = 65 << 10;
-/// One key seals at most so many records, a factor of 2 below the 2^24.5 that RFC 8446 (5.5) allows AES-GCM;
-/// at 16 KiB a record the lane reconnects after 190 GB.
-pub const MAX_RECORDS: u64 = 11_600_000;
 
 /// Chunks of a lane that wait for their acknowledgement. The receiver syncs five times a second: at 1 GB/s and 8 MiB a
 /// chunk, 24 are under way; 64 leaves room for round trips of 300 ms.
@@ -92,10 +84,6 @@ pub const LANE_MEMORY: u64 = 2 << 20;
 pub const SENDER_MEMORY: u64 = QUEUE_MANIFEST_BYTES as u64 + (32 << 20);
 /// A receiver beside its lanes: entries that wait for their sync (about 250 bytes each), and the rest as at the sender.
 pub const RECEIVER_MEMORY: u64 = (COMMIT_ENTRIES as u64 * 250) + (32 << 20);
-/// Lanes of a path: 5 Gbit/s over 100 ms fill the 4 MiB buffers of 32 streams by half.
-pub const MAX_LANES_PER_PATH: u32 = 32;
-/// Relays of one path, as in the contract: one beside each end, and two regions between.
-pub const MAX_HOPS: usize = 4;
 /// A path's need for lanes is looked at so often: ten round trips of the longest path, so that new lanes are up to speed.
 pub const GROWTH_INTERVAL: Duration = Duration::from_secs(1);
 /// New lanes stay if the path then carries so much more: 5 % is above the noise of a second's rate.
@@ -171,10 +159,6 @@ pub const PROBLEMS_NAMED: usize = 20;
 pub const PROBE_STREAMS: usize = 8;
 /// Share of a probe's seconds for each intra-region probe: they run one after another, so 4 pairs take as long as one inter-region probe.
 pub const INTRA_PROBE_SHARE: f64 = 0.25;
-/// Burst of a token bucket as time at its rate: long enough for the scheduler's hiccups, short enough not to show in a rate over 1 s.
-pub const BUCKET_BURST: Duration = Duration::from_millis(20);
-/// How often whoever waits for a bucket looks whether its rate has changed: a stream's 64 KiB take half a second at 1 Mbit/s.
-pub const RATE_LOOK: Duration = Duration::from_millis(250);
 /// Port of all daemons.
 pub const PORT: u16 = 4600;
 /// Wait for the port: a probe lets go of it once it has answered. Start Transfer waits 20 s for the receiver.

@@ -4,31 +4,24 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod acceptor;
 pub mod cli;
 pub mod compare;
 pub mod control;
-pub mod deadline;
 pub mod defaults;
 pub mod descriptors;
-pub mod digest;
-pub mod documents;
-pub mod door;
 pub mod ends;
-#[cfg(feature = "fuzzing")]
-pub mod fuzzing;
 mod low_water;
 pub mod memory;
 pub mod net;
 pub mod peer;
 pub mod probe;
 pub mod progress;
-pub mod rate;
 pub mod ready;
 pub mod receive;
 pub mod relay;
 pub mod route;
 pub mod scan;
-pub mod secure;
 pub mod send;
 pub mod splice;
 pub mod stop;
@@ -36,7 +29,9 @@ pub mod stream;
 pub mod thread;
 pub mod under_way;
 pub mod user;
-pub mod wire;
+
+pub use cpt_record::{self as secure, deadline, rate};
+pub use cpt_wire::{self as wire, digest, documents};
 
 /// Version that ready files and surveys carry.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

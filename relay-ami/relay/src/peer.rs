@@ -42,7 +42,7 @@ struct Peer<R> {
 }
 
 /// Accepts the key of the peer's record. Another key may be that of a peer that has started anew: the record is read again,
-/// at most once a second and by one thread, so that strangers cannot make this end flood the control plane. A key that is
+/// at most once a second and by one thread, so that unauthenticated peers cannot make this end flood the control plane. A key that is
 /// known waits for nothing; another waits for a read that began after it came.
 pub fn pinned(control: Arc<dyn Control>, side: Side) -> Arc<KeyCheck> {
     let peer = Peer::new(move || control.key(side), KEY_REFRESH_INTERVAL, HANDSHAKE_TIMEOUT);

@@ -80,13 +80,13 @@ fn many_strangers_cause_one_read_an_interval() {
     };
     let peer = Arc::new(Peer::new(read, INTERVAL, PATIENCE));
     let start = Instant::now();
-    let strangers: Vec<_> = (0..32)
+    let unauthenticated: Vec<_> = (0..32)
         .map(|_| {
             let peer = Arc::clone(&peer);
             asked(move || (0..3).any(|_| peer.accepts(b"stranger")))
         })
         .collect();
-    assert!(strangers.iter().all(|stranger| stranger.recv_timeout(PATIENCE) == Ok(false)));
+    assert!(unauthenticated.iter().all(|unauthenticated| unauthenticated.recv_timeout(PATIENCE) == Ok(false)));
     let most = 1 + start.elapsed().as_millis() / INTERVAL.as_millis();
     assert!(count.load(Ordering::SeqCst) as u128 <= most, "{count:?} reads, at most {most} were due");
 }

@@ -10,7 +10,7 @@ use rustix::pipe::{SpliceFlags, fcntl_setpipe_size, pipe, splice};
 
 use crate::defaults::{GATHER_BYTES, GATHER_TIME, PIPE_BYTES};
 use crate::low_water;
-use crate::net::Outlet;
+use crate::secure::outlet::Outlet;
 
 /// Moves bytes until `from` ends, then passes the end on. Counts them in `moved`. Back-pressure is the pipe's and the
 /// sockets' own: nothing is read that the next hop does not take.

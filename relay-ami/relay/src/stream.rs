@@ -2,8 +2,9 @@
 
 use std::sync::Mutex;
 
-use crate::defaults::{DATA_BYTES, MAX_FRAME_BYTES};
+use crate::defaults::MAX_FRAME_BYTES;
 use crate::secure::SecureError;
+use crate::secure::record::DATA_BYTES;
 use crate::secure::record::{Opener, PLAIN_BYTES, Sealer};
 use crate::thread::lock;
 use crate::wire::WireError;

@@ -4,6 +4,8 @@
 #![no_main]
 
 mod documents;
+#[path = "../../tests/all/fixed_keys.rs"]
+mod fixed_keys;
 mod seeds;
 mod wire;
 

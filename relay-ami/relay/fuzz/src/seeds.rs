@@ -5,10 +5,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
+use crate::fixed_keys::sealer;
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::event::{FailureReason, SkipReason};
-use cpt_relay::fuzzing::encode_header;
-use cpt_relay::secure::fixed::sealer;
 use cpt_relay::wire::frame::{Frame, HEADER_BYTES, SegmentHeader};
 use cpt_relay::wire::route::{Action, RouteHeader};
 
@@ -28,7 +27,7 @@ fn of(target: &str) -> Vec<Vec<u8>> {
             [0, 1, 2, 20].map(|cut| [&[cut], &data[..], &all].concat()).to_vec()
         }
         "record" => vec![sealed()],
-        "header" => headers().iter().flat_map(|header| [encode_header(header), signed(header)]).collect(),
+        "header" => headers().iter().flat_map(|header| [header.encode(), signed(header)]).collect(),
         "exchange" => vec![[&[3; 32][..], &[0], &[0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0]].concat()],
         "command" => examples(&["relay-command"]),
         "membership" => examples(&["membership"]),
@@ -109,7 +108,7 @@ fn headers() -> [RouteHeader; 4] {
 
 /// With a signature of nobody.
 fn signed(header: &RouteHeader) -> Vec<u8> {
-    let signed = [encode_header(header), vec![0; 64]].concat();
+    let signed = [header.encode(), vec![0; 64]].concat();
     [&u16::try_from(signed.len()).expect("a header is short").to_be_bytes()[..], &signed].concat()
 }
 

@@ -352,8 +352,8 @@ impl Control for Aws {
 
     fn write_probe(&self, path: &PathId, result: &ProbeResult) -> Result<()> {
         let mut attributes = vec![("generation", number(result.generation))];
-        attributes.extend(result.inter_region_mbps.map(|rate| ("interRegionMBps", number(format!("{rate:.3}")))));
-        attributes.extend(result.intra_region_mbps.map(|rate| ("intraRegionMBps", number(format!("{rate:.3}")))));
+        attributes.extend(result.inter_region_mb_s.map(|rate| ("interRegionMBps", number(format!("{rate:.3}")))));
+        attributes.extend(result.intra_region_mb_s.map(|rate| ("intraRegionMBps", number(format!("{rate:.3}")))));
         attributes.extend(result.error.as_ref().map(|why| ("error", text(why))));
         let update = self.update_record(&format!("probe#{path}"), attributes);
         self.tell(&format!("write probe of {path}"), update.send()).map(drop)

@@ -133,9 +133,9 @@ impl Undelivered {
 pub struct ProbeResult {
     pub generation: u64,
     #[serde(rename = "interRegionMBps", skip_serializing_if = "Option::is_none")]
-    pub inter_region_mbps: Option<f64>,
+    pub inter_region_mb_s: Option<f64>,
     #[serde(rename = "intraRegionMBps", skip_serializing_if = "Option::is_none")]
-    pub intra_region_mbps: Option<f64>,
+    pub intra_region_mb_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

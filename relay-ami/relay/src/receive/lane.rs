@@ -9,14 +9,15 @@ use super::Shared;
 use super::commit::{Landed, Refusal, Verified};
 use super::finish::{Claim, finish};
 use super::target::{Target, is_part};
+use crate::acceptor::Unauthenticated;
 use crate::control::unix_now;
 use crate::deadline::Deadline;
 use crate::digest::{Digest, part_digest, part_hasher};
 use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
-use crate::door::Stranger;
 use crate::ends::problem::{Reach, reach};
-use crate::net::{Outlet, tune};
+use crate::net::tune;
+use crate::secure::outlet::Outlet;
 use crate::secure::record::{Opener, Sealer};
 use crate::secure::{SecureError, handshake};
 use crate::stream::{FrameReader, Replies, StreamError};
@@ -24,13 +25,13 @@ use crate::under_way::Caller;
 use crate::wire::frame::{Frame, SegmentHeader, VERSION};
 
 /// Serves a connection until it ends.
-pub fn serve(shared: &Arc<Shared>, stranger: Stranger, socket: TcpStream) {
+pub fn serve(shared: &Arc<Shared>, unauthenticated: Unauthenticated, socket: TcpStream) {
     let peer = socket.peer_addr().map_or_else(|_| "gone".to_owned(), |peer| peer.to_string());
-    let (socket, sealer, opener) = match authenticate(shared, stranger.deadline(), socket) {
+    let (socket, sealer, opener) = match authenticate(shared, unauthenticated.deadline(), socket) {
         Ok(stream) => stream,
-        Err(error) => return stranger.turn_away(&error),
+        Err(error) => return unauthenticated.turn_away(&error),
     };
-    drop(stranger);
+    drop(unauthenticated);
     match converse(shared, &socket, sealer, opener) {
         Ok(()) => tracing::info!(peer, "lane ends"),
         Err(error) => tracing::warn!(peer, %error, "lane ends"),

@@ -20,13 +20,13 @@ use commit::{Refusal, Verified};
 use large::Files;
 use sending::Sending;
 
+use crate::acceptor::{Acceptor, Limits};
 use crate::control::{self, Control, ControlError, Side};
 use crate::defaults;
 use crate::documents::command::Verify;
 use crate::documents::event::SkipReason;
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::TransferId;
-use crate::door::{Door, Limits};
 use crate::ends::{Capabilities, Destination, OpenDestination};
 use crate::progress::{Counters, Reporter};
 use crate::rate::RateRules;
@@ -238,10 +238,10 @@ pub fn run(
         let shared = Arc::clone(&shared);
         crate::thread::spawn("watch", move || watch(&shared, &path))?
     };
-    let door = Door::new(limits);
+    let acceptor = Acceptor::new(limits);
     while !stop.is_requested() {
         let shared = Arc::clone(&shared);
-        door.answer(listeners, stop, "lane", move |stranger, socket| lane::serve(&shared, stranger, socket));
+        acceptor.answer(listeners, stop, "lane", move |unauthenticated, socket| lane::serve(&shared, unauthenticated, socket));
     }
     // Verified chunks are still synced and checkpointed; without its queue the committer then ends.
     lock(&shared.queue).take();

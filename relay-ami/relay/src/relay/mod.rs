@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 pub use lifetime::Lifetime;
 
+use crate::acceptor::{Acceptor, Limits};
 use crate::defaults;
 use crate::documents::text::TransferId;
-use crate::door::{Door, Limits};
 use crate::rate::{Bucket, RateRules};
 use crate::stop::Stop;
 
@@ -44,12 +44,12 @@ struct Relay {
 
 /// Serves until idle for too long or told to stop; then lets streams end within the deadline.
 pub fn run(config: Config, listeners: &[TcpListener], stop: &Stop) -> io::Result<()> {
-    let door = Door::new(config.limits);
+    let acceptor = Acceptor::new(config.limits);
     let relay = Arc::new(Relay { config, streams: AtomicUsize::new(0), moved: AtomicU64::new(0) });
     let mut busy_at = Instant::now();
     while !stop.is_requested() {
         let here = Arc::clone(&relay);
-        door.answer(listeners, stop, "stream", move |stranger, socket| stream::serve(&here, stranger, socket));
+        acceptor.answer(listeners, stop, "stream", move |unauthenticated, socket| stream::serve(&here, unauthenticated, socket));
         if relay.streams.load(Ordering::SeqCst) > 0 {
             busy_at = Instant::now();
         } else if busy_at.elapsed() >= relay.config.idle {

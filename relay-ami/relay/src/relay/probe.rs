@@ -5,9 +5,10 @@ use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
 use crate::deadline::Deadline;
-use crate::defaults::{DATA_BYTES, HANDSHAKE_TIMEOUT};
-use crate::net::Outlet;
+use crate::defaults::HANDSHAKE_TIMEOUT;
 use crate::secure::keys::random;
+use crate::secure::outlet::Outlet;
+use crate::secure::record::DATA_BYTES;
 use crate::wire::route::{Challenge, RESULT_BYTES, STATUS_OK, read_signed};
 
 /// Reads for so long from the first byte on, then answers bytes and nanoseconds.

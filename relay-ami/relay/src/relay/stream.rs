@@ -5,10 +5,11 @@ use std::net::{SocketAddr, SocketAddrV4, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Lifetime, Relay, probe};
+use crate::acceptor::Unauthenticated;
 use crate::deadline::Deadline;
-use crate::door::Stranger;
-use crate::net::{Outlet, dial, tune};
+use crate::net::{dial, tune};
 use crate::secure::keys::random;
+use crate::secure::outlet::Outlet;
 use crate::splice::pump;
 use crate::wire::WireError;
 use crate::wire::route::{Action, Challenge, RouteHeader, STATUS_FAILED, STATUS_OK, STATUS_UNREACHABLE, read_signed};
@@ -46,15 +47,15 @@ impl Drop for Running<'_> {
     }
 }
 
-pub fn serve(relay: &Relay, stranger: Stranger, socket: TcpStream) {
+pub fn serve(relay: &Relay, unauthenticated: Unauthenticated, socket: TcpStream) {
     let peer = socket.peer_addr().map_or_else(|_| "gone".to_owned(), |peer| peer.to_string());
-    let action = match authenticate(relay, &socket, stranger.deadline()) {
+    let action = match authenticate(relay, &socket, unauthenticated.deadline()) {
         Ok(action) => action,
-        Err(error) => return stranger.turn_away(&error),
+        Err(error) => return unauthenticated.turn_away(&error),
     };
     // A relay that is kept alive and does nothing is idle.
     let _running = (action != Action::Keepalive).then(|| Running::new(&relay.streams));
-    drop(stranger);
+    drop(unauthenticated);
     tracing::info!(peer, ?action, "stream begins");
     match act(relay, socket, action) {
         Ok(()) => tracing::info!(peer, "stream ends"),

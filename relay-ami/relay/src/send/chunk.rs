@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::board::Work;
 use super::skipped::Skipped;
-use crate::defaults::DATA_BYTES;
+use super::work_queue::Work;
 use crate::digest::{Digest, is_subtree, part_digest, part_hasher};
 use crate::documents::entry::{Kind, Segment};
 use crate::documents::event::{FailureReason, SkipReason};
 use crate::documents::percent;
 use crate::ends::{Source, SourceFailure};
+use crate::secure::record::DATA_BYTES;
 use crate::secure::record::Sealer;
 use crate::stream::StreamError;
 use crate::wire::frame::{Frame, SegmentHeader};

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::board::Work;
+use super::work_queue::Work;
 use super::{SendError, Shared};
 use crate::defaults::{MANIFEST_READ_BYTES, WATCH_INTERVAL};
 use crate::documents::chunk::{Chunk, ChunkState};
 use crate::documents::plan::TransferPlan;
 
-/// Feeds the board with all chunks in order, as far as they are planned; follows the plan until it is whole.
+/// Feeds the work queue with all chunks in order, as far as they are planned; follows the plan until it is whole.
 pub fn run(shared: &Shared) -> Result<(), SendError> {
     let mut plan = shared.plan.clone();
     let mut fed = 0;
@@ -32,7 +32,7 @@ pub fn run(shared: &Shared) -> Result<(), SendError> {
 
 /// The plan once it has more than `fed` chunks or is whole; none when the process ends.
 fn next(shared: &Shared, fed: u64) -> Option<TransferPlan> {
-    while !shared.stop.sleep(WATCH_INTERVAL) && !shared.board.is_over() {
+    while !shared.stop.sleep(WATCH_INTERVAL) && !shared.work_queue.is_over() {
         let read = shared.control.read_object(&shared.plan_key, None).map_err(|error| error.to_string());
         match read.and_then(|text| TransferPlan::parse(&text)) {
             Ok(plan) if plan.plan_id != shared.plan.plan_id => tracing::warn!(key = shared.plan_key, "another plan"),
@@ -45,7 +45,7 @@ fn next(shared: &Shared, fed: u64) -> Option<TransferPlan> {
     None
 }
 
-/// Feeds what `plan` has beyond its first `fed` chunks; `false` once the board is closed.
+/// Feeds what `plan` has beyond its first `fed` chunks; `false` once the work queue is closed.
 fn feed(shared: &Shared, plan: &TransferPlan, fed: u64) -> Result<bool, SendError> {
     let begin = plan.first_range * plan.range_size;
     let (first, end) = (begin + fed, begin + plan.chunks);
@@ -72,14 +72,14 @@ fn feed(shared: &Shared, plan: &TransferPlan, fed: u64) -> Result<bool, SendErro
 }
 
 fn feed_range(shared: &Shared, chunks: &[Chunk]) -> Result<bool, SendError> {
-    // First what is settled: the last phase waits for it, and a full board would wait for the last phase.
+    // First what is settled: the last phase waits for it, and a full work queue would wait for the last phase.
     shared.settled_before(chunks.iter().filter(|chunk| chunk.state != ChunkState::Pending));
     for run in adjacent(chunks.iter().filter(|chunk| chunk.state == ChunkState::Pending)) {
         let Some(works) = shared.until_answered("manifest", || read(shared, &run))? else { return Ok(false) };
         for (chunk, work) in works {
             if chunk.failed_attempt == Some(chunk.attempt) {
-                shared.board.feed_undecided(work);
-            } else if !shared.board.feed(work) {
+                shared.work_queue.feed_undecided(work);
+            } else if !shared.work_queue.feed(work) {
                 return Ok(false);
             }
         }

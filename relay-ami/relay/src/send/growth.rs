@@ -4,7 +4,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::defaults::{GROWTH_GAIN, GROWTH_INTERVAL, GROWTH_TRIAL, MAX_LANES_PER_PATH};
+use crate::defaults::{GROWTH_GAIN, GROWTH_INTERVAL, GROWTH_TRIAL};
+use crate::documents::membership::MAX_LANES_PER_PATH;
 
 /// Bytes of one stream's send buffer when the kernel has grown it as far as it may (`tcp_wmem`, its third figure).
 #[must_use]

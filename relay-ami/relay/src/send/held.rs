@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::board::Work;
+use super::work_queue::Work;
 use crate::defaults::{FULL_LIMIT, FULL_PROBE_INTERVAL};
 
 /// How long a destination may take nothing.

@@ -7,18 +7,18 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::Shared;
-use super::board::{Next, Verdict, Work};
 use super::chunk::{self, ChunkError, ChunkWriter, Sent};
 pub use super::handle::Handle;
 use super::pace::{Rest, Speed};
 use super::repair::{self, Repair};
+use super::work_queue::{Next, Verdict, Work};
 use crate::deadline::Deadline;
 use crate::defaults::{DRAIN_TIMEOUT, HANDSHAKE_TIMEOUT, LANE_RETRIES, LANE_WINDOW, RECONNECT_PAUSE, RECONNECT_PAUSE_MAX, STACK_BYTES};
 use crate::documents::event::FailureReason;
 use crate::documents::membership::Path;
-use crate::net::Outlet;
 use crate::route::RouteError;
 use crate::secure::handshake;
+use crate::secure::outlet::Outlet;
 use crate::stream::{FrameReader, StreamError};
 use crate::thread::lock;
 use crate::wire::frame::{Frame, VERSION};
@@ -74,7 +74,7 @@ impl Lane {
                 Ok(()) => break,
                 Err(error) => error,
             };
-            if self.handle.leave.load(Ordering::SeqCst) || self.shared.board.verdict().is_some() {
+            if self.handle.leave.load(Ordering::SeqCst) || self.shared.work_queue.verdict().is_some() {
                 break;
             }
             // A stream that worked starts the count anew.
@@ -201,7 +201,7 @@ impl Link<'_> {
         for work in again {
             self.send(writer, work)?;
         }
-        let board = &self.lane.shared.board;
+        let work_queue = &self.lane.shared.work_queue;
         loop {
             if writer.sealer.is_worn() {
                 writer.frame(&Frame::Drain)?;
@@ -215,17 +215,17 @@ impl Link<'_> {
             let full = |rest: Option<Rest>| {
                 lock(self.waiting).len() >= LANE_WINDOW || leave() || rest.is_some_and(|rest| self.leaves_it_to_others(rest))
             };
-            let next = match board.try_next(&self.over, full) {
+            let next = match work_queue.try_next(&self.over, full) {
                 Some(next) => next,
                 None => {
                     writer.frame(&Frame::Pause)?;
-                    board.next(&self.over, full)
+                    work_queue.next(&self.over, full)
                 }
             };
             match next {
                 Next::Send(work) => self.send(writer, work)?,
                 Next::Finish => {
-                    if self.finish(writer).inspect_err(|_| board.unfinished())? {
+                    if self.finish(writer).inspect_err(|_| work_queue.unfinished())? {
                         return Ok(());
                     }
                 }
@@ -296,10 +296,10 @@ impl Link<'_> {
             }
             writer.sealer.flush()?;
             self.wait_for(&self.forgotten)?;
-            shared.board.send_again(works);
+            shared.work_queue.send_again(works);
             return Ok(false);
         }
-        shared.board.finish(verdict);
+        shared.work_queue.finish(verdict);
         // The receiver ends once it knows that its answer was heard. Without that the control plane ends it.
         let _ = writer.frame(&Frame::Drain);
         Ok(true)
@@ -314,7 +314,7 @@ impl Link<'_> {
             if lock(&self.broken).is_some() || self.lane.shared.stop.is_requested() {
                 return Err(StreamError::Ended);
             }
-            self.lane.shared.board.wait(Duration::from_secs(1));
+            self.lane.shared.work_queue.wait(Duration::from_secs(1));
         }
     }
 
@@ -325,7 +325,7 @@ impl Link<'_> {
             if left.is_zero() || lock(&self.broken).is_some() {
                 return Err(StreamError::Ended);
             }
-            self.lane.shared.board.wait(left);
+            self.lane.shared.work_queue.wait(left);
         }
         Ok(())
     }
@@ -346,7 +346,7 @@ impl Link<'_> {
         *lock(&self.broken) = Some(error);
         self.over.store(true, Ordering::SeqCst);
         self.lane.handle.cut();
-        self.lane.shared.board.wake();
+        self.lane.shared.work_queue.wake();
     }
 
     fn answer(&self, frame: Frame) -> Result<(), StreamError> {
@@ -376,16 +376,16 @@ impl Link<'_> {
             Frame::Full { chunk, attempt, message } => {
                 if let Some((work, _)) = self.take(chunk, attempt) {
                     self.speed.drops(work.bytes);
-                    shared.board.full(work, message);
+                    shared.work_queue.full(work, message);
                 }
             }
             Frame::Finished { agreed, entries, message } => {
                 *lock(&self.verdict) = Some((Verdict { agreed, message }, entries));
-                shared.board.wake();
+                shared.work_queue.wake();
             }
             Frame::Forgotten => {
                 *lock(&self.forgotten) = Some(());
-                shared.board.wake();
+                shared.work_queue.wake();
             }
             other => return Err(StreamError::Protocol(format!("{other:?} is out of place"))),
         }

@@ -2,7 +2,6 @@
 
 mod asking;
 mod blame;
-mod board;
 mod chunk;
 mod failures;
 mod feeder;
@@ -20,6 +19,7 @@ mod recall;
 mod repair;
 mod skipped;
 mod state;
+mod work_queue;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -29,8 +29,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use blame::Blame;
-pub use board::GivenUp;
-use board::{Board, Work};
 use chunk::Sent;
 use failures::Failure;
 pub use held::Patience;
@@ -42,6 +40,8 @@ use pace::Pace;
 use paths::Lanes;
 use repair::Repairs;
 use skipped::Skipped;
+pub use work_queue::GivenUp;
+use work_queue::{Work, WorkQueue};
 
 use crate::control::{Control, ControlError, Side};
 use crate::defaults;
@@ -125,7 +125,7 @@ struct Shared {
     rules: RateRules,
     /// As the membership has it.
     limit: Arc<Bucket>,
-    board: Board,
+    work_queue: WorkQueue,
     ledger: Mutex<Ledger>,
     source: Arc<dyn Source>,
     skipped: Arc<Skipped>,
@@ -148,7 +148,7 @@ struct Shared {
 impl Shared {
     /// The plan, once it is known how many chunks there are.
     fn planned(&self, plan: TransferPlan) {
-        self.board.planned(&plan);
+        self.work_queue.planned(&plan);
         // It becomes whole once.
         let _ = self.whole_plan.set(plan);
     }
@@ -164,7 +164,7 @@ impl Shared {
         if !work.again {
             self.counters.delivered(work.bytes, work.files);
         }
-        self.board.delivered(work);
+        self.work_queue.delivered(work);
     }
 
     /// Chunks that an earlier process delivered, or that were given up.
@@ -174,9 +174,9 @@ impl Shared {
             if chunk.state == ChunkState::Delivered {
                 self.counters.delivered(chunk.bytes, chunk.files);
                 unknown.push(chunk.chunk);
-                self.board.recalls(1);
+                self.work_queue.recalls(1);
             }
-            self.board.settle_before(chunk);
+            self.work_queue.settle_before(chunk);
         }
         if !unknown.is_empty() {
             self.recalls.send(unknown);
@@ -189,7 +189,7 @@ impl Shared {
             self.counters.delivered(work.bytes, work.files);
         }
         if lock(&self.ledger).settle(work.chunk, self.plan.chunk_size_bytes) {
-            self.board.recalled();
+            self.work_queue.recalled();
         } else {
             self.recalls.send(vec![work.chunk]);
         }
@@ -222,7 +222,7 @@ impl Shared {
     fn failed(&self, work: Work, path: &PathId, reason: FailureReason, message: String) {
         self.counters.failed.fetch_add(1, Ordering::Relaxed);
         let failure = Failure { chunk: work.chunk, attempt: work.attempt, path: path.to_string(), reason, message };
-        self.board.failed(work);
+        self.work_queue.failed(work);
         self.failures.send(failure);
     }
 
@@ -232,7 +232,7 @@ impl Shared {
         for (entry, _) in self.skipped.entries() {
             digests.remove(&entry);
         }
-        (self.board.given_up().is_empty(), digests)
+        (self.work_queue.given_up().is_empty(), digests)
     }
 }
 
@@ -246,7 +246,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         owner: format!("sender-{epoch}-{serial:016x}"),
         peer_key: crate::peer::pinned(Arc::clone(&control), Side::Receiver),
         limit: Bucket::unlimited(),
-        board: Board::new(&plan, patience),
+        work_queue: WorkQueue::new(&plan, patience),
         whole_plan: OnceLock::new(),
         plan_key,
         ledger: Mutex::default(),
@@ -289,10 +289,10 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
     let mut lanes = Lanes::new();
     let result = watch(&shared, &mut lanes, Keepalives::new(keepalive), feeder);
     if !matches!(result, Ok(Outcome::Stopped)) {
-        shared.board.close();
+        shared.work_queue.close();
     }
     lanes.end(&shared, stop.left(defaults::STOP_TIMEOUT));
-    shared.board.close();
+    shared.work_queue.close();
     shared.failures.close();
     shared.recalls.close();
     result
@@ -312,12 +312,12 @@ fn watch(
         if shared.stop.is_requested() {
             return Ok(Outcome::Stopped);
         }
-        if let Some(verdict) = shared.board.verdict() {
+        if let Some(verdict) = shared.work_queue.verdict() {
             let seconds = reporter.age();
             reporter.report(&*shared.control, &shared.counters, true, lanes.progress(seconds));
             return Ok(outcome(shared, verdict));
         }
-        if let Some(why) = shared.board.is_full() {
+        if let Some(why) = shared.work_queue.is_full() {
             return Err(SendError::DestinationFull(why));
         }
         if let Some(error) = lock(&shared.trouble).take() {
@@ -335,7 +335,7 @@ fn watch(
         if reporter.age() >= defaults::PROGRESS_INTERVAL.as_secs_f64() {
             // Without a path, with nothing but chunks that others decide about, or without an answer of the control plane, this end
             // is not the one that stands still.
-            let waits = !lanes.any_path || shared.board.waits_for_others() || shared.asked.waits();
+            let waits = !lanes.any_path || shared.work_queue.waits_for_others() || shared.asked.waits();
             let seconds = reporter.age();
             reporter.report(&*shared.control, &shared.counters, waits, lanes.progress(seconds));
             match shared.control.fenced() {
@@ -344,7 +344,7 @@ fn watch(
                 Err(error) => tracing::warn!(%error, "fence"),
             }
         }
-        shared.board.wait(next_watch.saturating_duration_since(Instant::now()));
+        shared.work_queue.wait(next_watch.saturating_duration_since(Instant::now()));
     }
 }
 
@@ -359,7 +359,7 @@ fn follow(shared: &Arc<Shared>, lanes: &mut Lanes, keepalives: &mut Keepalives) 
         // The paths of a second ago still serve.
         Err(error) => tracing::warn!(%error, "membership"),
     }
-    shared.board.wake();
+    shared.work_queue.wake();
     lanes.reap();
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::Shared;
-use super::board::{GivenUp, Verdict};
+use super::work_queue::{GivenUp, Verdict};
 
 /// How it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ fn totals(shared: &Shared) -> Totals {
 }
 
 pub(super) fn outcome(shared: &Shared, verdict: Verdict) -> Outcome {
-    let given_up = shared.board.given_up();
+    let given_up = shared.work_queue.given_up();
     match verdict {
         Verdict { agreed: false, message } => Outcome::DigestMismatch(message),
         Verdict { .. } if given_up.is_empty() => Outcome::Delivered(totals(shared)),

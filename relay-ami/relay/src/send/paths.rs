@@ -128,7 +128,7 @@ impl Lanes {
         for lane in &mut self.running {
             lane.leave(time);
         }
-        shared.board.wake();
+        shared.work_queue.wake();
         while !self.running.is_empty() && Instant::now() < deadline + Duration::from_secs(1) {
             self.reap();
             std::thread::sleep(Duration::from_millis(1));

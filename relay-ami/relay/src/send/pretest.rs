@@ -13,10 +13,10 @@ use super::Shared;
 use crate::control::ProbeResult;
 use crate::defaults::{INTRA_PROBE_SHARE, PROBE_STREAMS, STACK_BYTES};
 use crate::documents::membership::{Hop, Probe};
-use crate::net::Outlet;
 use crate::progress::round;
 use crate::relay::probe::send_filler;
 use crate::route::RouteError;
+use crate::secure::outlet::Outlet;
 use crate::thread::lock;
 
 /// Runs one batch; batches go one after another.
@@ -50,8 +50,8 @@ fn note(shared: &Shared, probe: &Probe, inter: Result<f64, String>, intra: Optio
     let result = ProbeResult {
         generation: probe.path.generation,
         error: inter.as_ref().err().or(intra.as_ref().and_then(|intra| intra.as_ref().err())).cloned(),
-        inter_region_mbps: inter.ok(),
-        intra_region_mbps: intra.and_then(Result::ok),
+        inter_region_mb_s: inter.ok(),
+        intra_region_mb_s: intra.and_then(Result::ok),
     };
     tracing::info!(path = %probe.path.path_id, ?result, "pre-test");
     if let Err(error) = shared.control.write_probe(&probe.path.path_id, &result) {

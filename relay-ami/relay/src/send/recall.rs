@@ -4,8 +4,8 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 
-use super::board::Work;
 use super::chunk::Digester;
+use super::work_queue::Work;
 use super::{SendError, Shared, feeder};
 use crate::defaults::{CONTROL_PAUSE, RECALL_CHUNKS};
 use crate::documents::chunk::Chunk;
@@ -18,7 +18,7 @@ pub fn run(shared: &Shared, asked: &Receiver<Vec<u64>>) {
         for some in chunks.chunks(RECALL_CHUNKS) {
             while let Err(error) = recall(shared, &mut digester, some) {
                 tracing::warn!(%error, "recall");
-                if shared.stop.sleep(CONTROL_PAUSE) || shared.board.is_over() {
+                if shared.stop.sleep(CONTROL_PAUSE) || shared.work_queue.is_over() {
                     return;
                 }
             }
@@ -57,9 +57,9 @@ fn settle(shared: &Shared, digester: &mut Digester<'_>, work: &Work) {
     match digester.digest(work, &read) {
         Ok(sent) => {
             lock(&shared.ledger).note(sent, shared.plan.chunk_size_bytes);
-            shared.board.recalled();
+            shared.work_queue.recalled();
         }
-        Err(why) => shared.board.lost(work, why),
+        Err(why) => shared.work_queue.lost(work, why),
     }
 }
 

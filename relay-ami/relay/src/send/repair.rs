@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::board::Work;
+use super::work_queue::Work;
 use super::{SendError, Shared, chunk, feeder};
 use crate::control::Side;
 use crate::defaults::{QUEUE_MANIFEST_BYTES, REPAIR_ROUNDS};

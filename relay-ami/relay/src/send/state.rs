@@ -1,11 +1,11 @@
-//! What a [`Board`](super::board::Board) keeps under its lock.
+//! What a [`WorkQueue`](super::work_queue::WorkQueue) keeps under its lock.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use super::board::{GivenUp, Verdict, Work};
 use super::held::Held;
 use super::pace::Rest;
+use super::work_queue::{GivenUp, Verdict, Work};
 use crate::documents::plan::TransferPlan;
 
 #[derive(Default)]

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use cpt_relay::deadline::Deadline;
 use cpt_relay::documents::chunk::{Chunk, ChunkState};
-use cpt_relay::net::Outlet;
 use cpt_relay::rate::RateRules;
 use cpt_relay::secure::handshake;
 use cpt_relay::secure::keys::Identity;
+use cpt_relay::secure::outlet::Outlet;
 use cpt_relay::secure::record::PLAIN_BYTES;
 use cpt_relay::{receive, send};
 
@@ -110,12 +110,12 @@ fn a_stranger_gets_no_stream_from_the_receiver() {
     let transfer = Transfer::plan(CHUNK, None, one_large_file);
     let receiver = transfer.receive();
     let socket = TcpStream::connect(receiver.address).unwrap();
-    let stranger = Identity::generate().unwrap();
+    let unauthenticated = Identity::generate().unwrap();
     let outlet = Outlet::new(socket, &RateRules::default(), None);
-    let stream = handshake::connect(outlet, &stranger, Arc::new(|_| true), Deadline::after(Duration::from_secs(10)));
+    let stream = handshake::connect(outlet, &unauthenticated, Arc::new(|_| true), Deadline::after(Duration::from_secs(10)));
     // The client is done before the server has judged its key; the refusal comes with the first read.
     if let Ok((_sealer, mut opener)) = stream {
-        assert_eq!(opener.read(&mut vec![0; PLAIN_BYTES]).unwrap_or(0), 0, "a stranger was served");
+        assert_eq!(opener.read(&mut vec![0; PLAIN_BYTES]).unwrap_or(0), 0, "an unauthenticated peer was served");
     }
     receiver.stop.request();
     assert_eq!(receiver.join(), receive::Outcome::Stopped);

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
+use cpt_relay::acceptor::Limits;
 use cpt_relay::control::{Control, KeyRecord, Side};
 use cpt_relay::documents::chunk::Chunk;
 use cpt_relay::documents::command::Verify;
 use cpt_relay::documents::membership::{self, Hop, Membership, Probe};
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::documents::text::{Address, PathId, SchemaVersion1, TransferId};
-use cpt_relay::door::Limits;
 use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::ends::{Destination, Source};
 use cpt_relay::rate::RateRules;

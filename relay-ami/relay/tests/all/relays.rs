@@ -33,9 +33,9 @@ fn only_headers_signed_for_this_challenge_are_served() {
     let header = |name: &str| RouteHeader { transfer: name.to_owned(), relay: relay.address, action: Action::Sink { milliseconds: 100 } };
     let other = RouteHeader { relay: "127.0.0.1:9".parse().unwrap(), ..header("t-1") };
     let key = &transfer.router().key;
-    let stranger = generate_route_key().unwrap();
+    let another = generate_route_key().unwrap();
     assert_eq!(answered(relay.address, |_| vec![0, 80].into_iter().chain([7; 80]).collect()), b"", "unsigned");
-    assert_eq!(answered(relay.address, |challenge| header("t-1").sign(challenge, &stranger)), b"", "another sender");
+    assert_eq!(answered(relay.address, |challenge| header("t-1").sign(challenge, &another)), b"", "another sender");
     assert_eq!(answered(relay.address, |_| header("t-1").sign(&[0; 32], key)), b"", "another challenge");
     assert_eq!(answered(relay.address, |challenge| header("t-2").sign(challenge, key)), b"", "another transfer");
     assert_eq!(answered(relay.address, |challenge| other.sign(challenge, key)), b"", "another relay");

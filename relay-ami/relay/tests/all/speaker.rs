@@ -10,11 +10,11 @@ use cpt_relay::digest::{Digest, part_digest, part_hasher};
 use cpt_relay::documents::chunk::{Chunk, item_key};
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::event::FailureReason;
-use cpt_relay::net::Outlet;
 use cpt_relay::peer;
 use cpt_relay::rate::RateRules;
 use cpt_relay::secure::handshake;
 use cpt_relay::secure::keys::Identity;
+use cpt_relay::secure::outlet::Outlet;
 use cpt_relay::secure::record::Sealer;
 use cpt_relay::stream::FrameReader;
 use cpt_relay::wire::frame::{Frame, SegmentHeader, VERSION};
@@ -129,7 +129,7 @@ impl Speaker {
     }
 
     pub fn data(&mut self, bytes: &[u8]) {
-        for piece in bytes.chunks(cpt_relay::defaults::DATA_BYTES) {
+        for piece in bytes.chunks(cpt_relay::secure::record::DATA_BYTES) {
             Frame::Data(piece.len()).encode(self.sealer.frames());
             let _ = self.sealer.write(piece).and_then(|()| self.sealer.flush());
         }

@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
+use cpt_relay::acceptor::Limits;
 use cpt_relay::control::{Control, KeyRecord, Side};
 use cpt_relay::documents::command::Verify;
 use cpt_relay::documents::percent;
 use cpt_relay::documents::plan::TransferPlan;
-use cpt_relay::door::Limits;
 use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::rate::RateRules;
 use cpt_relay::route::Router;

@@ -39,7 +39,7 @@ pub fn refused(path: &Path, reason: String) -> Survey {
 }
 
 fn survey_of(path: &Path, (free_bytes, free_inodes): Free, looked: Looked) -> Survey {
-    let ((occupied, write_mbps), problems) = match looked {
+    let ((occupied, write_mb_s), problems) = match looked {
         Ok(found) => (found, Vec::new()),
         Err(reason) => ((false, None), vec![Problem::of(path.as_os_str().as_bytes(), reason)]),
     };
@@ -51,7 +51,7 @@ fn survey_of(path: &Path, (free_bytes, free_inodes): Free, looked: Looked) -> Su
         free_inodes,
         occupied,
         ways: ways(path),
-        write_mbps,
+        write_mb_s,
         problems,
         problem_count,
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::config::Credentials;
+use cpt_relay::acceptor::Limits;
 use cpt_relay::control::aws::Aws;
 use cpt_relay::control::clients::{Setup, Times};
 use cpt_relay::control::{Control, ControlError, Delivery, KeyRecord, Side, Undelivered, until_answered};
@@ -16,7 +17,6 @@ use cpt_relay::documents::command::ControlPlace;
 use cpt_relay::documents::event::Progress;
 use cpt_relay::documents::membership::Membership;
 use cpt_relay::documents::text::{HexDigest, SchemaVersion1};
-use cpt_relay::door::Limits;
 use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::rate::RateRules;
 use cpt_relay::route::Router;

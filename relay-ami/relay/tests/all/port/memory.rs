@@ -141,7 +141,7 @@ impl Destination for MemoryDestination {
             free_inodes: u64::MAX,
             occupied: !state.nodes.is_empty(),
             ways: Vec::new(),
-            write_mbps: None,
+            write_mb_s: None,
             problems: Vec::<Problem>::new(),
             problem_count: 0,
         }

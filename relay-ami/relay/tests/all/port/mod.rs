@@ -31,7 +31,7 @@ const OWN: [(&str, &[&str]); 5] = [
     ("ends::posix", &["cli/roles.rs", "cli/run_as.rs"]),
     ("rustix::fs", &[]),
     ("openat", &[]),
-    ("fs::rename", &["secure/keys.rs"]),
+    ("fs::rename", &[]),
     ("cpt-partial", &[]),
 ];
 

@@ -4,14 +4,14 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use cpt_relay::door::Limits;
+use cpt_relay::acceptor::Limits;
 use cpt_relay::send;
 use cpt_relay::wire::route::MAX_HEADER_BYTES;
 
 use crate::harness::{Running, Transfer, path, wait_for};
 
 const TIME: Duration = Duration::from_millis(600);
-const TIGHT: Limits = Limits { strangers: 6, per_address: 4, time: TIME };
+const TIGHT: Limits = Limits { unauthenticated: 6, per_address: 4, time: TIME };
 const PAUSE: Duration = Duration::from_millis(20);
 
 fn transfer() -> Transfer {
@@ -22,7 +22,7 @@ fn relay(transfer: &Transfer, limits: Limits) -> Running<()> {
     transfer.relay_with(|config| config.limits = limits)
 }
 
-/// A connection from an address of the stranger's own.
+/// A connection from an address of the attacker's own.
 fn come_from(last: u8, to: SocketAddrV4) -> TcpStream {
     use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
     let fd = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
@@ -92,11 +92,11 @@ fn nothing_but_a_tls_alert_comes_from_a_receiver_before_the_handshake() {
     receiver.join();
 }
 
-/// Holds all places that strangers may have; one more of either kind is refused.
+/// Holds all places that unauthenticated connections may have; one more of either kind is refused.
 fn crowd(at: SocketAddrV4) -> Vec<TcpStream> {
     let mut held: Vec<TcpStream> = (0..TIGHT.per_address).map(|_| come_from(1, at)).collect();
     assert_eq!(told(&come_from(1, at)), b"", "one more of the same address");
-    held.extend((TIGHT.per_address..TIGHT.strangers).map(|_| come_from(2, at)));
+    held.extend((TIGHT.per_address..TIGHT.unauthenticated).map(|_| come_from(2, at)));
     assert_eq!(told(&come_from(3, at)), b"", "one more of all");
     held
 }
@@ -116,7 +116,7 @@ fn a_relay_full_of_strangers_serves_the_sender_once_their_time_is_up() {
     let held = crowd(relay.address);
     measure().expect_err("served though all places are taken");
     wait_for("a place", || measure().ok());
-    assert!(held.iter().all(|socket| told(socket).len() == 32), "a stranger was told more than the challenge");
+    assert!(held.iter().all(|socket| told(socket).len() == 32), "an unauthenticated peer was told more than the challenge");
     relay.stop.request();
     relay.join();
 }
@@ -131,15 +131,15 @@ fn a_receiver_full_of_strangers_serves_the_sender_once_their_time_is_up() {
     assert!(matches!(outcome, send::Outcome::Delivered(_)), "{outcome:?}");
     receiver.join();
     transfer.assert_same_trees();
-    assert!(held.iter().all(|socket| told(socket).is_empty()), "a stranger was told something");
+    assert!(held.iter().all(|socket| told(socket).is_empty()), "an unauthenticated peer was told something");
 }
 
 #[test]
 fn one_address_full_of_strangers_does_not_keep_others_out() {
     let mut transfer = transfer();
-    let patient = Limits { strangers: 2 * TIGHT.strangers, time: Duration::from_secs(600), ..TIGHT };
+    let patient = Limits { unauthenticated: 2 * TIGHT.unauthenticated, time: Duration::from_secs(600), ..TIGHT };
     let (receiver, relay) = (transfer.receive_within(patient), relay(&transfer, patient));
-    let crowd = |at| (0..patient.strangers).map(move |_| come_from(1, at));
+    let crowd = |at| (0..patient.unauthenticated).map(move |_| come_from(1, at));
     let held: Vec<TcpStream> = crowd(receiver.address).chain(crowd(relay.address)).collect();
     transfer.members(vec![path("pair-0", &[relay.address], receiver.address)]);
     let outcome = transfer.send(None).join();
@@ -150,7 +150,7 @@ fn one_address_full_of_strangers_does_not_keep_others_out() {
     relay.join();
 }
 
-/// Holds an address that the sender dials and passes all on to a relay: NAT, or a stranger in the middle.
+/// Holds an address that the sender dials and passes all on to a relay: NAT, or somebody in the middle.
 struct Middle(TcpListener);
 
 impl Middle {

@@ -55,13 +55,13 @@ pub struct Verdict {
     pub message: String,
 }
 
-pub struct Board {
+pub struct WorkQueue {
     state: Mutex<State>,
     changed: Condvar,
     patience: Patience,
 }
 
-impl Board {
+impl WorkQueue {
     #[must_use]
     pub fn new(plan: &TransferPlan, patience: Patience) -> Self {
         let state = State { whole: Whole::of(plan), ..State::default() };
@@ -74,7 +74,7 @@ impl Board {
         self.changed.notify_all();
     }
 
-    /// Adds work that was read ahead; waits while enough is there. `false` once the board is closed.
+    /// Adds work that was read ahead; waits while enough is there. `false` once the work queue is closed.
     pub fn feed(&self, work: Work) -> bool {
         let mut state = lock(&self.state);
         while !state.closed && (state.ready.len() >= QUEUE_CHUNKS || state.manifest_bytes >= QUEUE_MANIFEST_BYTES) {
@@ -324,5 +324,5 @@ fn first_path(manifest: &[u8]) -> String {
 }
 
 #[cfg(test)]
-#[path = "board_tests.rs"]
+#[path = "work_queue_tests.rs"]
 mod tests;

@@ -71,7 +71,7 @@ pub fn read_signed(from: &mut impl Read) -> io::Result<Vec<u8>> {
 }
 
 impl RouteHeader {
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    pub fn encode(&self) -> Vec<u8> {
         let (action, next, milliseconds) = match self.action {
             Action::Forward(next) => (1, Some(next), 0),
             Action::Sink { milliseconds } => (2, None, milliseconds),
@@ -115,7 +115,7 @@ impl RouteHeader {
     }
 
     /// For headers whose signature is right.
-    pub(crate) fn decode(header: &[u8]) -> Result<Self, WireError> {
+    pub fn decode(header: &[u8]) -> Result<Self, WireError> {
         let mut fields = Fields::new("route header", header);
         if &fields.array::<4>()? != MAGIC {
             return Err(WireError::Unknown { what: "magic of the route header", value: 0 });

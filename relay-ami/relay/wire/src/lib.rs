@@ -1,5 +1,10 @@
-//! Bytes on the wire: all integers big-endian, every length bounded before anything is allocated.
+//! What crosses a border. Bytes on the wire: all integers big-endian, every length bounded before anything is allocated.
 
+#![deny(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
+
+pub mod digest;
+pub mod documents;
 pub mod frame;
 pub mod route;
 

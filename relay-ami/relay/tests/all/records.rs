@@ -9,14 +9,15 @@ use std::time::Duration;
 
 use rustls::{ServerConnection, StreamOwned};
 
-use super::fixed::{opener, sealer};
-use super::keys::Identity;
-use super::{SecureError, handshake};
-use crate::deadline::Deadline;
-use crate::net::Outlet;
-use crate::rate::RateRules;
-use crate::stream::{FrameReader, StreamError};
-use crate::wire::frame::Frame;
+use cpt_relay::deadline::Deadline;
+use cpt_relay::rate::RateRules;
+use cpt_relay::secure::keys::Identity;
+use cpt_relay::secure::outlet::Outlet;
+use cpt_relay::secure::{SecureError, handshake};
+use cpt_relay::stream::{FrameReader, StreamError};
+use cpt_relay::wire::frame::Frame;
+
+use crate::fixed_keys::{opener, sealer};
 
 /// Two ends of one connection, without ports.
 fn pair() -> (TcpStream, TcpStream) {

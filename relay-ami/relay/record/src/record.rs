@@ -7,10 +7,17 @@ use std::sync::Arc;
 use aws_lc_rs::aead::{AES_128_GCM, Aad, Algorithm, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use rustls::ConnectionTrafficSecrets;
 
-use super::SecureError;
-use crate::defaults::{DATA_BYTES, MAX_RECORDS, RECORD_BYTES};
-use crate::net::Outlet;
+use crate::SecureError;
+use crate::outlet::Outlet;
 
+/// Largest TLS plaintext of one record (RFC 8446, 5.1).
+const RECORD_BYTES: usize = 16_384;
+/// Payload of a data frame: 4 records. Its two copies, plain and sealed, stay in the inner caches while they are hashed, sealed and
+/// copied: 256 KiB cost the sender a sixth more CPU time. A system call (about 1 µs) is 2 % of what the sender spends on it (54 µs).
+pub const DATA_BYTES: usize = 64 << 10;
+/// One key seals at most so many records, a factor of 2 below the 2^24.5 that RFC 8446 (5.5) allows AES-GCM;
+/// at 16 KiB a record the lane reconnects after 190 GB.
+const MAX_RECORDS: u64 = 11_600_000;
 const HEADER: usize = 5;
 const TAG: usize = 16;
 const ALERT: u8 = 21;
@@ -62,7 +69,7 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    pub(super) fn new(secrets: (u64, ConnectionTrafficSecrets), outlet: Outlet) -> Result<Self, SecureError> {
+    pub fn new(secrets: (u64, ConnectionTrafficSecrets), outlet: Outlet) -> Result<Self, SecureError> {
         let sealed = vec![0; DATA_BYTES + 2 * MAX_RECORD];
         Ok(Self { direction: Direction::new(secrets)?, outlet, plain: Vec::with_capacity(2 * RECORD_BYTES), sealed, sealed_bytes: 0 })
     }
@@ -159,7 +166,7 @@ pub struct Opener {
 }
 
 impl Opener {
-    pub(super) fn new(secrets: (u64, ConnectionTrafficSecrets), socket: Arc<TcpStream>) -> Result<Self, SecureError> {
+    pub fn new(secrets: (u64, ConnectionTrafficSecrets), socket: Arc<TcpStream>) -> Result<Self, SecureError> {
         Ok(Self { direction: Direction::new(secrets)?, socket, buffer: vec![0; DATA_BYTES + MAX_RECORD], start: 0, end: 0, ended: false })
     }
 

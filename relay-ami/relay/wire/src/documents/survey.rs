@@ -82,7 +82,7 @@ pub enum Survey {
         largest_file_bytes: u64,
         /// Of the disk, by a short trial with the largest file.
         #[serde(rename = "readMBps", skip_serializing_if = "Option::is_none")]
-        read_mbps: Option<f64>,
+        read_mb_s: Option<f64>,
         /// Objects of the listing: only their number is printed, since SSM keeps 24 000 characters.
         parts: u64,
         /// Of those objects, one after the other.
@@ -101,7 +101,7 @@ pub enum Survey {
         ways: Vec<Way>,
         /// Of the disk, by a short trial.
         #[serde(rename = "writeMBps", skip_serializing_if = "Option::is_none")]
-        write_mbps: Option<f64>,
+        write_mb_s: Option<f64>,
         problems: Vec<Problem>,
         problem_count: u64,
     },

@@ -17,7 +17,7 @@ use super::SecureError;
 use super::keys::Identity;
 use super::record::{Opener, Sealer};
 use crate::deadline::Deadline;
-use crate::net::Outlet;
+use crate::outlet::Outlet;
 
 /// Decides about a peer's public key (SubjectPublicKeyInfo, DER).
 pub type KeyCheck = dyn Fn(&[u8]) -> bool + Send + Sync;
@@ -42,7 +42,7 @@ pub fn accept(outlet: Outlet, identity: &Identity, check: Arc<KeyCheck>, deadlin
     run(ServerConnection::new(Arc::new(server_config(identity, check)?))?.into(), outlet, deadline)
 }
 
-pub(super) fn server_config(identity: &Identity, check: Arc<KeyCheck>) -> Result<ServerConfig, SecureError> {
+pub fn server_config(identity: &Identity, check: Arc<KeyCheck>) -> Result<ServerConfig, SecureError> {
     let provider = provider();
     let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_protocol_versions(&[&version::TLS13])?

@@ -1,4 +1,4 @@
-//! Streams with keys that are known, for golden bytes and fuzzing. Not part of the program.
+//! Streams with keys that are known, for golden bytes and fuzzing.
 
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use rustls::ConnectionTrafficSecrets;
 use rustls::crypto::cipher::{AeadKey, Iv};
 
-use super::SecureError;
-use super::record::{Opener, Sealer};
-use crate::net::Outlet;
-use crate::rate::RateRules;
+use cpt_relay::rate::RateRules;
+use cpt_relay::secure::SecureError;
+use cpt_relay::secure::outlet::Outlet;
+use cpt_relay::secure::record::{Opener, Sealer};
 
 fn secrets() -> (u64, ConnectionTrafficSecrets) {
     (0, ConnectionTrafficSecrets::Chacha20Poly1305 { key: AeadKey::from([7; 32]), iv: Iv::from([9; 12]) })

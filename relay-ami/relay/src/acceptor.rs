@@ -1,4 +1,4 @@
-//! The door of a relay and of a receiver: takes connections, and bounds those that have not shown yet who they are.
+//! Takes the connections of a relay and of a receiver, and bounds those that are not authenticated yet.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,35 +7,36 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::deadline::Deadline;
-use crate::defaults::{HANDSHAKE_TIMEOUT, HEADER_TIMEOUT, MAX_STRANGERS, MAX_STRANGERS_PER_ADDRESS};
-use crate::net::peer_ip;
+use crate::defaults::{HANDSHAKE_TIMEOUT, HEADER_TIMEOUT, MAX_UNAUTHENTICATED, MAX_UNAUTHENTICATED_PER_ADDRESS};
+use crate::secure::outlet::peer_ip;
 use crate::stop::Stop;
 use crate::thread::lock;
 
-/// How many strangers there may be at a time, and how long each may stay one.
+/// How many unauthenticated connections there may be at a time, and how long each may stay one.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    pub strangers: usize,
+    pub unauthenticated: usize,
     pub per_address: usize,
     pub time: Duration,
 }
 
 impl Limits {
-    pub const RELAY: Self = Self { strangers: MAX_STRANGERS, per_address: MAX_STRANGERS_PER_ADDRESS, time: HEADER_TIMEOUT };
+    pub const RELAY: Self =
+        Self { unauthenticated: MAX_UNAUTHENTICATED, per_address: MAX_UNAUTHENTICATED_PER_ADDRESS, time: HEADER_TIMEOUT };
     pub const RECEIVER: Self = Self { time: HANDSHAKE_TIMEOUT, ..Self::RELAY };
 }
 
-/// Longest wait of [`Door::answer`], so that its caller can look around.
+/// Longest wait of [`Acceptor::answer`], so that its caller can look around.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
 /// Out of descriptors or threads: connections must end before another can come.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Whoever can reach the port could otherwise fill the log.
 const COMPLAINT_INTERVAL: Duration = Duration::from_secs(1);
 
-pub struct Door {
+pub struct Acceptor {
     limits: Limits,
     /// Strangers by address.
-    strangers: Mutex<BTreeMap<Ipv4Addr, usize>>,
+    unauthenticated: Mutex<BTreeMap<Ipv4Addr, usize>>,
     complaints: Mutex<Complaints>,
 }
 
@@ -45,10 +46,10 @@ struct Complaints {
     unsaid: u64,
 }
 
-impl Door {
+impl Acceptor {
     #[must_use]
     pub fn new(limits: Limits) -> Arc<Self> {
-        Arc::new(Self { limits, strangers: Mutex::default(), complaints: Mutex::default() })
+        Arc::new(Self { limits, unauthenticated: Mutex::default(), complaints: Mutex::default() })
     }
 
     /// Waits a moment for a connection and gives it a thread. One that is too many is closed at once.
@@ -57,12 +58,12 @@ impl Door {
         listeners: &[TcpListener],
         stop: &Stop,
         thread: &str,
-        serve: impl FnOnce(Stranger, TcpStream) + Send + 'static,
+        serve: impl FnOnce(Unauthenticated, TcpStream) + Send + 'static,
     ) {
         match stop.accept(listeners, LOOK_AROUND) {
             Ok(Some(socket)) => match self.admit(peer_ip(&socket)) {
-                Ok(stranger) => {
-                    if let Err(error) = crate::thread::spawn(thread, move || serve(stranger, socket)) {
+                Ok(unauthenticated) => {
+                    if let Err(error) = crate::thread::spawn(thread, move || serve(unauthenticated, socket)) {
                         tracing::warn!(%error, "no thread for a connection");
                         stop.sleep(PAUSE);
                     }
@@ -78,21 +79,21 @@ impl Door {
     }
 
     /// Counts from here on, not from when the thread begins.
-    fn admit(self: &Arc<Self>, address: Ipv4Addr) -> Result<Stranger, Full> {
-        let mut strangers = lock(&self.strangers);
-        let (all, here) = (strangers.values().sum::<usize>(), strangers.get(&address).copied().unwrap_or(0));
-        if all >= self.limits.strangers || here >= self.limits.per_address {
+    fn admit(self: &Arc<Self>, address: Ipv4Addr) -> Result<Unauthenticated, Full> {
+        let mut unauthenticated = lock(&self.unauthenticated);
+        let (all, here) = (unauthenticated.values().sum::<usize>(), unauthenticated.get(&address).copied().unwrap_or(0));
+        if all >= self.limits.unauthenticated || here >= self.limits.per_address {
             return Err(Full { all, here, address });
         }
-        strangers.insert(address, here + 1);
-        Ok(Stranger { door: Arc::clone(self), address, deadline: Deadline::after(self.limits.time) })
+        unauthenticated.insert(address, here + 1);
+        Ok(Unauthenticated { acceptor: Arc::clone(self), address, deadline: Deadline::after(self.limits.time) })
     }
 
     fn leave(&self, address: Ipv4Addr) {
-        let mut strangers = lock(&self.strangers);
-        match strangers.get_mut(&address) {
+        let mut unauthenticated = lock(&self.unauthenticated);
+        match unauthenticated.get_mut(&address) {
             Some(count) if *count > 1 => *count -= 1,
-            _ => drop(strangers.remove(&address)),
+            _ => drop(unauthenticated.remove(&address)),
         }
     }
 
@@ -109,13 +110,13 @@ impl Door {
 }
 
 /// A connection that has not shown who it is. Dropped when it has, or when it is turned away.
-pub struct Stranger {
-    door: Arc<Door>,
+pub struct Unauthenticated {
+    acceptor: Arc<Acceptor>,
     address: Ipv4Addr,
     deadline: Deadline,
 }
 
-impl Stranger {
+impl Unauthenticated {
     /// By when it must have shown who it is.
     #[must_use]
     pub const fn deadline(&self) -> Deadline {
@@ -124,17 +125,17 @@ impl Stranger {
 
     /// It has not.
     pub fn turn_away(self, why: &dyn fmt::Display) {
-        self.door.complain(&format_args!("{}: {why}", self.address));
+        self.acceptor.complain(&format_args!("{}: {why}", self.address));
     }
 }
 
-impl Drop for Stranger {
+impl Drop for Unauthenticated {
     fn drop(&mut self) {
-        self.door.leave(self.address);
+        self.acceptor.leave(self.address);
     }
 }
 
-/// Too many strangers.
+/// Too many unauthenticated connections.
 struct Full {
     all: usize,
     here: usize,
@@ -156,16 +157,16 @@ mod tests {
 
     #[test]
     fn one_address_cannot_take_the_places_of_others() {
-        let door = Door::new(Limits { strangers: 5, per_address: 3, time: Duration::from_secs(1) });
-        let held: Vec<Stranger> = (0..3).map_while(|_| door.admit(HERE).ok()).collect();
+        let acceptor = Acceptor::new(Limits { unauthenticated: 5, per_address: 3, time: Duration::from_secs(1) });
+        let held: Vec<Unauthenticated> = (0..3).map_while(|_| acceptor.admit(HERE).ok()).collect();
         assert_eq!(held.len(), 3);
-        assert!(door.admit(HERE).is_err(), "a fourth of one address");
-        let others: Vec<Stranger> = (0..2).map_while(|_| door.admit(THERE).ok()).collect();
+        assert!(acceptor.admit(HERE).is_err(), "a fourth of one address");
+        let others: Vec<Unauthenticated> = (0..2).map_while(|_| acceptor.admit(THERE).ok()).collect();
         assert_eq!(others.len(), 2);
-        assert!(door.admit(THERE).is_err(), "a sixth of all");
+        assert!(acceptor.admit(THERE).is_err(), "a sixth of all");
         drop(held);
-        assert!(door.admit(THERE).is_ok());
+        assert!(acceptor.admit(THERE).is_ok());
         drop(others);
-        assert!(lock(&door.strangers).is_empty(), "places that nobody has are forgotten");
+        assert!(lock(&acceptor.unauthenticated).is_empty(), "places that nobody has are forgotten");
     }
 }

@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use crate::defaults::{BUCKET_BURST, RATE_LOOK};
+/// Burst of a token bucket as time at its rate: long enough for the scheduler's hiccups, short enough not to show in a rate over 1 s.
+const BUCKET_BURST: Duration = Duration::from_millis(20);
+/// How often whoever waits for a bucket looks whether its rate has changed: a stream's 64 KiB take half a second at 1 Mbit/s.
+const RATE_LOOK: Duration = Duration::from_millis(250);
 
 /// Names the file of rules.
 pub const RULES_VARIABLE: &str = "CPT_RATE_LIMITS";

@@ -2,13 +2,15 @@
 //! [`record`], so that the two directions belong to two threads and a record is encrypted from the read buffer straight
 //! into the write buffer. On the wire it is ordinary TLS 1.3.
 
-#[cfg(any(test, feature = "fuzzing"))]
-pub mod fixed;
+#![deny(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
+
+pub mod deadline;
 pub mod handshake;
 pub mod keys;
+pub mod outlet;
+pub mod rate;
 pub mod record;
-#[cfg(test)]
-mod record_tests;
 
 /// A secure stream could not be made or used.
 #[derive(Debug, thiserror::Error)]

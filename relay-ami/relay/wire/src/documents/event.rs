@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn failures_are_those_of_the_contract() {
-        let contract: serde_json::Value = serde_json::from_str(include_str!("../../../../contracts/failures.json")).unwrap();
+        let contract: serde_json::Value = serde_json::from_str(include_str!("../../../../../contracts/failures.json")).unwrap();
         let daemon = serde_json::json!("daemon");
         let told = contract["failures"].as_object().unwrap().iter();
         let told = told.filter(|(_, failure)| failure["raisedBy"].as_array().unwrap().contains(&daemon)).map(|(name, _)| name.as_str());

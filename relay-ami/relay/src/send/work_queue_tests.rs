@@ -1,0 +1,193 @@
+use super::*;
+use crate::documents::text::{PlanId, SchemaVersion1, TransferId};
+
+/// One chunk of data, then directories in three chunks.
+fn plan() -> TransferPlan {
+    TransferPlan {
+        schema_version: SchemaVersion1,
+        transfer_id: TransferId::new("t").unwrap(),
+        plan_id: PlanId::new("0".repeat(32)).unwrap(),
+        chunk_size_bytes: 1024,
+        chunks: 4,
+        range_size: 128,
+        first_range: 0,
+        last_phase_chunks: 3,
+        bytes: 0,
+        files: 0,
+        manifest_parts: Vec::new(),
+        lanes_per_path: 1,
+        open: false,
+        listing: None,
+    }
+}
+
+fn work_queue() -> WorkQueue {
+    WorkQueue::new(&plan(), Patience::default())
+}
+
+fn work(chunk: u64) -> Work {
+    Work { chunk, attempt: 1, phase: u8::from(chunk > 0), bytes: 0, files: 0, manifest: Arc::from(&b""[..]), again: false }
+}
+
+/// The item as the table holds it; `not_before` seconds from now.
+fn item(chunk: u64, state: ChunkState, attempt: u32, not_before: Option<f64>) -> Chunk {
+    let mut item: Chunk = serde_json::from_value(serde_json::json!({
+        "rangeKey": "t#0000000", "itemKey": format!("{chunk:09}"), "chunk": chunk, "state": "PENDING", "attempt": attempt, "planId": "0".repeat(32),
+        "phase": u8::from(chunk > 0), "manifestKey": "m", "manifestStart": 0, "manifestEnd": 1, "bytes": 0, "files": 0,
+    }))
+    .unwrap();
+    item.state = state;
+    item.not_before = not_before.map(|seconds| unix_now() + seconds);
+    item
+}
+
+fn popped(work_queue: &WorkQueue) -> Option<u64> {
+    let mut state = lock(&work_queue.state);
+    state.wake_delayed();
+    let work = state.pop()?;
+    state.under_way += 1;
+    Some(work.chunk)
+}
+
+#[test]
+fn a_failed_directory_chunk_holds_up_the_shallower_ones_until_it_is_decided() {
+    let work_queue = work_queue();
+    for chunk in 0..4 {
+        work_queue.feed(work(chunk));
+    }
+    assert_eq!(popped(&work_queue), Some(0));
+    assert_eq!(popped(&work_queue), None, "directories wait for the data");
+    work_queue.delivered(&work(0));
+    assert_eq!(popped(&work_queue), Some(1));
+    assert_eq!(popped(&work_queue), None, "one at a time");
+    work_queue.failed(work(1));
+    assert_eq!(popped(&work_queue), None, "the deepest directories are not decided yet");
+    work_queue.decide(&[item(1, ChunkState::Pending, 2, Some(60.0))]);
+    assert_eq!(popped(&work_queue), None, "their next attempt has not come yet");
+    lock(&work_queue.state).delayed[0].0 = Instant::now();
+    assert_eq!(popped(&work_queue), Some(1));
+    work_queue.failed(Work { attempt: 2, ..work(1) });
+    work_queue.decide(&[item(1, ChunkState::Failed, 2, None)]);
+    assert_eq!(popped(&work_queue), Some(2), "given up: the others still get their times");
+    work_queue.delivered(&work(2));
+    assert_eq!(popped(&work_queue), Some(3));
+}
+
+#[test]
+fn directories_that_failed_in_an_earlier_process_keep_their_place() {
+    let work_queue = work_queue();
+    work_queue.feed(work(1));
+    work_queue.feed_undecided(work(2));
+    work_queue.feed(work(3));
+    work_queue.settle_before(&item(0, ChunkState::Delivered, 1, None));
+    assert_eq!(popped(&work_queue), Some(1));
+    work_queue.delivered(&work(1));
+    assert_eq!(popped(&work_queue), None);
+    work_queue.decide(&[item(2, ChunkState::Pending, 2, None)]);
+    assert_eq!(popped(&work_queue), Some(2));
+}
+
+#[test]
+fn while_the_plan_is_open_data_goes_directories_wait_and_nothing_ends() {
+    let open = TransferPlan { chunks: 1, last_phase_chunks: 0, open: true, ..plan() };
+    let work_queue = WorkQueue::new(&open, Patience::default());
+    let leave = AtomicBool::new(false);
+    assert!(work_queue.waits_for_others());
+    work_queue.feed(work(0));
+    assert!(!work_queue.waits_for_others());
+    assert!(matches!(work_queue.try_next(&leave, |_| false), Some(Next::Send(_))));
+    work_queue.delivered(&work(0));
+    assert!(work_queue.try_next(&leave, |_| false).is_none());
+    work_queue.feed(work(1));
+    assert_eq!(popped(&work_queue), None);
+    work_queue.planned(&TransferPlan { chunks: 2, last_phase_chunks: 1, ..plan() });
+    assert_eq!(popped(&work_queue), Some(1));
+    work_queue.delivered(&work(1));
+    assert!(matches!(work_queue.try_next(&leave, |_| false), Some(Next::Finish)));
+}
+
+/// Data alone, and a destination that may take nothing for `limit`.
+fn data_board(limit: Duration) -> WorkQueue {
+    let plan = TransferPlan { chunks: 3, last_phase_chunks: 0, ..plan() };
+    let work_queue = WorkQueue::new(&plan, Patience { probe_interval: Duration::from_millis(20), limit });
+    for chunk in 0..3 {
+        work_queue.feed(data(chunk));
+    }
+    work_queue
+}
+
+fn data(chunk: u64) -> Work {
+    Work { phase: 0, manifest: Arc::from(&b"lines"[..]), ..work(chunk) }
+}
+
+fn sent(work_queue: &WorkQueue) -> Option<u64> {
+    match work_queue.try_next(&AtomicBool::new(false), |_| false)? {
+        Next::Send(work) => Some(work.chunk),
+        _ => None,
+    }
+}
+
+fn probed(work_queue: &WorkQueue) -> u64 {
+    match work_queue.next(&AtomicBool::new(false), |_| false) {
+        Next::Send(work) => work.chunk,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn while_the_destination_takes_nothing_only_the_chunk_that_it_refused_first_goes_out_and_one_at_a_time() {
+    let work_queue = data_board(Duration::from_secs(60));
+    assert_eq!((sent(&work_queue), sent(&work_queue)), (Some(0), Some(1)));
+    work_queue.full(data(1), "no room".to_owned());
+    work_queue.full(data(0), "no room".to_owned());
+    assert!(work_queue.waits_for_others());
+    assert_eq!(sent(&work_queue), None, "before the probe is due");
+    assert_eq!(probed(&work_queue), 1);
+    assert_eq!(sent(&work_queue), None, "beside the probe");
+    work_queue.full(data(1), "no room".to_owned());
+    assert_eq!(probed(&work_queue), 1);
+    work_queue.delivered(&data(1));
+    assert_eq!((sent(&work_queue), sent(&work_queue), sent(&work_queue)), (Some(0), Some(2), None), "with room all goes on, in order");
+    assert_eq!(work_queue.is_full(), None);
+}
+
+#[test]
+fn a_destination_that_takes_nothing_for_as_long_as_it_may_is_full() {
+    let work_queue = data_board(Duration::from_millis(50));
+    assert_eq!(sent(&work_queue), Some(0));
+    work_queue.full(data(0), "no room".to_owned());
+    while work_queue.is_full().is_none() {
+        let chunk = probed(&work_queue);
+        work_queue.full(data(chunk), "no room".to_owned());
+    }
+    assert!(work_queue.is_full().unwrap().ends_with("no room"));
+}
+
+#[test]
+fn a_probe_whose_stream_breaks_says_nothing_and_another_one_follows() {
+    let work_queue = data_board(Duration::from_secs(60));
+    assert_eq!(sent(&work_queue), Some(0));
+    work_queue.full(data(0), "no room".to_owned());
+    assert_eq!(probed(&work_queue), 0);
+    work_queue.failed(data(0));
+    assert_eq!(probed(&work_queue), 1);
+}
+
+#[test]
+fn the_lines_of_chunks_that_wait_for_a_decision_or_for_room_are_counted() {
+    let work_queue = data_board(Duration::from_secs(60));
+    let bytes = || lock(&work_queue.state).manifest_bytes;
+    assert_eq!(bytes(), 15);
+    assert_eq!((sent(&work_queue), sent(&work_queue)), (Some(0), Some(1)));
+    assert_eq!(bytes(), 5);
+    work_queue.failed(data(0));
+    work_queue.full(data(1), "no room".to_owned());
+    assert_eq!(bytes(), 15);
+    work_queue.decide(&[Chunk { phase: 0, ..item(0, ChunkState::Failed, 1, None) }]);
+    assert_eq!(bytes(), 10);
+    assert_eq!(probed(&work_queue), 1);
+    assert_eq!(bytes(), 5);
+    work_queue.feed_undecided(data(0));
+    work_queue.feed_undecided(data(0));
+    assert_eq!(bytes(), 10);
+}
