@@ -76,11 +76,13 @@ impl Sealer {
 
     /// Whether the key is near its end, so that the lane should reconnect.
     #[must_use]
+    #[inline]
     pub fn is_worn(&self) -> bool {
         self.direction.sequence >= MAX_RECORDS
     }
 
     /// Where small frames are appended; `flush` or `write` sends them.
+    #[inline]
     pub fn frames(&mut self) -> &mut Vec<u8> {
         &mut self.plain
     }

@@ -143,6 +143,7 @@ impl Frame {
     }
 
     /// Appends the frame; of `Data` only the header, the bytes are the caller's.
+    #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&[self.type_byte(), 0, 0, 0, 0]);
@@ -231,6 +232,7 @@ impl Frame {
     }
 
     /// Reads a frame other than `Data`.
+    #[inline]
     pub fn decode(type_byte: u8, payload: &[u8]) -> Result<Self, WireError> {
         let mut fields = Fields::new("frame", payload);
         let frame = match type_byte {

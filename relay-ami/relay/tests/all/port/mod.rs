@@ -27,13 +27,8 @@ macro_rules! kinds {
 pub(crate) use kinds;
 
 /// What only an end of the kind may use, and the files elsewhere that have a reason of their own.
-const OWN: [(&str, &[&str]); 5] = [
-    ("ends::posix", &["cli/roles.rs", "cli/run_as.rs"]),
-    ("rustix::fs", &[]),
-    ("openat", &[]),
-    ("fs::rename", &[]),
-    ("cpt-partial", &[]),
-];
+const OWN: [(&str, &[&str]); 5] =
+    [("ends::posix", &["cli/roles.rs", "cli/run_as.rs"]), ("rustix::fs", &[]), ("openat", &[]), ("fs::rename", &[]), ("cpt-partial", &[])];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

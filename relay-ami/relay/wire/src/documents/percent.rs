@@ -2,6 +2,7 @@
 
 /// Escapes all bytes but `A-Z a-z 0-9 - . _ ~ /`.
 #[must_use]
+#[inline]
 pub fn encode(bytes: &[u8]) -> String {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let mut text = String::with_capacity(bytes.len());
@@ -18,6 +19,7 @@ pub fn encode(bytes: &[u8]) -> String {
 }
 
 /// The bytes behind `text`; refuses, in words, what `encode` never writes.
+#[inline]
 pub fn decode(text: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
