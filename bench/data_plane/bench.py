@@ -45,8 +45,9 @@ class Bench:
         memory.warm(self.work, self.size(WARM_BYTES, 0))
 
     def alternate(self, sides: Mapping[str, Callable[[], T]]) -> dict[str, list[T]]:
-        """Each side once, then each again the other way round: whatever slows the machine for a while meets all of them,
-        and none always runs after the same other.
+        """Each side once, then each again the other way round.
+
+        So whatever slows the machine for a while meets all of them, and none always runs after the same other.
         """
         found: dict[str, list[T]] = {name: [] for name in sides}
         for number in range(self.runs):
