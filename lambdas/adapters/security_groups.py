@@ -12,6 +12,8 @@ from lambdas.core.fleet.firewall import Rule
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
+_DENIED = ("UnauthorizedOperation", "AccessDenied")
+
 
 class Ec2SecurityGroups:
     """SecurityGroups over EC2; the deployment's groups let everything out, so only ingress is ruled."""
@@ -55,7 +57,7 @@ class Ec2SecurityGroups:
                 f"security group {group_id} is full (60 rules by default): wait for other transfers to end, "
                 "or raise the quota 'Inbound or outbound rules per security group'"
             ) from error
-        if code in ("UnauthorizedOperation", "AccessDenied"):
+        if code in _DENIED:
             raise MissingPermission(f"ec2:AuthorizeSecurityGroupIngress on {group_id}: {error}") from error
         raise error
 
@@ -85,8 +87,12 @@ class Ec2SecurityGroups:
         try:
             self._client.revoke_security_group_ingress(GroupId=group, SecurityGroupRuleIds=ids)
         except ClientError as error:
-            if error.response["Error"]["Code"] != "InvalidSecurityGroupRuleId.NotFound":
+            code = error.response["Error"]["Code"]
+            if code != "InvalidSecurityGroupRuleId.NotFound" and code not in _DENIED:
                 raise
             if len(ids) > 1:  # one unknown id fails the call for all
                 for single in ids:
                     self._revoke(group, [single])
+            # Where another teardown was faster the rule has no tags any more by which its revocation would be allowed.
+            elif code in _DENIED and any(rule.rule_id in ids for rule in self.rules()):
+                raise MissingPermission(f"ec2:RevokeSecurityGroupIngress of {ids[0]} in {group}: {error}") from error

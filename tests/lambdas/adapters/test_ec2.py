@@ -6,12 +6,13 @@ from typing import Any
 import boto3
 import pytest
 from botocore.config import Config
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from lambdas.adapters.ec2 import Ec2Compute
 from lambdas.adapters.records import LaunchError, LaunchRequest
 from lambdas.adapters.security_groups import Ec2SecurityGroups
-from lambdas.core.errors import TooManyRules
+from lambdas.core.errors import MissingPermission, TooManyRules
 from lambdas.core.fleet.launch_decision import LaunchDecision, decide_launch
 
 
@@ -129,3 +130,41 @@ def test_rules_are_admitted_once_listed_and_revoked(ec2: Any, network: tuple[str
     groups.revoke(groups.rules())
     groups.revoke([])
     assert groups.rules() == []
+
+
+class Tagged:
+    """EC2 where a rule may be revoked only by its tags: one that is gone has none."""
+
+    def __init__(self, ec2: Any, allowed: bool) -> None:
+        self._ec2, self._allowed = ec2, allowed
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ec2, name)
+
+    def revoke_security_group_ingress(self, *, GroupId: str, SecurityGroupRuleIds: list[str]) -> None:  # noqa: N803
+        rules = self._ec2.describe_security_group_rules()["SecurityGroupRules"]
+        if not (self._allowed and {rule["SecurityGroupRuleId"] for rule in rules}.issuperset(SecurityGroupRuleIds)):
+            raise ClientError(
+                {"Error": {"Code": "UnauthorizedOperation", "Message": "no"}}, "RevokeSecurityGroupIngress"
+            )
+        self._ec2.revoke_security_group_ingress(GroupId=GroupId, SecurityGroupRuleIds=SecurityGroupRuleIds)
+
+
+def test_rules_that_another_teardown_has_revoked_are_no_error(ec2: Any, network: tuple[str, str, str]) -> None:
+    groups = Ec2SecurityGroups(Tagged(ec2, allowed=True), "cpt")  # type: ignore[arg-type]
+    for number in range(3):
+        groups.admit(network[2], f"54.0.0.{number}", 4600, "first")
+    listed = groups.rules()
+    Ec2SecurityGroups(ec2, "cpt").revoke(listed[:1])
+    groups.revoke(listed)
+    assert groups.rules() == []
+    groups.revoke(listed)
+
+
+def test_a_rule_that_is_there_and_may_not_be_revoked_names_the_permission(
+    ec2: Any, network: tuple[str, str, str]
+) -> None:
+    groups = Ec2SecurityGroups(Tagged(ec2, allowed=False), "cpt")  # type: ignore[arg-type]
+    groups.admit(network[2], "54.0.0.1", 4600, "first")
+    with pytest.raises(MissingPermission, match="ec2:RevokeSecurityGroupIngress"):
+        groups.revoke(groups.rules())
