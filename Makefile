@@ -26,7 +26,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo test lint test-python test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth bench bench-control bench-cost bench-speed bench-data-plane bench-estimate bench-fleet bench-scale figures diagram aws-smoke clean down
+.PHONY: help setup demo check test lint test-python test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth bench bench-control bench-cost bench-speed bench-data-plane bench-estimate bench-fleet bench-scale figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -86,6 +86,11 @@ cdk.out/manifest.json: $(SYNTH_SOURCES) lambdas/requirements.txt $(DAEMON) $(wil
 
 demo: synth  ## Move real files through relays on this machine
 	@$(RUN) python -m cli.demo $(ARGS)
+
+check: lint  ## What to run before each commit: linters, unit tests of all three languages, one whole execution
+	@cd $(CRATE) && cargo test --release --locked --quiet --workspace --exclude cpt-relay-fuzz --lib
+	@npm test --silent
+	@$(RUN) pytest --quiet --numprocesses $(WORKERS) --dist loadfile tests/lambdas tests/contracts tests/e2e/test_first_transfer.py
 
 test: lint test-infra test-daemon fuzz test-python  ## Everything that CI checks
 
