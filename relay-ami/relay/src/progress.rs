@@ -85,7 +85,7 @@ impl Reporter {
             chunks: load(&counters.chunks),
             files: load(&counters.files),
             failed_chunks: load(&counters.failed),
-            rate_mbps: round(rate),
+            rate_mb_s: round(rate),
             at: unix_now(),
             first_byte_at: *lock(&counters.first_byte_at),
             in_file_system_seconds: self.in_file_system.map(|time| round(time.as_secs_f64())),
@@ -94,7 +94,7 @@ impl Reporter {
         tracing::info!(
             bytes = progress.bytes,
             chunks = progress.chunks,
-            rate = progress.rate_mbps,
+            rate = progress.rate_mb_s,
             lanes = progress.lanes.len(),
             "progress"
         );

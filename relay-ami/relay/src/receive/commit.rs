@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::fmt::Display;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver as Queue;
 use std::time::{Duration, Instant};
 
@@ -112,9 +111,9 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
     let disk = shared.disk.enter();
     let synced = shared.destination.sync();
     if synced.is_err() {
-        shared.sync_failures.fetch_add(1, Ordering::SeqCst);
+        shared.verified.sync_failed();
     }
-    let failures = shared.sync_failures.load(Ordering::SeqCst);
+    let failures = shared.verified.sync_failures();
     let mut checked = match &synced {
         Ok(()) if shared.verify == Verify::Readback => {
             let landed: Vec<&[Landed]> = batch.iter().map(|chunk| &*chunk.landed).collect();
@@ -126,7 +125,6 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
     let mut acknowledged = Vec::with_capacity(batch.len());
     for (index, mut chunk) in batch.into_iter().enumerate() {
         let placed = match &synced {
-            // The kernel tells of a failed write-back once, to whichever sync comes first: chunks under way then may have lost bytes.
             Ok(()) if chunk.failures_at_start != failures => Err(Refusal::Full("a sync failed while the chunk was arriving".to_owned())),
             Ok(()) => match checked.remove(&index) {
                 Some(refusal) => Err(refusal),
@@ -165,7 +163,7 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
             let _ = chunk.replies.send(&Frame::Ack { chunk: chunk.chunk, attempt: chunk.attempt });
         }
     }
-    shared.settled(chunks, entries);
+    shared.verified.settle(chunks, entries);
 }
 
 /// Tries until the table takes the results or the process is told to stop: the bytes are safe, so nothing is to be undone.

@@ -150,7 +150,7 @@ impl<'a> Incoming<'a> {
             scratch: Vec::new(),
             bytes: 0,
             started_at: unix_now(),
-            failures_at_start: shared.sync_failures.load(Ordering::SeqCst),
+            failures_at_start: shared.verified.sync_failures(),
             failure: None,
             answered: false,
             last: None,
@@ -358,6 +358,7 @@ impl<'a> Incoming<'a> {
             failures_at_start: self.failures_at_start,
             replies: Arc::clone(replies),
         };
-        self.shared.commit(verified);
+        let entries = verified.landed.len();
+        self.shared.verified.push(verified, entries);
     }
 }

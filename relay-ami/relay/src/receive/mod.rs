@@ -1,6 +1,7 @@
 //! The receiving end: verifies, writes, syncs, renames.
 
 mod commit;
+mod commit_queue;
 pub mod finish;
 mod lane;
 mod large;
@@ -12,11 +13,11 @@ mod target;
 use std::io;
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use commit::{Refusal, Verified};
+use commit_queue::CommitQueue;
 use large::Files;
 use sending::Sending;
 
@@ -95,11 +96,7 @@ struct Shared {
     capabilities: Capabilities,
     files: Files,
     counters: Counters,
-    queue: Mutex<Option<SyncSender<Verified>>>,
-    /// Chunks that are verified and not acknowledged, and their entries.
-    outstanding: Mutex<Outstanding>,
-    settled: Condvar,
-    sync_failures: AtomicU64,
+    verified: CommitQueue<Verified>,
     sending: Sending,
     /// Calls of the file system, and of the control plane.
     disk: UnderWay,
@@ -108,36 +105,7 @@ struct Shared {
     stop: Stop,
 }
 
-#[derive(Default)]
-struct Outstanding {
-    chunks: u64,
-    entries: usize,
-}
-
 impl Shared {
-    /// Hands a chunk on for its sync, once there is room for what it holds.
-    fn commit(&self, verified: Verified) {
-        let mut outstanding = lock(&self.outstanding);
-        while outstanding.entries > defaults::COMMIT_ENTRIES {
-            outstanding = self.settled.wait(outstanding).unwrap_or_else(PoisonError::into_inner);
-        }
-        outstanding.chunks += 1;
-        outstanding.entries += verified.landed.len();
-        drop(outstanding);
-        let queue = lock(&self.queue).clone();
-        // Without a queue the process is ending; the sender hears nothing and sends the chunk again.
-        if let Some(queue) = queue {
-            let _ = queue.send(verified);
-        }
-    }
-
-    fn settled(&self, chunks: u64, entries: usize) {
-        let mut outstanding = lock(&self.outstanding);
-        outstanding.chunks -= chunks;
-        outstanding.entries -= entries;
-        self.settled.notify_all();
-    }
-
     fn refuse(&self, replies: &Replies, chunk: u64, attempt: u32, refusal: Refusal) {
         self.counters.failed.fetch_add(1, Ordering::Relaxed);
         let _ = replies.send(&match refusal {
@@ -203,16 +171,13 @@ pub fn run(
     if !left.placed.is_empty() || !left.begun.is_empty() {
         tracing::info!(files = left.placed.len(), begun = left.begun.len(), "goes on from an earlier receiver");
     }
-    let (sender, queue) = sync_channel(defaults::COMMIT_QUEUE);
+    let (verified, queue) = CommitQueue::new(defaults::COMMIT_QUEUE, defaults::COMMIT_ENTRIES);
     let shared = Arc::new(Shared {
         peer_key: crate::peer::pinned(Arc::clone(&control), Side::Sender),
         sender_epoch: AtomicU64::new(0),
         files: Files::going_on_from(left),
         counters: Counters::default(),
-        queue: Mutex::new(Some(sender)),
-        outstanding: Mutex::default(),
-        settled: Condvar::new(),
-        sync_failures: AtomicU64::new(0),
+        verified,
         sending: Sending::default(),
         disk: UnderWay::default(),
         asked: UnderWay::default(),
@@ -244,7 +209,7 @@ pub fn run(
         acceptor.answer(listeners, stop, "lane", move |unauthenticated, socket| lane::serve(&shared, unauthenticated, socket));
     }
     // Verified chunks are still synced and checkpointed; without its queue the committer then ends.
-    lock(&shared.queue).take();
+    shared.verified.close();
     while !committer.is_finished() && !stop.left(defaults::STOP_TIMEOUT).is_zero() {
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -261,7 +226,7 @@ fn watch(shared: &Shared, path: &str) {
     loop {
         let stopped = shared.stop.sleep(defaults::PROGRESS_INTERVAL);
         let hangs = shared.disk.longest().filter(|time| *time >= defaults::FILE_SYSTEM_SLOW);
-        let waits = hangs.is_none() && (lock(&shared.outstanding).chunks == 0 || shared.asked.waits());
+        let waits = hangs.is_none() && (shared.verified.is_empty() || shared.asked.waits());
         reporter.in_file_system = hangs;
         reporter.report(&*shared.control, &shared.counters, waits, Vec::new());
         if stopped {

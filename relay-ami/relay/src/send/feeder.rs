@@ -118,3 +118,30 @@ pub(super) fn adjacent<'a>(chunks: impl Iterator<Item = &'a Chunk>) -> Vec<Vec<&
     }
     runs
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunk(number: u64, key: &str, start: u64, end: u64) -> Chunk {
+        let text = include_str!("../../../../contracts/examples/good/chunk/pending.json");
+        let chunk = Chunk::parse(text.as_bytes()).unwrap();
+        Chunk { chunk: number, manifest_key: key.to_owned(), manifest_start: start, manifest_end: end, ..chunk }
+    }
+
+    #[test]
+    fn chunks_are_read_together_where_their_lines_follow_each_other_in_one_object() {
+        let full = MANIFEST_READ_BYTES;
+        let chunks = [
+            chunk(0, "a", 0, 10),
+            chunk(1, "a", 10, 20),
+            chunk(2, "a", 30, 40),               // one between them is settled
+            chunk(3, "b", 40, 50),               // another object
+            chunk(4, "b", 50, 40 + full),        // as much as one read takes
+            chunk(5, "b", 40 + full, 41 + full), // more than that
+        ];
+        let runs: Vec<Vec<u64>> = adjacent(chunks.iter()).iter().map(|run| run.iter().map(|chunk| chunk.chunk).collect()).collect();
+        assert_eq!(runs, [vec![0, 1], vec![2], vec![3, 4], vec![5]]);
+        assert!(adjacent(std::iter::empty()).is_empty());
+    }
+}

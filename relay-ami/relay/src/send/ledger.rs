@@ -52,3 +52,45 @@ impl Ledger {
         &self.whole
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::{part_digest, part_hasher};
+
+    const PART: u64 = 1024;
+
+    fn part(offset: u64, bytes: &[u8]) -> Sent {
+        let digest = part_digest(part_hasher(offset).update(bytes));
+        Sent::Part { entry: 7, size: 3 * PART, offset, digest }
+    }
+
+    #[test]
+    fn a_large_file_has_its_digest_once_all_parts_are_delivered_in_any_order() {
+        let bytes: Vec<u8> = (0..3 * PART).map(|number| number as u8).collect();
+        let mut ledger = Ledger::default();
+        for (number, bytes) in bytes.chunks(1024).enumerate().rev() {
+            assert!(ledger.whole().is_empty());
+            ledger.note(part(number as u64 * PART, bytes), PART);
+        }
+        assert_eq!(ledger.whole(), &BTreeMap::from([(7, *blake3::hash(&bytes).as_bytes())]));
+    }
+
+    #[test]
+    fn what_was_not_acknowledged_counts_once_the_table_says_that_it_is_delivered() {
+        let mut ledger = Ledger::default();
+        ledger.hold(3, Sent::Whole(vec![(1, [1; 32])]));
+        assert!(ledger.whole().is_empty());
+        assert!(!ledger.settle(4, PART), "an earlier process sent it");
+        assert!(ledger.settle(3, PART));
+        assert_eq!(ledger.whole(), &BTreeMap::from([(1, [1; 32])]));
+        assert!(!ledger.settle(3, PART), "only once");
+    }
+
+    #[test]
+    fn a_part_beyond_its_file_is_no_digest() {
+        let mut ledger = Ledger::default();
+        ledger.note(part(3 * PART, b"beyond"), PART);
+        assert!(ledger.whole().is_empty());
+    }
+}

@@ -144,7 +144,7 @@ impl Lanes {
                 path_id: lane.path.path_id.to_string(),
                 lane: lane.number,
                 bytes: lane.handle.delivered.load(Ordering::Relaxed),
-                rate_mbps: round((moved - lane.moved) as f64 / 1e6 / seconds.max(1e-3)),
+                rate_mb_s: round((moved - lane.moved) as f64 / 1e6 / seconds.max(1e-3)),
             });
             lane.moved = moved;
         }

@@ -1,12 +1,13 @@
 //! When all is delivered and the files of the two ends differ all the same: which do, and the chunks that bring them again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::work_queue::Work;
 use super::{SendError, Shared, chunk, feeder};
 use crate::control::Side;
 use crate::defaults::{QUEUE_MANIFEST_BYTES, REPAIR_ROUNDS};
+use crate::digest::Digest;
 
 /// What has been repaired so far.
 #[derive(Default)]
@@ -37,9 +38,7 @@ pub fn plan(shared: &Shared, theirs: u64) -> Result<Option<Repair>, SendError> {
     let uploaded = || Ok(shared.digests().uploaded(Side::Receiver, theirs)?);
     let Some(theirs) = shared.until_answered("digests", uploaded)? else { return Ok(None) };
     let (_, ours) = shared.totals();
-    let mut entries: BTreeSet<u64> =
-        ours.iter().filter(|(entry, digest)| theirs.get(*entry) != Some(*digest)).map(|(entry, _)| *entry).collect();
-    entries.extend(theirs.keys().filter(|entry| !ours.contains_key(*entry)));
+    let entries = differing(&ours, &theirs);
     let works = if entries.is_empty() { Vec::new() } else { works_of(shared, &entries)? };
     if works.is_empty() {
         return Ok(None);
@@ -47,6 +46,12 @@ pub fn plan(shared: &Shared, theirs: u64) -> Result<Option<Repair>, SendError> {
     tracing::warn!(entries = entries.len(), chunks = works.len(), "the ends differ: sent again");
     shared.repairs.chunks.fetch_add(works.iter().filter(|work| work.phase == 0).count() as u64, Ordering::Relaxed);
     Ok(Some(Repair { entries: entries.into_iter().collect(), works }))
+}
+
+/// Entries that only one end has, or that have another digest there.
+fn differing(ours: &BTreeMap<u64, Digest>, theirs: &BTreeMap<u64, Digest>) -> BTreeSet<u64> {
+    let missing_or_other = ours.iter().filter(|(entry, digest)| theirs.get(*entry) != Some(*digest)).map(|(entry, _)| *entry);
+    missing_or_other.chain(theirs.keys().copied().filter(|entry| !ours.contains_key(entry))).collect()
 }
 
 /// The chunks that hold something of these entries, as many as memory bears; and the directories, whose times change with what is
@@ -67,4 +72,17 @@ fn works_of(shared: &Shared, entries: &BTreeSet<u64>) -> Result<Vec<Work>, SendE
         }
     }
     Ok(works)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_end_lacks_or_has_otherwise_differs() {
+        let ours = BTreeMap::from([(1, [1; 32]), (2, [2; 32]), (3, [3; 32])]);
+        let theirs = BTreeMap::from([(1, [1; 32]), (2, [9; 32]), (4, [4; 32])]);
+        assert_eq!(differing(&ours, &theirs), BTreeSet::from([2, 3, 4]));
+        assert!(differing(&ours, &ours).is_empty());
+    }
 }

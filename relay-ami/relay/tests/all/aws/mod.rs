@@ -240,7 +240,7 @@ fn progress(sequence: u64) -> Progress {
         chunks: 0,
         files: 0,
         failed_chunks: 0,
-        rate_mbps: 0.0,
+        rate_mb_s: 0.0,
         at: 0.0,
         first_byte_at: None,
         in_file_system_seconds: None,

@@ -156,7 +156,7 @@ pub struct LaneProgress {
     /// Bytes delivered by it.
     pub bytes: u64,
     #[serde(rename = "rateMBps")]
-    pub rate_mbps: f64,
+    pub rate_mb_s: f64,
 }
 
 /// What an end reports every two seconds.
@@ -173,7 +173,7 @@ pub struct Progress {
     pub files: u64,
     pub failed_chunks: u64,
     #[serde(rename = "rateMBps")]
-    pub rate_mbps: f64,
+    pub rate_mb_s: f64,
     /// Unix time, seconds.
     pub at: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
