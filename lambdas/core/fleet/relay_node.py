@@ -72,8 +72,17 @@ class Node(Document):
 
 def successor_of(nodes: Iterable[Node], node: Node) -> Node | None:
     """The newest relay that was launched after `node` for its place."""
-    later = [n for n in nodes if (n.stage, n.slot) == (node.stage, node.slot) and n.generation > node.generation]
-    return max(later, key=lambda n: n.generation, default=None)
+    return max(_launched_after(nodes, node), key=lambda n: n.generation, default=None)
+
+
+def took_over(nodes: Iterable[Node], node: Node) -> Node | None:
+    """The first relay that joined in the place of `node`; it may have been lost, and replaced in its turn, since."""
+    joined = [n for n in _launched_after(nodes, node) if n.joined_at is not None]
+    return min(joined, key=lambda n: n.generation, default=None)
+
+
+def _launched_after(nodes: Iterable[Node], node: Node) -> list[Node]:
+    return [n for n in nodes if (n.stage, n.slot) == (node.stage, node.slot) and n.generation > node.generation]
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,8 @@ def _bring_successor(world: World, record: Estimated, node: Node, failing: Faili
     successor = relay_node.successor_of(nodes, node)
     if successor is None or successor.state == "JOINED":
         return None
+    if failing.how != "slow" and relay_node.took_over(nodes, node):
+        return None  # what came of it since is its own replacement's matter
     return f"{successor.node_id} did not join: {successor.reason or 'it has no partner'}"
 
 
@@ -127,7 +129,7 @@ def _why_not(
 def _tell(world: World, record: Estimated, node: Node, failing: Failing, refusal: str | None) -> None:
     """Write how it ended into the node, and put it on the bus for people."""
     nodes = world.nodes.of(node.transfer_id)
-    successor = relay_node.successor_of(nodes, node)
+    successor = relay_node.took_over(nodes, node)
     about = {"transferId": node.transfer_id, "nodeId": node.node_id, "cause": failing.reason[:1000]}
     if refusal is None and successor is not None:
         world.nodes.change(node, node_life.succeed(successor.node_id))

@@ -9,6 +9,7 @@ from lambdas.core.errors import Throttled, TooManyRules
 from lambdas.core.estimate.figures import LIMIT_NOTE, Figure
 from lambdas.core.fleet import node_life
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.transfer import Membership
 from lambdas.handlers.reactions.replace_relay import SPOT_WARNING, STATE_CHANGE, replace_relay
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.operations.fleet.relay_end import lose
@@ -128,6 +129,26 @@ def test_third_generation_is_not_replaced() -> None:
     assert replace_relay(relay_lost("source-1-0"), cloud.world) == {"source-1-0": "replaced"}
     assert replace_relay(relay_lost("source-1-1"), cloud.world) == {"source-1-1": "replaced"}
     assert replace_relay(relay_lost("source-1-2"), cloud.world) == {"source-1-2": "removed"}
+
+
+@pytest.mark.parametrize("event", [relay_lost(), relay_slow()], ids=["lost", "slow"])
+def test_successor_that_is_lost_as_soon_as_it_has_joined_did_take_over_from_a_lost_relay(
+    event: BusEvent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloud = joined()
+    write = cloud.agents.write_membership
+
+    def write_and_lose(shared: str, membership: Membership) -> bool:
+        written = write(shared, membership)
+        if states(cloud).get("source-1-1") == "JOINED":
+            lose(cloud.world, relay(cloud, "source-1-1"), "its instance is terminated")
+        return written
+
+    monkeypatch.setattr(cloud.agents, "write_membership", write_and_lose)
+    slow = event.detail_type == "Relay Slow"
+    assert replace_relay(event, cloud.world) == {"source-1-0": "kept" if slow else "replaced"}
+    old = relay(cloud, "source-1-0")
+    assert (old.successor, old.not_replaced) == (None if slow else "source-1-1", None)
 
 
 def test_delivered_transfer_replaces_nobody() -> None:
