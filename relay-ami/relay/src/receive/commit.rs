@@ -11,7 +11,7 @@ use std::sync::mpsc::Receiver as Queue;
 use std::time::{Duration, Instant};
 
 use super::Shared;
-use super::large::Part;
+use super::large::{Files, Part};
 use super::readback;
 use crate::control::{Delivery, Undelivered, unix_now};
 use crate::defaults::{COMMIT_QUEUE, READBACK_BATCH, SYNC_INTERVAL};
@@ -21,7 +21,7 @@ use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
 use crate::documents::text::HexDigest;
 use crate::ends::problem::{Reach, reach};
-use crate::ends::{Placed, SmallFile};
+use crate::ends::{OpenDestination, Placed, SmallFile};
 use crate::stream::Replies;
 use crate::wire::frame::Frame;
 
@@ -188,7 +188,7 @@ fn place_all(shared: &Shared, chunk: &mut Verified) -> io::Result<u64> {
     let mut complete = 0;
     for item in std::mem::take(&mut chunk.landed) {
         let entry = item.entry();
-        match place(shared, item) {
+        match place(&*shared.destination, &shared.files, item) {
             Ok(entries) => complete += entries,
             Err(error) => {
                 let Reach::Entry(reason) = reach(&error) else { return Err(error) };
@@ -199,7 +199,8 @@ fn place_all(shared: &Shared, chunk: &mut Verified) -> io::Result<u64> {
     Ok(complete)
 }
 
-fn place(shared: &Shared, item: Landed) -> io::Result<u64> {
+/// Number of entries that are complete by it, 0 or 1.
+fn place(destination: &dyn OpenDestination, files: &Files, item: Landed) -> io::Result<u64> {
     let (entry, placed) = match item {
         Landed::Part(part, digest) => match part.file.synced(part.index, part.token, digest)? {
             // Its parts are noted; which file they have become is noted too, so that it need not be read again.
@@ -207,15 +208,15 @@ fn place(shared: &Shared, item: Landed) -> io::Result<u64> {
             None => return Ok(0),
         },
         // It came on another stream before. Placed again it would change its directory's time, which may be set by now.
-        Landed::Whole { entry, digest, .. } if shared.files.is_placed(entry, &digest) => return Ok(1),
+        Landed::Whole { entry, digest, .. } if files.is_placed(entry, &digest) => return Ok(1),
         Landed::Whole { entry, file, path, digest, .. } => (entry, Placed { digest, identity: file.place(&path)? }),
         Landed::Directory { entry, digest, path, mode, mtime_ns } => {
-            shared.destination.directory(&path, mode, mtime_ns)?;
+            destination.directory(&path, mode, mtime_ns)?;
             (entry, Placed { digest, identity: None })
         }
     };
-    shared.destination.note(entry, &placed)?;
-    shared.files.complete(entry, placed);
+    destination.note(entry, &placed)?;
+    files.complete(entry, placed);
     Ok(1)
 }
 
@@ -230,3 +231,7 @@ fn delivery(chunk: &Verified) -> Option<Delivery> {
         delivered_at: unix_now(),
     })
 }
+
+#[cfg(test)]
+#[path = "commit_tests.rs"]
+mod tests;

@@ -13,7 +13,7 @@ impl Shared {
                 Err(SendError::Control(error)) if error.may_pass() => tracing::warn!(what, %error, "asked for again"),
                 other => return other.map(Some),
             }
-            if self.stop.sleep(CONTROL_PAUSE) || self.work_queue.is_over() {
+            if self.stop.sleep(CONTROL_PAUSE) || self.chunks.queue.is_over() {
                 return Ok(None);
             }
         }
@@ -23,11 +23,11 @@ impl Shared {
 /// Follows what the table says about chunks that failed. A thread of its own: a table that does not answer must not keep this end
 /// from its reports.
 pub fn decisions(shared: &Shared) {
-    while !shared.stop.sleep(WATCH_INTERVAL) && !shared.work_queue.is_over() {
-        let undecided = shared.work_queue.undecided();
+    while !shared.stop.sleep(WATCH_INTERVAL) && !shared.chunks.queue.is_over() {
+        let undecided = shared.chunks.queue.undecided();
         if !undecided.is_empty() {
             match shared.control.chunks(&undecided) {
-                Ok(items) => shared.work_queue.decide(&items).iter().for_each(|work| shared.delivered_after_all(work)),
+                Ok(items) => shared.chunks.queue.decide(&items).iter().for_each(|work| shared.chunks.delivered_after_all(work)),
                 Err(error) => tracing::warn!(%error, "failed chunks"),
             }
         }

@@ -3,10 +3,10 @@
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use super::Shared;
-use crate::control::ControlError;
+use crate::control::{Control, ControlError};
 use crate::documents::event::{Event, FailureReason};
-use crate::documents::text::SchemaVersion1;
+use crate::documents::text::{SchemaVersion1, TransferId};
+use crate::stop::Stop;
 
 /// One failed attempt.
 pub struct Failure {
@@ -24,38 +24,38 @@ const MESSAGE_CHARACTERS: usize = 500;
 const NOTE_AGAIN: Duration = Duration::from_secs(1);
 
 /// Runs until the end closes `failures`.
-pub fn run(shared: &Shared, failures: &Receiver<Failure>) {
+pub fn run(control: &dyn Control, transfer: &TransferId, stop: &Stop, failures: &Receiver<Failure>) {
     while let Ok(failure) = failures.recv() {
-        report(shared, failure);
+        report(control, transfer, stop, failure);
     }
 }
 
-fn report(shared: &Shared, failure: Failure) {
+fn report(control: &dyn Control, transfer: &TransferId, stop: &Stop, failure: Failure) {
     let Failure { chunk, attempt, path, reason, message } = failure;
     tracing::warn!(chunk, attempt, path, reason = reason.as_str(), message, "chunk failed");
     // Delivered after all, or retried already: the table says how it goes on.
-    if !noted(shared, chunk, attempt, reason) {
+    if !noted(control, stop, chunk, attempt, reason) {
         return;
     }
     let event = Event::ChunkFailed {
         schema_version: SchemaVersion1,
-        transfer_id: shared.router.transfer.clone(),
+        transfer_id: transfer.clone(),
         chunk,
         attempt,
         path_id: path,
         reason,
         message: message.chars().take(MESSAGE_CHARACTERS).collect(),
     };
-    if let Err(error) = shared.control.put_event(&event) {
+    if let Err(error) = control.put_event(&event) {
         // The note in the item is what the reconciler finds.
         tracing::warn!(chunk, %error, "event");
     }
 }
 
 /// Notes the failure however long that takes: the retry policy acts on the note alone. `false`: the item has moved on.
-fn noted(shared: &Shared, chunk: u64, attempt: u32, reason: FailureReason) -> bool {
-    while !shared.stop.is_requested() {
-        match shared.control.note_failure(chunk, attempt, reason) {
+fn noted(control: &dyn Control, stop: &Stop, chunk: u64, attempt: u32, reason: FailureReason) -> bool {
+    while !stop.is_requested() {
+        match control.note_failure(chunk, attempt, reason) {
             Ok(noted) => return noted,
             Err(error) => {
                 tracing::warn!(chunk, %error, "note the failure");
@@ -64,7 +64,7 @@ fn noted(shared: &Shared, chunk: u64, attempt: u32, reason: FailureReason) -> bo
                 }
             }
         }
-        shared.stop.sleep(NOTE_AGAIN);
+        stop.sleep(NOTE_AGAIN);
     }
     false
 }

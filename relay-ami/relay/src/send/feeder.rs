@@ -32,7 +32,7 @@ pub fn run(shared: &Shared) -> Result<(), SendError> {
 
 /// The plan once it has more than `fed` chunks or is whole; none when the process ends.
 fn next(shared: &Shared, fed: u64) -> Option<TransferPlan> {
-    while !shared.stop.sleep(WATCH_INTERVAL) && !shared.work_queue.is_over() {
+    while !shared.stop.sleep(WATCH_INTERVAL) && !shared.chunks.queue.is_over() {
         let read = shared.control.read_object(&shared.plan_key, None).map_err(|error| error.to_string());
         match read.and_then(|text| TransferPlan::parse(&text)) {
             Ok(plan) if plan.plan_id != shared.plan.plan_id => tracing::warn!(key = shared.plan_key, "another plan"),
@@ -51,7 +51,7 @@ fn feed(shared: &Shared, plan: &TransferPlan, fed: u64) -> Result<bool, SendErro
     let (first, end) = (begin + fed, begin + plan.chunks);
     let partly_fed = |range: &u64| fed < plan.chunks && (range + 1) * plan.range_size > first;
     for range in plan.ranges().filter(partly_fed) {
-        let lease = || Ok(shared.control.lease(range, &shared.owner, shared.epoch)?);
+        let lease = || Ok(shared.control.lease(range, &shared.owner, shared.streams.epoch)?);
         let items = || Ok(shared.control.range_chunks(range)?);
         let Some(()) = shared.until_answered("lease", lease)? else { return Ok(false) };
         let Some(items) = shared.until_answered("chunks", items)? else { return Ok(false) };
@@ -73,13 +73,13 @@ fn feed(shared: &Shared, plan: &TransferPlan, fed: u64) -> Result<bool, SendErro
 
 fn feed_range(shared: &Shared, chunks: &[Chunk]) -> Result<bool, SendError> {
     // First what is settled: the last phase waits for it, and a full work queue would wait for the last phase.
-    shared.settled_before(chunks.iter().filter(|chunk| chunk.state != ChunkState::Pending));
+    shared.chunks.settled_before(chunks.iter().filter(|chunk| chunk.state != ChunkState::Pending));
     for run in adjacent(chunks.iter().filter(|chunk| chunk.state == ChunkState::Pending)) {
         let Some(works) = shared.until_answered("manifest", || read(shared, &run))? else { return Ok(false) };
         for (chunk, work) in works {
             if chunk.failed_attempt == Some(chunk.attempt) {
-                shared.work_queue.feed_undecided(work);
-            } else if !shared.work_queue.feed(work) {
+                shared.chunks.queue.feed_undecided(work);
+            } else if !shared.chunks.queue.feed(work) {
                 return Ok(false);
             }
         }

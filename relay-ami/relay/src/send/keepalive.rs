@@ -6,10 +6,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::Shared;
+use super::streams::Streams;
 use crate::defaults::STANDSTILL;
 use crate::documents::membership::{Hop, Membership};
 
@@ -31,12 +30,11 @@ impl Keepalives {
     }
 
     /// Tells each relay that was not told for an interval, all at the same time: one that is gone takes as long as a connection
-    /// that nobody answers.
-    pub fn follow(&mut self, shared: &Arc<Shared>, membership: &Membership) {
-        let delivered = shared.counters.chunks.load(Ordering::Relaxed);
+    /// that nobody answers. `delivered`: chunks so far.
+    pub fn follow(&mut self, streams: &Arc<Streams>, delivered: u64, membership: &Membership) {
         for (node, ways) in self.due(membership, delivered, Instant::now()) {
-            let shared = Arc::clone(shared);
-            if let Err(error) = crate::thread::spawn("keepalive", move || tell(&shared, &node, &ways)) {
+            let streams = Arc::clone(streams);
+            if let Err(error) = crate::thread::spawn("keepalive", move || tell(&streams, &node, &ways)) {
                 tracing::warn!(%error, "no thread for a keepalive");
             }
         }
@@ -66,9 +64,9 @@ impl Keepalives {
 }
 
 /// The first way that leads there is enough. One that fails is tried again after the interval, of which a life has many.
-fn tell(shared: &Shared, node: &str, ways: &[Vec<Hop>]) {
+fn tell(streams: &Streams, node: &str, ways: &[Vec<Hop>]) {
     for way in ways {
-        match shared.router.keep_alive(way) {
+        match streams.router.keep_alive(way) {
             Ok(()) => return,
             Err(error) => tracing::warn!(node, %error, "keepalive"),
         }

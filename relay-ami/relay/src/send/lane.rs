@@ -1,27 +1,23 @@
 //! One lane: a thread that holds one stream, pulls chunks and sends them; a second reads the acknowledgements.
 
-use std::collections::BTreeMap;
-use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::Shared;
-use super::chunk::{self, ChunkError, ChunkWriter, Sent};
+use super::chunk_writer::{self, ChunkError, ChunkWriter};
 pub use super::handle::Handle;
 use super::pace::{Rest, Speed};
 use super::repair::{self, Repair};
+use super::streams::LaneError;
+use super::unacknowledged::Unacknowledged;
 use super::work_queue::{Next, Verdict, Work};
-use crate::deadline::Deadline;
-use crate::defaults::{DRAIN_TIMEOUT, HANDSHAKE_TIMEOUT, LANE_RETRIES, LANE_WINDOW, RECONNECT_PAUSE, RECONNECT_PAUSE_MAX, STACK_BYTES};
+use crate::defaults::{DRAIN_TIMEOUT, LANE_RETRIES, LANE_WINDOW, RECONNECT_PAUSE, RECONNECT_PAUSE_MAX, STACK_BYTES};
 use crate::documents::event::FailureReason;
 use crate::documents::membership::Path;
-use crate::route::RouteError;
-use crate::secure::handshake;
-use crate::secure::outlet::Outlet;
 use crate::stream::{FrameReader, StreamError};
 use crate::thread::lock;
-use crate::wire::frame::{Frame, VERSION};
+use crate::wire::frame::Frame;
 
 /// One lane of one path and generation.
 pub struct Lane {
@@ -30,21 +26,6 @@ pub struct Lane {
     pub number: u32,
     pub handle: Arc<Handle>,
 }
-
-/// A stream could not be opened, or broke.
-#[derive(Debug, thiserror::Error)]
-enum LaneError {
-    #[error(transparent)]
-    Route(#[from] RouteError),
-    /// Every relay has passed the stream on, and the receiver has not answered it.
-    #[error(transparent)]
-    Unwelcome(StreamError),
-    #[error(transparent)]
-    Stream(#[from] StreamError),
-}
-
-/// Chunks that are sent and not acknowledged, with what their acknowledgement will stand for.
-type Unacknowledged = Mutex<BTreeMap<u64, (Work, Option<Sent>)>>;
 
 /// What the two threads of one stream share.
 struct Link<'a> {
@@ -74,7 +55,7 @@ impl Lane {
                 Ok(()) => break,
                 Err(error) => error,
             };
-            if self.handle.leave.load(Ordering::SeqCst) || self.shared.work_queue.verdict().is_some() {
+            if self.handle.leave.load(Ordering::SeqCst) || self.shared.chunks.queue.verdict().is_some() {
                 break;
             }
             // A stream that worked starts the count anew.
@@ -98,68 +79,23 @@ impl Lane {
 
     fn give_up(&self, waiting: &Unacknowledged, error: &LaneError, failing_since: Instant) {
         self.fail_all(waiting, &error.to_string());
-        let suspect = match error {
-            LaneError::Route(error) => error.suspect.clone(),
-            // Each relay did its part: a receiver that is frozen, or gone, costs none its place.
-            LaneError::Unwelcome(_) => None,
-            // The stream broke somewhere. Where the receiver was heard on another path since, it is not the receiver, and the first
-            // relay is as likely as any; else it may well be, and nobody is blamed.
-            LaneError::Stream(_) if self.shared.blame.heard_elsewhere(&self.path.path_id, failing_since) => {
-                self.path.hops.first().map(|hop| hop.node_id.clone())
-            }
-            LaneError::Stream(_) => None,
-        };
-        if let Some(node) = suspect {
+        if let Some(node) = self.shared.blame.suspect(&self.path, error, failing_since) {
             self.shared.relay_lost(&self.path, node, error.to_string());
         }
     }
 
     fn fail_all(&self, waiting: &Unacknowledged, message: &str) {
-        let lost = std::mem::take(&mut *lock(waiting));
-        for (work, sent) in lost.into_values() {
-            if let Some(sent) = sent {
-                lock(&self.shared.ledger).hold(work.chunk, sent);
-            }
-            self.shared.failed(work, &self.path.path_id, FailureReason::StreamLost, message.to_owned());
+        for (work, sent) in waiting.take_all() {
+            self.shared.chunks.unacknowledged(work, sent, &self.path.path_id, message.to_owned());
         }
-    }
-
-    fn open(&self) -> Result<(ChunkWriter, FrameReader), LaneError> {
-        let socket = self.shared.router.open(&self.path)?;
-        self.greet(socket).map_err(LaneError::Unwelcome)
-    }
-
-    fn greet(&self, socket: TcpStream) -> Result<(ChunkWriter, FrameReader), StreamError> {
-        let shared = &self.shared;
-        let outlet = Outlet::new(socket, &shared.rules, Some(&shared.limit));
-        let socket = outlet.socket();
-        *lock(&self.handle.socket) = Some(Arc::clone(&socket));
-        let (check, deadline) = (Arc::clone(&shared.peer_key), Deadline::after(HANDSHAKE_TIMEOUT));
-        let (sealer, opener) = handshake::connect(outlet, &shared.identity, check, deadline)?;
-        let mut writer = ChunkWriter::new(sealer, Arc::clone(&shared.source), Arc::clone(&shared.skipped));
-        let mut reader = FrameReader::new(opener);
-        let asked_at = Instant::now();
-        writer.frame(&Frame::Hello {
-            version: VERSION,
-            transfer: shared.router.transfer.to_string(),
-            epoch: shared.epoch,
-            path: self.path.path_id.to_string(),
-            generation: self.path.generation,
-            lane: self.number,
-        })?;
-        match reader.expect()? {
-            Frame::Welcome { version: VERSION, .. } => {}
-            other => return Err(StreamError::Protocol(format!("{other:?} where Welcome of version {VERSION} should be"))),
-        }
-        shared.blame.heard_on(&self.path.path_id);
-        self.handle.round_trip.store(u64::try_from(asked_at.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
-        socket.set_read_timeout(None)?;
-        Ok((writer, reader))
     }
 
     /// One stream from connecting to leaving.
     fn converse(&self, waiting: &Unacknowledged, acknowledged: &mut bool) -> Result<(), LaneError> {
-        let (mut writer, reader) = self.open()?;
+        let shared = &self.shared;
+        let (sealer, reader) = shared.streams.open(&self.path, self.number, &self.handle)?;
+        shared.blame.heard_on(&self.path.path_id);
+        let mut writer = ChunkWriter::new(sealer, Arc::clone(&shared.source), Arc::clone(&shared.chunks.skipped));
         tracing::info!(path = %self.path.path_id, generation = self.path.generation, lane = self.number, "lane begins");
         self.handle.connected.store(true, Ordering::SeqCst);
         let speed = self.shared.pace.begins(Instant::now());
@@ -197,11 +133,10 @@ impl Lane {
 
 impl Link<'_> {
     fn speak(&self, writer: &mut ChunkWriter) -> Result<(), StreamError> {
-        let again: Vec<Work> = lock(self.waiting).values().map(|(work, _)| work.clone()).collect();
-        for work in again {
+        for work in self.waiting.again() {
             self.send(writer, work)?;
         }
-        let work_queue = &self.lane.shared.work_queue;
+        let work_queue = &self.lane.shared.chunks.queue;
         loop {
             if writer.sealer.is_worn() {
                 writer.frame(&Frame::Drain)?;
@@ -213,7 +148,7 @@ impl Link<'_> {
                 self.over.store(true, Ordering::SeqCst);
             }
             let full = |rest: Option<Rest>| {
-                lock(self.waiting).len() >= LANE_WINDOW || leave() || rest.is_some_and(|rest| self.leaves_it_to_others(rest))
+                self.waiting.len() >= LANE_WINDOW || leave() || rest.is_some_and(|rest| self.leaves_it_to_others(rest))
             };
             let next = match work_queue.try_next(&self.over, full) {
                 Some(next) => next,
@@ -250,23 +185,22 @@ impl Link<'_> {
         let (lane, shared) = (self.lane, &self.lane.shared);
         *lock(&self.leaving_since) = None;
         self.speed.takes(work.bytes);
-        lock(self.waiting).insert(work.chunk, (work.clone(), None));
+        self.waiting.begin(work.clone());
         let moved = |bytes| {
-            shared.counters.moved(bytes);
+            shared.chunks.counters.moved(bytes);
             lane.handle.moved.fetch_add(bytes, Ordering::Relaxed);
         };
         // The receiver may refuse it before its end.
-        let goes_on = || lock(self.waiting).contains_key(&work.chunk);
+        let goes_on = || self.waiting.holds(work.chunk);
         match writer.send(&work, &moved, &goes_on) {
             Ok((digest, sent)) => {
                 // Before the digest goes out: its acknowledgement may come at once.
-                let wanted = lock(self.waiting).get_mut(&work.chunk).map(|(_, slot)| *slot = Some(sent)).is_some();
-                if wanted { writer.finish(digest) } else { writer.refused() }
+                if self.waiting.sent(work.chunk, sent) { writer.finish(digest) } else { writer.refused() }
             }
             Err(ChunkError::Plan(why)) => {
-                if let Some((work, _)) = self.take(work.chunk, work.attempt) {
+                if let Some((work, _)) = self.waiting.answered(work.chunk, work.attempt) {
                     self.speed.drops(work.bytes);
-                    shared.failed(work, &lane.path.path_id, FailureReason::SourceUnreadable, why);
+                    shared.chunks.failed(work, &lane.path.path_id, FailureReason::SourceUnreadable, why);
                 }
                 Ok(())
             }
@@ -279,12 +213,12 @@ impl Link<'_> {
     /// Compares both ends; `false` where chunks are to be sent again.
     fn finish(&self, writer: &mut ChunkWriter) -> Result<bool, StreamError> {
         let shared = &self.lane.shared;
-        let (complete, digests) = shared.totals();
+        let (complete, digests) = shared.chunks.totals();
         shared.upload(&digests).ok_or(StreamError::Ended)?;
         // Another lane may have delivered one before its problem was found.
         writer.name_skipped()?;
         let tree = crate::digest::tree_digest(digests.iter());
-        writer.frame(&Frame::Finish { complete, skipped: shared.skipped.sum().entries, entries: digests.len() as u64, tree })?;
+        writer.frame(&Frame::Finish { complete, skipped: shared.chunks.skipped.sum().entries, entries: digests.len() as u64, tree })?;
         // The receiver looks at the destination first, which may take as long as it takes.
         let (verdict, theirs) = self.wait_for(&self.verdict)?;
         if complete
@@ -296,10 +230,10 @@ impl Link<'_> {
             }
             writer.sealer.flush()?;
             self.wait_for(&self.forgotten)?;
-            shared.work_queue.send_again(works);
+            shared.chunks.queue.send_again(works);
             return Ok(false);
         }
-        shared.work_queue.finish(verdict);
+        shared.chunks.queue.finish(verdict);
         // The receiver ends once it knows that its answer was heard. Without that the control plane ends it.
         let _ = writer.frame(&Frame::Drain);
         Ok(true)
@@ -314,18 +248,18 @@ impl Link<'_> {
             if lock(&self.broken).is_some() || self.lane.shared.stop.is_requested() {
                 return Err(StreamError::Ended);
             }
-            self.lane.shared.work_queue.wait(Duration::from_secs(1));
+            self.lane.shared.chunks.queue.wait(Duration::from_secs(1));
         }
     }
 
     fn wait_for_acknowledgements(&self) -> Result<(), StreamError> {
         let deadline = Instant::now() + DRAIN_TIMEOUT;
-        while !lock(self.waiting).is_empty() {
+        while !self.waiting.is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() || lock(&self.broken).is_some() {
                 return Err(StreamError::Ended);
             }
-            self.lane.shared.work_queue.wait(left);
+            self.lane.shared.chunks.queue.wait(left);
         }
         Ok(())
     }
@@ -346,7 +280,7 @@ impl Link<'_> {
         *lock(&self.broken) = Some(error);
         self.over.store(true, Ordering::SeqCst);
         self.lane.handle.cut();
-        self.lane.shared.work_queue.wake();
+        self.lane.shared.chunks.queue.wake();
     }
 
     fn answer(&self, frame: Frame) -> Result<(), StreamError> {
@@ -354,46 +288,40 @@ impl Link<'_> {
         shared.blame.heard_on(&lane.path.path_id);
         match frame {
             Frame::Ack { chunk, attempt } => {
-                let Some((work, sent)) = self.take(chunk, attempt) else { return Ok(()) };
+                let Some((work, sent)) = self.waiting.answered(chunk, attempt) else { return Ok(()) };
                 self.acknowledged.store(true, Ordering::SeqCst);
                 lane.handle.delivered.fetch_add(work.bytes, Ordering::Relaxed);
                 self.speed.brought(work.bytes);
-                shared.delivered(&work, sent);
+                shared.chunks.delivered(&work, sent);
             }
             Frame::Nack { chunk, attempt, reason, message } => {
-                if let Some((work, _)) = self.take(chunk, attempt) {
+                if let Some((work, _)) = self.waiting.answered(chunk, attempt) {
                     self.speed.drops(work.bytes);
-                    shared.failed(work, &lane.path.path_id, reason, message);
+                    shared.chunks.failed(work, &lane.path.path_id, reason, message);
                 }
             }
             Frame::Refused { chunk, attempt, entry, reason, message } => {
-                let waiting = lock(self.waiting);
-                let work = waiting.get(&chunk).map(|(work, _)| work).filter(|work| work.attempt == attempt);
-                if let Some(segment) = work.and_then(|work| chunk::segment_of(work, entry)) {
-                    shared.skipped.note(&segment, reason, &message);
+                let work = self.waiting.look(chunk, attempt);
+                if let Some(segment) = work.and_then(|work| chunk_writer::segment_of(&work, entry)) {
+                    shared.chunks.skipped.note(&segment, reason, &message);
                 }
             }
             Frame::Full { chunk, attempt, message } => {
-                if let Some((work, _)) = self.take(chunk, attempt) {
+                if let Some((work, _)) = self.waiting.answered(chunk, attempt) {
                     self.speed.drops(work.bytes);
-                    shared.work_queue.full(work, message);
+                    shared.chunks.queue.full(work, message);
                 }
             }
             Frame::Finished { agreed, entries, message } => {
                 *lock(&self.verdict) = Some((Verdict { agreed, message }, entries));
-                shared.work_queue.wake();
+                shared.chunks.queue.wake();
             }
             Frame::Forgotten => {
                 *lock(&self.forgotten) = Some(());
-                shared.work_queue.wake();
+                shared.chunks.queue.wake();
             }
             other => return Err(StreamError::Protocol(format!("{other:?} is out of place"))),
         }
         Ok(())
-    }
-
-    fn take(&self, chunk: u64, attempt: u32) -> Option<(Work, Option<Sent>)> {
-        let mut waiting = lock(self.waiting);
-        if waiting.get(&chunk).is_some_and(|(work, _)| work.attempt == attempt) { waiting.remove(&chunk) } else { None }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::chunk::Sent;
+use super::chunk_writer::Sent;
 use crate::digest::{Digest, merge_parts};
 
 /// Digests of whole entries, and of the parts of files that are not complete yet.

@@ -47,7 +47,7 @@ pub fn describe(chunks: &[GivenUp]) -> String {
 }
 
 fn totals(shared: &Shared) -> Totals {
-    let (counters, left_out) = (&shared.counters, shared.skipped.sum());
+    let (counters, left_out) = (&shared.chunks.counters, shared.chunks.skipped.sum());
     let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
     Totals {
         bytes: count(&counters.bytes).saturating_sub(left_out.bytes),
@@ -60,7 +60,7 @@ fn totals(shared: &Shared) -> Totals {
 }
 
 pub(super) fn outcome(shared: &Shared, verdict: Verdict) -> Outcome {
-    let given_up = shared.work_queue.given_up();
+    let given_up = shared.chunks.queue.given_up();
     match verdict {
         Verdict { agreed: false, message } => Outcome::DigestMismatch(message),
         Verdict { .. } if given_up.is_empty() => Outcome::Delivered(totals(shared)),

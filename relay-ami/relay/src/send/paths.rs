@@ -53,14 +53,9 @@ impl Lanes {
         let wanted: HashMap<PathId, u32> = membership.paths.iter().map(|path| (path.path_id.clone(), self.wanted(path))).collect();
         let lanes_of = |path: &Path| wanted.get(&path.path_id).copied().unwrap_or(path.lanes);
         for lane in &mut self.running {
-            let wanted = membership.paths.iter().find(|path| path.path_id == lane.path.path_id);
-            let same =
-                |path: &Path| path.generation == lane.path.generation && path.hops == lane.path.hops && path.receiver == lane.path.receiver;
-            match wanted {
-                Some(path) if same(path) && lane.number < lanes_of(path) => {}
-                // Its hop was replaced, so it is probably dead: no long wait for its last words.
-                Some(path) if !same(path) => lane.leave(HANDSHAKE_TIMEOUT),
-                _ => lane.leave(DRAIN_TIMEOUT),
+            let now = membership.paths.iter().find(|path| path.path_id == lane.path.path_id);
+            if let Some(time) = time_to_leave(&lane.path, lane.number, now.map(|path| (path, lanes_of(path)))) {
+                lane.leave(time);
             }
         }
         for path in &membership.paths {
@@ -85,8 +80,8 @@ impl Lanes {
             .collect();
         if !fresh.is_empty() {
             self.probed.extend(fresh.iter().map(|probe| (probe.path.path_id.clone(), probe.path.generation)));
-            let shared = Arc::clone(shared);
-            crate::thread::spawn("pretests", move || super::pretest::run(&shared, &fresh))?;
+            let pretests = Arc::clone(&shared.pretests);
+            crate::thread::spawn("pretests", move || pretests.run(&fresh))?;
         }
         Ok(())
     }
@@ -128,7 +123,7 @@ impl Lanes {
         for lane in &mut self.running {
             lane.leave(time);
         }
-        shared.work_queue.wake();
+        shared.chunks.queue.wake();
         while !self.running.is_empty() && Instant::now() < deadline + Duration::from_secs(1) {
             self.reap();
             std::thread::sleep(Duration::from_millis(1));
@@ -170,4 +165,45 @@ impl Running {
 fn room_for_lane(lanes: usize) -> Result<(), String> {
     memory::check_lane(lanes).map_err(|error| error.to_string())?;
     descriptors::check_lane(lanes).map_err(|error| error.to_string())
+}
+
+/// How long a lane may take for its last acknowledgements where its path is now another, has fewer lanes or is gone; none where it
+/// stays.
+fn time_to_leave(was: &Path, number: u32, now: Option<(&Path, u32)>) -> Option<Duration> {
+    match now {
+        Some((path, lanes)) if is_same(was, path) => (number >= lanes).then_some(DRAIN_TIMEOUT),
+        // Its hop was replaced, so it is probably dead: no long wait for its last words.
+        Some(_) => Some(HANDSHAKE_TIMEOUT),
+        None => Some(DRAIN_TIMEOUT),
+    }
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    (one.generation, &one.hops, one.receiver) == (other.generation, &other.hops, other.receiver)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::documents::membership::Hop;
+    use crate::documents::text::Address;
+
+    fn path(generation: u64, port: u16) -> Path {
+        let address = |port: u16| Address(std::net::SocketAddrV4::new([10, 0, 0, 1].into(), port));
+        let hops = vec![Hop { node_id: format!("node-{port}"), address: address(port) }];
+        Path { path_id: PathId::new("pair-1").unwrap(), generation, hops, receiver: address(9), lanes: 2 }
+    }
+
+    #[test]
+    fn a_lane_stays_while_its_path_is_the_same_and_has_a_place_for_it() {
+        assert_eq!(time_to_leave(&path(1, 1), 1, Some((&path(1, 1), 2))), None);
+        assert_eq!(time_to_leave(&path(1, 1), 2, Some((&path(1, 1), 2))), Some(DRAIN_TIMEOUT));
+    }
+
+    #[test]
+    fn lanes_of_a_path_that_is_gone_may_still_be_answered_and_those_of_a_replaced_relay_hardly() {
+        assert_eq!(time_to_leave(&path(1, 1), 0, None), Some(DRAIN_TIMEOUT));
+        assert_eq!(time_to_leave(&path(1, 1), 0, Some((&path(2, 1), 2))), Some(HANDSHAKE_TIMEOUT), "started anew");
+        assert_eq!(time_to_leave(&path(1, 1), 0, Some((&path(1, 2), 2))), Some(HANDSHAKE_TIMEOUT), "another machine");
+    }
 }

@@ -6,11 +6,11 @@
 //! region, before pairs take from what that relay receives), at the end the intra-region probes, each for a quarter of the time.
 //! Data keeps flowing on other paths meanwhile.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::Builder;
 
-use super::Shared;
-use crate::control::ProbeResult;
+use super::streams::Streams;
+use crate::control::{Control, ProbeResult};
 use crate::defaults::{INTRA_PROBE_SHARE, PROBE_STREAMS, STACK_BYTES};
 use crate::documents::membership::{Hop, Probe};
 use crate::progress::round;
@@ -19,57 +19,70 @@ use crate::route::RouteError;
 use crate::secure::outlet::Outlet;
 use crate::thread::lock;
 
-/// Runs one batch; batches go one after another.
-pub fn run(shared: &Arc<Shared>, probes: &[Probe]) {
-    let _one_batch = lock(&shared.pretests);
-    let mut longer = Vec::new();
-    for probe in probes {
-        match probe.path.hops.as_slice() {
-            [] => note(shared, probe, Err("a path without relays cannot be pre-tested; it needs one at least".to_owned()), None),
-            [only] => note(shared, probe, to_relay(shared, only, probe.seconds), None),
-            [first, ..] => longer.push((probe, first)),
-        }
-    }
-    let handles: Vec<_> = longer
-        .iter()
-        .map(|&(probe, _)| {
-            let (shared, hops, time) = (Arc::clone(shared), probe.path.hops.clone(), milliseconds(probe.seconds));
-            crate::thread::spawn("pretest", move || slowest(&shared, &hops, time))
-        })
-        .collect();
-    for ((probe, first), handle) in longer.iter().zip(handles) {
-        let inter = handle
-            .map_err(|error| error.to_string())
-            .and_then(|handle| handle.join().unwrap_or_else(|_| Err("the probe panicked".to_owned())));
-        let intra = inter.is_ok().then(|| to_relay(shared, first, probe.seconds * INTRA_PROBE_SHARE));
-        note(shared, probe, inter, intra);
-    }
+/// Runs batches of probes, one after another.
+pub struct Pretests {
+    streams: Arc<Streams>,
+    control: Arc<dyn Control>,
+    batch: Mutex<()>,
 }
 
-fn note(shared: &Shared, probe: &Probe, inter: Result<f64, String>, intra: Option<Result<f64, String>>) {
-    let result = ProbeResult {
-        generation: probe.path.generation,
-        error: inter.as_ref().err().or(intra.as_ref().and_then(|intra| intra.as_ref().err())).cloned(),
-        inter_region_mb_s: inter.ok(),
-        intra_region_mb_s: intra.and_then(Result::ok),
-    };
-    tracing::info!(path = %probe.path.path_id, ?result, "pre-test");
-    if let Err(error) = shared.control.write_probe(&probe.path.path_id, &result) {
-        tracing::warn!(path = %probe.path.path_id, %error, "probe result");
+impl Pretests {
+    pub fn new(streams: Arc<Streams>, control: Arc<dyn Control>) -> Self {
+        Self { streams, control, batch: Mutex::default() }
+    }
+
+    /// Runs one batch.
+    pub fn run(&self, probes: &[Probe]) {
+        let _one_batch = lock(&self.batch);
+        let mut longer = Vec::new();
+        for probe in probes {
+            match probe.path.hops.as_slice() {
+                [] => self.note(probe, Err("a path without relays cannot be pre-tested; it needs one at least".to_owned()), None),
+                [only] => self.note(probe, to_relay(&self.streams, only, probe.seconds), None),
+                [first, ..] => longer.push((probe, first)),
+            }
+        }
+        let handles: Vec<_> = longer
+            .iter()
+            .map(|&(probe, _)| {
+                let (streams, hops, time) = (Arc::clone(&self.streams), probe.path.hops.clone(), milliseconds(probe.seconds));
+                crate::thread::spawn("pretest", move || slowest(&streams, &hops, time))
+            })
+            .collect();
+        for ((probe, first), handle) in longer.iter().zip(handles) {
+            let inter = handle
+                .map_err(|error| error.to_string())
+                .and_then(|handle| handle.join().unwrap_or_else(|_| Err("the probe panicked".to_owned())));
+            let intra = inter.is_ok().then(|| to_relay(&self.streams, first, probe.seconds * INTRA_PROBE_SHARE));
+            self.note(probe, inter, intra);
+        }
+    }
+
+    fn note(&self, probe: &Probe, inter: Result<f64, String>, intra: Option<Result<f64, String>>) {
+        let result = ProbeResult {
+            generation: probe.path.generation,
+            error: inter.as_ref().err().or(intra.as_ref().and_then(|intra| intra.as_ref().err())).cloned(),
+            inter_region_mb_s: inter.ok(),
+            intra_region_mb_s: intra.and_then(Result::ok),
+        };
+        tracing::info!(path = %probe.path.path_id, ?result, "pre-test");
+        if let Err(error) = self.control.write_probe(&probe.path.path_id, &result) {
+            tracing::warn!(path = %probe.path.path_id, %error, "probe result");
+        }
     }
 }
 
 /// MB/s from relay to relay, over the slowest of these hops.
-fn slowest(shared: &Shared, hops: &[Hop], time: u32) -> Result<f64, String> {
+fn slowest(streams: &Streams, hops: &[Hop], time: u32) -> Result<f64, String> {
     hops.windows(2).enumerate().try_fold(f64::INFINITY, |least, (at, hop)| {
-        Ok(least.min(together(|| shared.router.measure_between(&hops[..at], &hop[0], &hop[1], time))?))
+        Ok(least.min(together(|| streams.router.measure_between(&hops[..at], &hop[0], &hop[1], time))?))
     })
 }
 
-fn to_relay(shared: &Shared, hop: &Hop, seconds: f64) -> Result<f64, String> {
+fn to_relay(streams: &Streams, hop: &Hop, seconds: f64) -> Result<f64, String> {
     let time = milliseconds(seconds);
-    let send = |socket| send_filler(&mut Outlet::new(socket, &shared.rules, Some(&shared.limit)), time);
-    together(|| shared.router.measure_to(hop, time, send))
+    let send = |socket| send_filler(&mut Outlet::new(socket, &streams.rules, Some(&streams.limit)), time);
+    together(|| streams.router.measure_to(hop, time, send))
 }
 
 /// The sum of several streams: over a long path one carries its window per round trip and no more, but data gets more lanes.

@@ -4,21 +4,20 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 
-use super::chunk::Digester;
+use super::chunk_writer::Digester;
 use super::work_queue::Work;
 use super::{SendError, Shared, feeder};
 use crate::defaults::{CONTROL_PAUSE, RECALL_CHUNKS};
 use crate::documents::chunk::Chunk;
-use crate::thread::lock;
 
 /// Runs until the end closes `asked` or is told to stop.
 pub fn run(shared: &Shared, asked: &Receiver<Vec<u64>>) {
-    let mut digester = Digester::new(&*shared.source, &shared.skipped);
+    let mut digester = Digester::new(&*shared.source, &shared.chunks.skipped);
     while let Ok(chunks) = asked.recv() {
         for some in chunks.chunks(RECALL_CHUNKS) {
             while let Err(error) = recall(shared, &mut digester, some) {
                 tracing::warn!(%error, "recall");
-                if shared.stop.sleep(CONTROL_PAUSE) || shared.work_queue.is_over() {
+                if shared.stop.sleep(CONTROL_PAUSE) || shared.chunks.queue.is_over() {
                     return;
                 }
             }
@@ -52,14 +51,11 @@ fn all_of(items: Vec<Chunk>, wanted: &[u64]) -> io::Result<Vec<Chunk>> {
 /// of a chunk with files left out it cannot be had again, and where a file's bytes are others the two ends find it when they compare.
 fn settle(shared: &Shared, digester: &mut Digester<'_>, work: &Work) {
     let read = |bytes| {
-        shared.counters.reread.fetch_add(bytes, Ordering::Relaxed);
+        shared.chunks.counters.reread.fetch_add(bytes, Ordering::Relaxed);
     };
     match digester.digest(work, &read) {
-        Ok(sent) => {
-            lock(&shared.ledger).note(sent, shared.plan.chunk_size_bytes);
-            shared.work_queue.recalled();
-        }
-        Err(why) => shared.work_queue.lost(work, why),
+        Ok(sent) => shared.chunks.recalled(sent),
+        Err(why) => shared.chunks.queue.lost(work, why),
     }
 }
 

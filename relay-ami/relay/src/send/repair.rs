@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::work_queue::Work;
-use super::{SendError, Shared, chunk, feeder};
+use super::{SendError, Shared, chunk_writer, feeder};
 use crate::control::Side;
 use crate::defaults::{QUEUE_MANIFEST_BYTES, REPAIR_ROUNDS};
 use crate::digest::Digest;
@@ -37,7 +37,7 @@ pub fn plan(shared: &Shared, theirs: u64) -> Result<Option<Repair>, SendError> {
     }
     let uploaded = || Ok(shared.digests().uploaded(Side::Receiver, theirs)?);
     let Some(theirs) = shared.until_answered("digests", uploaded)? else { return Ok(None) };
-    let (_, ours) = shared.totals();
+    let (_, ours) = shared.chunks.totals();
     let entries = differing(&ours, &theirs);
     let works = if entries.is_empty() { Vec::new() } else { works_of(shared, &entries)? };
     if works.is_empty() {
@@ -63,7 +63,7 @@ fn works_of(shared: &Shared, entries: &BTreeSet<u64>) -> Result<Vec<Work>, SendE
         let Some(chunks) = shared.until_answered("chunks", || Ok(shared.control.range_chunks(range)?))? else { return Ok(Vec::new()) };
         for run in feeder::adjacent(chunks.iter()) {
             for (_, work) in shared.until_answered("manifest", || feeder::read(shared, &run))?.unwrap_or_default() {
-                let wanted = work.phase > 0 || chunk::entries(&work).any(|entry| entries.contains(&entry));
+                let wanted = work.phase > 0 || chunk_writer::entries(&work).any(|entry| entries.contains(&entry));
                 if wanted && bytes <= QUEUE_MANIFEST_BYTES {
                     bytes += work.manifest.len();
                     works.push(Work { again: true, ..work });

@@ -137,13 +137,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-
-    fn segment(entry: u64, path: &str) -> Segment {
-        let line = format!(
-            r#"{{"entry":{entry},"path":"{path}","source":"/s/{path}","kind":"file","size":7,"mode":420,"mtimeNs":1,"inode":1,"offset":0,"length":7}}"#
-        );
-        Segment::parse(line.as_bytes()).unwrap()
-    }
+    use crate::send::builders::segment;
 
     #[test]
     fn the_first_problem_of_an_entry_is_the_one_that_is_told_and_without_its_path() {

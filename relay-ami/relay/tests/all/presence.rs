@@ -21,6 +21,8 @@ fn fill(root: &Path) {
     std::fs::create_dir(root.join("empty")).unwrap();
     symlink("early-00", root.join("early-link")).unwrap();
     std::fs::write(root.join("large"), noise(3, 3 * CHUNK as usize)).unwrap();
+    // Does not fit into the bundle of those that come early any more.
+    std::fs::write(root.join("second"), noise(5, 6000)).unwrap();
     std::fs::write(root.join("vast"), noise(4, 30 * CHUNK as usize)).unwrap();
 }
 
@@ -34,7 +36,8 @@ fn interfered(interfere: impl FnOnce(&Path)) -> u64 {
     let receiver = transfer.receive();
     transfer.members(vec![path("direct", &[], receiver.address)]);
     let sender = transfer.send(SLOW);
-    wait_for("the large file", || transfer.destination().join("large").exists().then_some(()));
+    let is_there = |name: &str| transfer.destination().join(name).symlink_metadata().is_ok();
+    wait_for("what comes early", || ["early-00", "early-link", "large"].into_iter().all(is_there).then_some(()));
     assert!((delivered(&transfer) as u64) < transfer.plan.chunks, "too late");
     interfere(&transfer.destination());
     transfer.limit(None);

@@ -75,7 +75,8 @@ impl Hand {
             let place = source.join(format!("d{directory}/below"));
             std::fs::create_dir_all(&place).unwrap();
             for file in 0..4 {
-                std::fs::write(place.join(format!("small-{file}")), noise(directory + file, 100_000)).unwrap();
+                // Four fill a bundle, with the link that comes after them.
+                std::fs::write(place.join(format!("file-{file}")), noise(directory + file, 260_000)).unwrap();
             }
             std::fs::write(place.join("large"), noise(directory, (1 << 20) + 12_345)).unwrap();
             std::os::unix::fs::symlink("large", place.join("link")).unwrap();

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from lambdas.core.chunks import plan
 from lambdas.core.chunks.plan import MIB, ListedEntry, ManifestPart, PlacedChunk
 
 PART = 1024
+CONTRACTS = Path(__file__).parents[4] / "contracts"
 
 
 def entry(kind: str, size: int, depth: int, number: int) -> dict[str, Any]:
@@ -53,6 +55,25 @@ def chunks_of(entries: list[dict[str, Any]]) -> Iterator[plan.PlannedChunk]:
 
 def planned(entries: list[dict[str, Any]]) -> list[tuple[plan.PlannedChunk, list[dict[str, Any]]]]:
     return [(c, [json.loads(line) for line in c.lines.splitlines()]) for c in chunks_of(entries)]
+
+
+def test_a_listing_is_cut_as_the_golden_example_says() -> None:
+    example = json.loads((CONTRACTS / "planning.json").read_text())
+    entries = [
+        entry(found["kind"], found["size"], 0, number) | {"path": found["path"]}
+        for number, found in enumerate(example["listing"])
+    ]
+    assert example["partBytes"] == PART
+    cut = [
+        {
+            "phase": chunk.phase,
+            "bytes": chunk.bytes,
+            "files": chunk.files,
+            "segments": [[line["entry"], line["offset"], line["length"]] for line in lines],
+        }
+        for chunk, lines in planned(entries)
+    ]
+    assert cut == example["chunks"]
 
 
 @given(listings)

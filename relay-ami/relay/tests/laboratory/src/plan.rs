@@ -10,8 +10,9 @@ use cpt_relay::documents::text::{HexDigest, PlanId, SchemaVersion1, TransferId};
 
 /// Chunks per range: the unit of a lease.
 pub const RANGE_SIZE: u64 = 128;
-/// Entries of a bundle of small ones.
+/// Entries of a bundle of small ones, and bytes of their lines.
 const BUNDLE_ENTRIES: usize = 2_000;
+const BUNDLE_LINES_BYTES: usize = 1 << 20;
 const MANIFEST_KEY: &str = "manifest/part-00000.ndjson";
 /// Where the plan lies in a control directory.
 pub const PLAN_KEY: &str = "plan.json";
@@ -27,24 +28,26 @@ pub fn make(
     let Survey::Source { parts, bytes, files, listing_digest, .. } = survey else {
         return Err(malformed("survey", "is not one of a source".to_owned()));
     };
-    let mut planner = Planner { control, transfer, plan_id: new_plan_id()?, manifest: Vec::new(), bundle: Bundle::default(), chunks: 0 };
-    let mut directories = read_listing(control, *parts, |segment| planner.add(segment, chunk_size))?;
-    planner.take(0)?;
-    directories.sort_by_key(|directory| std::cmp::Reverse(directory.path.matches('/').count()));
-    let before = planner.chunks;
-    for directory in &directories {
-        planner.bundle_up(directory, 1, 0)?;
+    let mut items = Items { control, transfer, plan_id: new_plan_id()?, manifest: Vec::new(), chunks: 0 };
+    let mut cutter = Cutter::new(chunk_size);
+    let mut directories = read_listing(control, *parts, |segment| items.put_all(cutter.add(segment)?, 0))?;
+    items.put_all(cutter.rest(), 0)?;
+    let before = items.chunks;
+    // Read backwards a walk has each directory after all that it holds.
+    directories.reverse();
+    for directory in directories {
+        items.put_all(cutter.add(directory)?, 1)?;
     }
-    planner.take(1)?;
+    items.put_all(cutter.rest(), 1)?;
     let plan = TransferPlan {
         schema_version: SchemaVersion1,
         transfer_id: transfer.clone(),
-        plan_id: planner.plan_id,
+        plan_id: items.plan_id,
         chunk_size_bytes: chunk_size,
-        chunks: planner.chunks,
+        chunks: items.chunks,
         range_size: RANGE_SIZE,
         first_range: 0,
-        last_phase_chunks: planner.chunks - before,
+        last_phase_chunks: items.chunks - before,
         bytes: *bytes,
         files: *files,
         manifest_parts: vec![MANIFEST_KEY.to_owned()],
@@ -58,7 +61,7 @@ pub fn make(
             equal_folder: None,
         }),
     };
-    control.write_object(MANIFEST_KEY, planner.manifest)?;
+    control.write_object(MANIFEST_KEY, items.manifest)?;
     control.write_object(PLAN_KEY, serde_json::to_vec_pretty(&plan).map_err(|error| malformed(PLAN_KEY, error.to_string()))?)?;
     Ok(plan)
 }
@@ -86,7 +89,8 @@ fn read_listing(
         for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let entry = ListingEntry::parse(line).map_err(|why| malformed(&key, why))?;
             let ListingEntry { path, source, kind, size, mode, mtime_ns, inode, target } = entry;
-            let segment = Segment { entry: number, path, source, kind, size, mode, mtime_ns, inode, target, offset: 0, length: size };
+            let length = if kind == Kind::File { size } else { 0 };
+            let segment = Segment { entry: number, path, source, kind, size, mode, mtime_ns, inode, target, offset: 0, length };
             number += 1;
             if segment.kind == Kind::Directory { directories.push(segment) } else { each(segment)? }
         }
@@ -94,58 +98,83 @@ fn read_listing(
     Ok(directories)
 }
 
-#[derive(Default)]
-struct Bundle {
-    lines: Vec<u8>,
-    entries: usize,
-    bytes: u64,
-    files: u64,
+/// Manifest lines that travel together; bytes of payload, entries completed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Bundle {
+    pub lines: Vec<u8>,
+    pub entries: usize,
+    pub bytes: u64,
+    pub files: u64,
 }
 
-struct Planner<'a> {
+/// Cuts a listing as `lambdas/core/chunks/plan.py` does: `contracts/planning.json` holds both to the same chunks.
+pub struct Cutter {
+    chunk_size: u64,
+    bundle: Bundle,
+}
+
+impl Cutter {
+    #[must_use]
+    pub fn new(chunk_size: u64) -> Self {
+        Self { chunk_size, bundle: Bundle::default() }
+    }
+
+    /// The chunks that are complete with the next entry, whole as the listing has it.
+    pub fn add(&mut self, segment: Segment) -> Result<Vec<Bundle>, ControlError> {
+        if segment.length <= self.chunk_size {
+            let full = self.is_full(segment.length).then(|| std::mem::take(&mut self.bundle));
+            self.bundle.add(&segment)?;
+            return Ok(full.into_iter().collect());
+        }
+        let size = segment.size;
+        let part = |offset| {
+            let mut part = Bundle::default();
+            part.add(&Segment { offset, length: self.chunk_size.min(size - offset), ..segment.clone() })?;
+            Ok(part)
+        };
+        (0..size).step_by(usize::try_from(self.chunk_size).unwrap_or(usize::MAX)).map(part).collect()
+    }
+
+    /// What has been added since the last chunk.
+    pub fn rest(&mut self) -> Option<Bundle> {
+        Some(std::mem::take(&mut self.bundle)).filter(|bundle| bundle.entries > 0)
+    }
+
+    fn is_full(&self, more: u64) -> bool {
+        let Bundle { lines, entries, bytes, .. } = &self.bundle;
+        *entries > 0 && (bytes + more > self.chunk_size || *entries >= BUNDLE_ENTRIES || lines.len() >= BUNDLE_LINES_BYTES)
+    }
+}
+
+impl Bundle {
+    fn add(&mut self, segment: &Segment) -> Result<(), ControlError> {
+        let line = serde_json::to_vec(segment).map_err(|error| malformed("segment", error.to_string()))?;
+        self.lines.extend_from_slice(&line);
+        self.lines.push(b'\n');
+        self.entries += 1;
+        self.bytes += segment.length;
+        self.files += u64::from(segment.kind != Kind::File || segment.offset + segment.length == segment.size);
+        Ok(())
+    }
+}
+
+/// Writes chunks' items and gathers their lines.
+struct Items<'a> {
     control: &'a Directory,
     transfer: &'a TransferId,
     plan_id: PlanId,
     manifest: Vec<u8>,
-    bundle: Bundle,
     chunks: u64,
 }
 
-impl Planner<'_> {
-    fn add(&mut self, segment: Segment, chunk_size: u64) -> Result<(), ControlError> {
-        if segment.size <= chunk_size {
-            return self.bundle_up(&segment, 0, chunk_size);
-        }
-        self.take(0)?;
-        for offset in (0..segment.size).step_by(usize::try_from(chunk_size).unwrap_or(usize::MAX)) {
-            let part = Segment { offset, length: chunk_size.min(segment.size - offset), ..segment.clone() };
-            self.bundle_up(&part, 0, 0)?;
-            self.take(0)?;
-        }
-        Ok(())
+impl Items<'_> {
+    fn put_all(&mut self, bundles: impl IntoIterator<Item = Bundle>, phase: u8) -> Result<(), ControlError> {
+        bundles.into_iter().try_for_each(|bundle| self.put(&bundle, phase))
     }
 
-    fn bundle_up(&mut self, segment: &Segment, phase: u8, limit: u64) -> Result<(), ControlError> {
-        let full = self.bundle.entries >= BUNDLE_ENTRIES || self.bundle.bytes + segment.length > limit;
-        if full && self.bundle.entries > 0 && (phase == 0 || self.bundle.entries >= BUNDLE_ENTRIES) {
-            self.take(phase)?;
-        }
-        let line = serde_json::to_vec(segment).map_err(|error| malformed("segment", error.to_string()))?;
-        self.bundle.lines.extend_from_slice(&line);
-        self.bundle.lines.push(b'\n');
-        self.bundle.entries += 1;
-        self.bundle.bytes += segment.length;
-        self.bundle.files += u64::from(segment.offset + segment.length == segment.size);
-        Ok(())
-    }
-
-    fn take(&mut self, phase: u8) -> Result<(), ControlError> {
-        let Bundle { lines, entries, bytes, files } = std::mem::take(&mut self.bundle);
-        if entries == 0 {
-            return Ok(());
-        }
+    fn put(&mut self, bundle: &Bundle, phase: u8) -> Result<(), ControlError> {
         let start = self.manifest.len() as u64;
-        self.manifest.extend_from_slice(&lines);
+        self.manifest.extend_from_slice(&bundle.lines);
         self.control.put_chunk(&Chunk {
             range_key: range_key(self.transfer.as_str(), self.chunks / RANGE_SIZE),
             item_key: item_key(self.chunks),
@@ -157,8 +186,8 @@ impl Planner<'_> {
             manifest_key: MANIFEST_KEY.to_owned(),
             manifest_start: start,
             manifest_end: self.manifest.len() as u64,
-            bytes,
-            files,
+            bytes: bundle.bytes,
+            files: bundle.files,
             expires_at: None,
             not_before: None,
             reason: None,
@@ -171,5 +200,78 @@ impl Planner<'_> {
         })?;
         self.chunks += 1;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Example {
+        part_bytes: u64,
+        listing: Vec<Listed>,
+        chunks: Vec<Expected>,
+    }
+
+    #[derive(Deserialize)]
+    struct Listed {
+        kind: Kind,
+        path: String,
+        size: u64,
+    }
+
+    /// `segments`: entry, offset and length of each.
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Expected {
+        phase: u8,
+        bytes: u64,
+        files: u64,
+        segments: Vec<(u64, u64, u64)>,
+    }
+
+    fn segment(number: usize, listed: &Listed) -> Segment {
+        let Listed { kind, path, size } = listed;
+        let (entry, source, path) = (number as u64, format!("/s/{path}"), path.clone());
+        let length = if *kind == Kind::File { *size } else { 0 };
+        Segment { entry, path, source, kind: *kind, size: *size, mode: 0o644, mtime_ns: 1, inode: 1, target: None, offset: 0, length }
+    }
+
+    fn described(bundle: &Bundle, phase: u8) -> Expected {
+        let lines = bundle.lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let segments = lines.map(|line| Segment::parse(line).unwrap()).map(|segment| (segment.entry, segment.offset, segment.length));
+        Expected { phase, bytes: bundle.bytes, files: bundle.files, segments: segments.collect() }
+    }
+
+    #[test]
+    fn a_listing_is_cut_as_the_control_plane_cuts_it() {
+        let text = include_str!("../../../../../contracts/planning.json");
+        let Example { part_bytes, listing, chunks } = serde_json::from_str(text).unwrap();
+        let mut cutter = Cutter::new(part_bytes);
+        let all: Vec<Segment> = listing.iter().enumerate().map(|(number, listed)| segment(number, listed)).collect();
+        let (directories, data): (Vec<_>, Vec<_>) = all.into_iter().partition(|segment| segment.kind == Kind::Directory);
+        let mut cut = Vec::new();
+        for (phase, segments) in [(0, data), (1, directories.into_iter().rev().collect())] {
+            for segment in segments {
+                cut.extend(cutter.add(segment).unwrap().iter().map(|bundle| described(bundle, phase)));
+            }
+            cut.extend(cutter.rest().map(|bundle| described(&bundle, phase)));
+        }
+        assert_eq!(cut, chunks);
+    }
+
+    #[test]
+    fn a_bundle_holds_2000_entries_and_about_1_mib_of_lines_at_most() {
+        let entries_of_first = |path: &str| {
+            let mut cutter = Cutter::new(1024);
+            let listed = Listed { kind: Kind::Symlink, path: path.to_owned(), size: 0 };
+            (0..).find_map(|number| cutter.add(segment(number, &listed)).unwrap().pop()).unwrap().entries
+        };
+        assert_eq!(entries_of_first("short"), BUNDLE_ENTRIES);
+        assert!(entries_of_first(&"long/".repeat(800)) < 200);
     }
 }

@@ -1,0 +1,55 @@
+//! Plans, chunks and segments as the tests of the sending end want them.
+
+use std::sync::Arc;
+
+use super::work_queue::Work;
+use crate::control::unix_now;
+use crate::documents::chunk::{Chunk, ChunkState};
+use crate::documents::entry::Segment;
+use crate::documents::plan::TransferPlan;
+use crate::documents::text::{PlanId, SchemaVersion1, TransferId};
+
+/// One chunk of data, then directories in three chunks.
+pub fn plan() -> TransferPlan {
+    TransferPlan {
+        schema_version: SchemaVersion1,
+        transfer_id: TransferId::new("t").unwrap(),
+        plan_id: PlanId::new("0".repeat(32)).unwrap(),
+        chunk_size_bytes: 1024,
+        chunks: 4,
+        range_size: 128,
+        first_range: 0,
+        last_phase_chunks: 3,
+        bytes: 0,
+        files: 0,
+        manifest_parts: Vec::new(),
+        lanes_per_path: 1,
+        open: false,
+        listing: None,
+    }
+}
+
+/// The first attempt of a chunk of `plan`.
+pub fn work(chunk: u64) -> Work {
+    Work { chunk, attempt: 1, phase: u8::from(chunk > 0), bytes: 0, files: 0, manifest: Arc::from(&b""[..]), again: false }
+}
+
+/// The item as the table holds it; `not_before` seconds from now.
+pub fn item(chunk: u64, state: ChunkState, attempt: u32, not_before: Option<f64>) -> Chunk {
+    let mut item: Chunk = serde_json::from_value(serde_json::json!({
+        "rangeKey": "t#0000000", "itemKey": format!("{chunk:09}"), "chunk": chunk, "state": "PENDING", "attempt": attempt, "planId": "0".repeat(32),
+        "phase": u8::from(chunk > 0), "manifestKey": "m", "manifestStart": 0, "manifestEnd": 1, "bytes": 0, "files": 0,
+    }))
+    .unwrap();
+    item.state = state;
+    item.not_before = not_before.map(|seconds| unix_now() + seconds);
+    item
+}
+
+/// A file of 7 bytes, whole.
+pub fn segment(entry: u64, path: &str) -> Segment {
+    let line = format!(
+        r#"{{"entry":{entry},"path":"{path}","source":"/s/{path}","kind":"file","size":7,"mode":420,"mtimeNs":1,"inode":1,"offset":0,"length":7}}"#
+    );
+    Segment::parse(line.as_bytes()).unwrap()
+}

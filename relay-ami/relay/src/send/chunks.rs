@@ -1,0 +1,225 @@
+//! Where every chunk of the plan stands at this end: waiting, delivered and with which digests, failed and told of.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use super::chunk_writer::Sent;
+use super::failures::Failure;
+use super::held::Patience;
+use super::ledger::Ledger;
+use super::skipped::Skipped;
+use super::work_queue::{Work, WorkQueue};
+use crate::digest::Digest;
+use crate::documents::chunk::{Chunk, ChunkState};
+use crate::documents::event::FailureReason;
+use crate::documents::plan::TransferPlan;
+use crate::documents::text::PathId;
+use crate::progress::Counters;
+use crate::thread::lock;
+
+/// Messages to a thread of this end, which ends once this is closed and all were read.
+struct Mailbox<T>(Mutex<Option<Sender<T>>>);
+
+impl<T> Mailbox<T> {
+    fn new() -> (Self, Receiver<T>) {
+        let (sender, receiver) = channel();
+        (Self(Mutex::new(Some(sender))), receiver)
+    }
+
+    /// Once it is closed the end is ending: nobody needs the message.
+    fn send(&self, message: T) {
+        if let Some(sender) = &*lock(&self.0) {
+            let _ = sender.send(message);
+        }
+    }
+
+    fn close(&self) {
+        lock(&self.0).take();
+    }
+}
+
+/// All chunks of the plan.
+pub struct Chunks {
+    pub queue: WorkQueue,
+    pub counters: Counters,
+    pub skipped: Arc<Skipped>,
+    ledger: Mutex<Ledger>,
+    part_bytes: u64,
+    failures: Mailbox<Failure>,
+    recalls: Mailbox<Vec<u64>>,
+}
+
+/// What threads of their own deal with.
+pub struct Inboxes {
+    /// Attempts that failed.
+    pub failures: Receiver<Failure>,
+    /// Delivered chunks whose digests are not known here.
+    pub recalls: Receiver<Vec<u64>>,
+}
+
+impl Chunks {
+    #[must_use]
+    pub fn new(plan: &TransferPlan, patience: Patience) -> (Self, Inboxes) {
+        let (failures, failed) = Mailbox::new();
+        let (recalls, recalled) = Mailbox::new();
+        let chunks = Self {
+            queue: WorkQueue::new(plan, patience),
+            counters: Counters::default(),
+            skipped: Arc::default(),
+            ledger: Mutex::default(),
+            part_bytes: plan.chunk_size_bytes,
+            failures,
+            recalls,
+        };
+        (chunks, Inboxes { failures: failed, recalls: recalled })
+    }
+
+    /// The receiver has acknowledged the chunk; what of it was sent on this stream counts from now on.
+    pub fn delivered(&self, work: &Work, sent: Option<Sent>) {
+        if let Some(sent) = sent {
+            lock(&self.ledger).note(sent, self.part_bytes);
+        }
+        if !work.again {
+            self.counters.delivered(work.bytes, work.files);
+        }
+        self.queue.delivered(work);
+    }
+
+    /// Chunks that an earlier process delivered, or that were given up.
+    pub fn settled_before<'a>(&self, chunks: impl Iterator<Item = &'a Chunk>) {
+        let mut unknown = Vec::new();
+        for chunk in chunks {
+            if chunk.state == ChunkState::Delivered {
+                self.counters.delivered(chunk.bytes, chunk.files);
+                unknown.push(chunk.chunk);
+                self.queue.recalls(1);
+            }
+            self.queue.settle_before(chunk);
+        }
+        if !unknown.is_empty() {
+            self.recalls.send(unknown);
+        }
+    }
+
+    /// A chunk that failed here turns out to be delivered.
+    pub fn delivered_after_all(&self, work: &Work) {
+        if !work.again {
+            self.counters.delivered(work.bytes, work.files);
+        }
+        if lock(&self.ledger).settle(work.chunk, self.part_bytes) {
+            self.queue.recalled();
+        } else {
+            self.recalls.send(vec![work.chunk]);
+        }
+    }
+
+    /// The digests of a delivered chunk have been read from the source again.
+    pub fn recalled(&self, sent: Sent) {
+        lock(&self.ledger).note(sent, self.part_bytes);
+        self.queue.recalled();
+    }
+
+    /// An attempt is over; the table decides how the chunk goes on.
+    pub fn failed(&self, work: Work, path: &PathId, reason: FailureReason, message: String) {
+        self.counters.failed.fetch_add(1, Ordering::Relaxed);
+        let failure = Failure { chunk: work.chunk, attempt: work.attempt, path: path.to_string(), reason, message };
+        self.queue.failed(work);
+        self.failures.send(failure);
+    }
+
+    /// As [`failed`](Self::failed), of a chunk that may have arrived: what was sent counts if the table says so.
+    pub fn unacknowledged(&self, work: Work, sent: Option<Sent>, path: &PathId, message: String) {
+        if let Some(sent) = sent {
+            lock(&self.ledger).hold(work.chunk, sent);
+        }
+        self.failed(work, path, FailureReason::StreamLost, message);
+    }
+
+    /// Whether all chunks are delivered, and the digests of the entries that are not left out.
+    pub fn totals(&self) -> (bool, BTreeMap<u64, Digest>) {
+        let mut digests = lock(&self.ledger).whole().clone();
+        for (entry, _) in self.skipped.entries() {
+            digests.remove(&entry);
+        }
+        (self.queue.given_up().is_empty(), digests)
+    }
+
+    /// Nothing goes out any more; the threads that read the inboxes end.
+    pub fn close(&self) {
+        self.queue.close();
+        self.failures.close();
+        self.recalls.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::documents::event::SkipReason;
+    use crate::send::builders::{plan, segment, work};
+
+    fn path() -> PathId {
+        PathId::new("pair-1").unwrap()
+    }
+
+    fn whole(entry: u64) -> Sent {
+        Sent::Whole(vec![(entry, [entry as u8; 32])])
+    }
+
+    fn chunks() -> (Chunks, Inboxes) {
+        Chunks::new(&plan(), Patience::default())
+    }
+
+    fn delivered_count(chunks: &Chunks) -> u64 {
+        chunks.counters.chunks.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn a_lost_acknowledgement_counts_with_its_digests_once_the_table_says_that_the_chunk_is_delivered() {
+        let (chunks, inboxes) = chunks();
+        chunks.unacknowledged(work(0), Some(whole(7)), &path(), "reset".to_owned());
+        assert_eq!((delivered_count(&chunks), chunks.totals().1.len()), (0, 0));
+        let failure = inboxes.failures.try_recv().unwrap();
+        assert_eq!((failure.chunk, failure.reason, failure.message.as_str()), (0, FailureReason::StreamLost, "reset"));
+        chunks.delivered_after_all(&work(0));
+        assert_eq!((delivered_count(&chunks), chunks.totals().1), (1, BTreeMap::from([(7, [7; 32])])));
+        assert!(inboxes.recalls.try_recv().is_err(), "nothing is to be read again");
+    }
+
+    #[test]
+    fn a_chunk_that_an_earlier_process_delivered_is_read_again_for_its_digests() {
+        let (chunks, inboxes) = chunks();
+        chunks.delivered_after_all(&work(0));
+        assert_eq!(inboxes.recalls.try_recv().unwrap(), [0]);
+        chunks.recalled(whole(3));
+        assert_eq!(chunks.totals().1, BTreeMap::from([(3, [3; 32])]));
+    }
+
+    #[test]
+    fn what_is_sent_again_after_the_end_counts_once() {
+        let (chunks, _inboxes) = chunks();
+        chunks.delivered(&work(0), Some(whole(1)));
+        chunks.delivered(&Work { again: true, ..work(0) }, Some(whole(1)));
+        assert_eq!(delivered_count(&chunks), 1);
+    }
+
+    #[test]
+    fn entries_that_are_left_out_are_not_among_the_digests() {
+        let (chunks, _inboxes) = chunks();
+        chunks.delivered(&work(0), Some(Sent::Whole(vec![(1, [1; 32]), (2, [2; 32])])));
+        chunks.skipped.note(&segment(2, "b"), SkipReason::SourceChanged, "it grew");
+        assert_eq!(chunks.totals(), (true, BTreeMap::from([(1, [1; 32])])));
+    }
+
+    #[test]
+    fn threads_that_read_the_inboxes_end_once_all_is_closed_and_read() {
+        let (chunks, inboxes) = chunks();
+        chunks.failed(work(0), &path(), FailureReason::ChecksumMismatch, String::new());
+        chunks.close();
+        chunks.failed(work(1), &path(), FailureReason::ChecksumMismatch, String::new());
+        assert_eq!(inboxes.failures.iter().map(|failure| failure.chunk).collect::<Vec<_>>(), [0]);
+        assert_eq!(inboxes.recalls.iter().count(), 0);
+    }
+}

@@ -1,0 +1,78 @@
+//! Streams to the receiver: opened through a path's relays, authenticated and greeted.
+
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::handle::Handle;
+use crate::deadline::Deadline;
+use crate::defaults::HANDSHAKE_TIMEOUT;
+use crate::documents::membership::Path;
+use crate::rate::{Bucket, RateRules};
+use crate::route::{RouteError, Router};
+use crate::secure::handshake::{self, KeyCheck};
+use crate::secure::keys::Identity;
+use crate::secure::outlet::Outlet;
+use crate::secure::record::Sealer;
+use crate::stream::{FrameReader, StreamError};
+use crate::thread::lock;
+use crate::wire::frame::{Frame, VERSION};
+
+/// A stream could not be opened, or broke.
+#[derive(Debug, thiserror::Error)]
+pub enum LaneError {
+    #[error(transparent)]
+    Route(#[from] RouteError),
+    /// Every relay has passed the stream on, and the receiver has not answered it.
+    #[error(transparent)]
+    Unwelcome(StreamError),
+    #[error(transparent)]
+    Stream(#[from] StreamError),
+}
+
+/// What every stream of this sender has in common.
+pub struct Streams {
+    pub epoch: u64,
+    pub router: Router,
+    pub identity: Identity,
+    pub peer_key: Arc<KeyCheck>,
+    pub rules: RateRules,
+    /// As the membership has it.
+    pub limit: Arc<Bucket>,
+}
+
+impl Streams {
+    /// A lane's stream, once the receiver has answered.
+    pub fn open(&self, path: &Path, lane: u32, handle: &Handle) -> Result<(Sealer, FrameReader), LaneError> {
+        let socket = self.router.open(path)?;
+        self.greet(socket, path, lane, handle).map_err(LaneError::Unwelcome)
+    }
+
+    fn greet(&self, socket: TcpStream, path: &Path, lane: u32, handle: &Handle) -> Result<(Sealer, FrameReader), StreamError> {
+        let outlet = Outlet::new(socket, &self.rules, Some(&self.limit));
+        let socket = outlet.socket();
+        *lock(&handle.socket) = Some(Arc::clone(&socket));
+        let (check, deadline) = (Arc::clone(&self.peer_key), Deadline::after(HANDSHAKE_TIMEOUT));
+        let (mut sealer, opener) = handshake::connect(outlet, &self.identity, check, deadline)?;
+        let mut reader = FrameReader::new(opener);
+        let asked_at = Instant::now();
+        let hello = Frame::Hello {
+            version: VERSION,
+            transfer: self.router.transfer.to_string(),
+            epoch: self.epoch,
+            path: path.path_id.to_string(),
+            generation: path.generation,
+            lane,
+        };
+        hello.encode(sealer.frames());
+        sealer.flush()?;
+        match reader.expect()? {
+            Frame::Welcome { version: VERSION, .. } => {}
+            other => return Err(StreamError::Protocol(format!("{other:?} where Welcome of version {VERSION} should be"))),
+        }
+        handle.round_trip.store(u64::try_from(asked_at.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        socket.set_read_timeout(None)?;
+        Ok((sealer, reader))
+    }
+}
