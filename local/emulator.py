@@ -65,6 +65,7 @@ def prepare_environment(config: LocalConfig, state: StateDir, port: int) -> None
         IOT_MTLS_ENABLED="0",
         SFTP_ENABLED="0",
         LOG_LEVEL=os.environ.get("LOG_LEVEL", "WARNING"),
+        LAMBDA_WARM_TTL_SECONDS="60",
         LAMBDA_ASYNC_RETRY_BASE_SECONDS=str(config.lambda_retry_seconds),
         TMPDIR=str(state.root / "tmp"),
         STATE_DIR=str(state.root / "tmp" / "state"),

@@ -5,6 +5,7 @@ handler and answers one JSON line per invocation. No other module of the project
 only what the real runtime has.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -56,6 +57,9 @@ def main() -> None:
             importlib.import_module(name)
         except ImportError:
             continue  # the asset does without it; a handler that needs it fails in its own process
+    # A collection writes into every object that it looks at, and so would copy all that is shared into each process.
+    gc.collect()
+    gc.freeze()
     while True:
         message, descriptors, _, _ = socket.recv_fds(channel, REQUEST_BYTES, 3)
         if not message:
