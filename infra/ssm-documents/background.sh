@@ -20,6 +20,7 @@ start_daemon() {
     set --
     while read -r property; do [ -z "$property" ] || set -- "$@" "--property=$property"; done <<END
 $(unit_properties "$role" "$writes")
+$(restart_properties)
 ${SSM_CpuQuota:+CPUQuota=$SSM_CpuQuota}
 END
     # The agent kills a command's process group at its timeout, hence a unit of its own.

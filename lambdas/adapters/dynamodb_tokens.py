@@ -18,17 +18,17 @@ class DynamoTokenStore:
         item = self._table.get(transferId=transfer_id, task=TASK)
         if item is None:
             return None
-        return ControlToken(token=item["token"], epoch=item["epoch"])
+        return ControlToken(token=item["token"], start=item["start"])
 
-    def put(self, transfer_id: str, token: str, epoch: int) -> bool:
+    def put(self, transfer_id: str, token: str, start: int) -> bool:
         """See TokenStore."""
         written = self._table.update(
             {"transferId": transfer_id, "task": TASK},
-            "SET #token = :token, epoch = :epoch",
+            "SET #token = :token, #start = :start",
             "attribute_not_exists(#token) OR #token <> :token",
-            {"#token": "token"},
+            {"#token": "token", "#start": "start"},
             token=token,
-            epoch=epoch,
+            start=start,
         )
         return written is not None
 

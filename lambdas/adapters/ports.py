@@ -82,7 +82,7 @@ class AgentRecords(Protocol):
         """What the sender says of relays at which its lanes broke."""
 
     def fence(self, shared: str, *, fenced: bool) -> None:
-        """Whether both ends are to stop, whichever epoch they are of."""
+        """Whether both ends are to stop, whichever start they are of."""
 
     def forget(self, shared: str) -> None:
         """Remove all of these: they are of an earlier execution."""
@@ -139,7 +139,7 @@ class TokenStore(Protocol):
     def get(self, transfer_id: str) -> ControlToken | None:
         """Consistent read."""
 
-    def put(self, transfer_id: str, token: str, epoch: int) -> bool:
+    def put(self, transfer_id: str, token: str, start: int) -> bool:
         """Store; False when this very token is stored already."""
 
     def approval(self, transfer_id: str) -> str | None:

@@ -21,10 +21,10 @@ class ProbeResult:
 
 @dataclass(frozen=True)
 class ControlToken:
-    """The task token of Start Transfer, and the epoch in which it started both ends."""
+    """The task token of Start Transfer, and the start of both ends that it ordered."""
 
     token: str
-    epoch: int
+    start: int
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from typing import Any
 from lambdas.core.errors import RecordOfOtherVersion
 
 # 1: before records said so. 2: plans have ids, locks know directories. 3: relays have a stage.
-FORMAT_VERSION = 3
+# 4: ends count starts, and their processes epochs.
+FORMAT_VERSION = 4
 # Before format 3 a relay's place was only this word.
 _STAGE_OF_ROLE = {"source": 0, "destination": 1}
 

@@ -133,7 +133,7 @@ class Change:
 
 
 FENCE, REOPEN = Change("fence", {"fenced": True}), Change("reopen", {"active": "yes"})
-# The record then has the epoch of the end that is to be started.
+# The record then has the start that is to be ordered.
 COUNT_ATTEMPT = Change("count-attempt", {})
 
 
@@ -173,7 +173,7 @@ def create(transfer: AcceptedTransfer) -> Beginning:
 
 def resume(transfer: AcceptedTransfer, item: Mapping[str, Any]) -> Beginning:
     """Run n over `item`, the record of run n-1, which has ended. Epochs are counted on."""
-    new = {**_new(transfer), "attempt": item["attempt"], "earlierEpochs": item["attempt"]}
+    new = {**_new(transfer), "attempt": item["attempt"], "earlierStarts": item["attempt"]}
     if unfulfilled := TransferRecord.parse(item).unfulfilled:
         new["earlier"] = unfulfilled.to_document()
     return Beginning(new, ((*_closed(*ENDED), Comparison("run", "=", transfer.run - 1)),))

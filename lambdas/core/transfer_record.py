@@ -48,8 +48,8 @@ class Outcome(Handover):
 class TransferRecord(Handover):
     """The record of an accepted transfer; times in Unix seconds.
 
-    `active`: present until the transfer is reported and nothing is left to take down. `attempt`: the last epoch of the
-    ends; `earlier_epochs`: the last one of the runs before this. `teardown`: what was taken down, once all was.
+    `active`: present until the transfer is reported and nothing is left to take down. `attempt`: the last start of
+    the ends; `earlier_starts`: the last one of the runs before this. `teardown`: what was taken down, once all was.
     `budget`: present once the budget no longer covers relays. `same`: what was at the destination already. `earlier`:
     the plan of an earlier run, which may not be fulfilled. `bandwidth`: once somebody has set another limit than the
     request's.
@@ -72,7 +72,7 @@ class TransferRecord(Handover):
     watch: Watch = Field(default_factory=Watch)
     same: Same | None = None
     earlier: TransferPlan | None = None
-    earlier_epochs: Count = 0
+    earlier_starts: Count = 0
     ends: Ends | None = None
     bandwidth: BandwidthLimit | None = None
 

@@ -5,6 +5,7 @@ from typing import Any
 from lambdas.adapters.world import World
 from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress
+from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES, JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.record_format import FORMAT_VERSION, in_words
 from lambdas.core.transfer import Failure
@@ -99,7 +100,7 @@ def _retry_noted(world: World, record: Planned, sender: Progress | None) -> int:
     """
     if sender is None:
         return 0
-    if sender.failed_chunks == 0 and sender.epoch <= record.earlier_epochs + 1:
+    if sender.failed_chunks == 0 and sender.epoch <= first_epoch(record.earlier_starts + 1):
         return 0
     items = world.chunks.read(record.transfer.shared, record.plan)
     noted = [chunk for chunk in items if chunk.awaits_policy]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.chaos import account as chaos
 from tests.chaos.extent import cases, only_full
-from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.account import HOME, KILL_RELAY, OTHER, Account
 from tests.e2e.conftest import make_account  # noqa: F401 - a fixture
 from tests.e2e.files import make_files, tree
 
@@ -36,7 +36,6 @@ STAGES = [
     "write-report",
 ]
 REACTIONS = ["retry-chunk", "replace-relay", "finish-transfer", "reconcile", "watch-relays"]
-KILL = "systemctl kill --signal=KILL 'cpt-relay-*'"
 
 
 @pytest.fixture(scope="module")
@@ -52,9 +51,9 @@ def start(account: Account, work: Path, name: str, **more: object) -> str:
 
 
 def lose_relays(account: Account, name: str) -> None:
-    """Once data moves, one pair's near relay dies and the other's far one is warned: every kind of event is put."""
+    """Once data moves, stop one pair's near relay and warn the other's far one: every kind of event is put."""
     chaos.moving(account, name, "pair-1", "pair-2")
-    account.shell(chaos.relay(account, name, "source-1-0"), HOME, KILL)
+    account.shell(chaos.relay(account, name, "source-1-0"), HOME, KILL_RELAY)
     account.cloud.interrupt(chaos.relay(account, name, "destination-2-0"))
 
 

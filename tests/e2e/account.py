@@ -15,6 +15,8 @@ from local.cloud import LocalCloud
 HOME, OTHER = "us-west-2", "eu-west-1"
 END_TYPE = "t3.small"
 LOOK_SECONDS = 0.1
+# It dies at once and is not started again, as one that has died too often.
+KILL_RELAY = "systemctl stop --no-block 'cpt-relay-*'; systemctl kill --signal=KILL 'cpt-relay-*'"
 SLOW_MBPS = 40
 """For a transfer that something is to happen to: at 5 MB/s most is left to move then, however busy the machine is."""
 

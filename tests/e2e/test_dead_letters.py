@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
-from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.account import HOME, KILL_RELAY, OTHER, Account
 from tests.e2e.files import make_files, tree
 from tests.e2e.test_events import begin, rules_disabled, source_relay
 
@@ -43,7 +43,7 @@ def test_transfer_goes_on_when_its_events_are_given_again(hasty: Account, tmp_pa
     with rules_disabled(hasty, "cpt-reconcile", "cpt-replace-relay"):
         hasty.configure("cpt-retry-chunk", CHUNKS_TABLE="cpt-nowhere")
         arn = begin(hasty, source, tmp_path / "out", "buried")
-        hasty.shell(source_relay(hasty, "buried"), HOME, "systemctl kill --signal=KILL 'cpt-relay-*'")
+        hasty.shell(source_relay(hasty, "buried"), HOME, KILL_RELAY)
         buried = hasty.cloud.wait_for(lambda: redrive("--dry-run").get(queue), 60)
         assert hasty.describe(arn)["status"] == "RUNNING"
         hasty.configure("cpt-retry-chunk", CHUNKS_TABLE="cpt-chunks")

@@ -1,4 +1,4 @@
-"""A sender or receiver that is killed is started again, and goes on; one that never comes back is given up."""
+"""An end that does not come back by itself is started by the reconciler, and goes on; or it is given up."""
 
 import json
 import math
@@ -32,11 +32,11 @@ def delivered(account: Account, name: str, before: float = math.inf) -> int:
     return sum(int(item["bytes"]) for item in found if float(item["deliveredAt"]) < before)
 
 
-def kill(account: Account, name: str, side: str) -> None:
-    """SIGKILL; then wait until what it had on the way has arrived or broken."""
+def stop(account: Account, name: str, side: str) -> None:
+    """Stop its unit, which nobody starts again; then wait until what it had on the way has arrived or broken."""
     region, role = PLACES[side]
     machine = account.source if side == "sender" else account.destination
-    account.shell(machine, region, f"systemctl kill --signal=KILL 'cpt-{role}-{name}'")
+    account.shell(machine, region, f"systemctl stop 'cpt-{role}-{name}'")
     if side == "receiver":
         account.cloud.wait_for(lambda: account.progress(name)["lanes"] == [], 30)
     else:
@@ -66,39 +66,41 @@ def sent(account: Account, name: str) -> int:
     return int((account.record(name, "transfer") or {})["outcome"]["delivered"]["sentBytes"])
 
 
-def test_sender_that_is_killed_is_started_again_and_sends_only_the_rest(account: Account, tmp_path: Path) -> None:
-    arn = begin(account, tmp_path, "sender-killed", relays={"pairs": 1})
-    account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, "sender-killed"), 60)
-    kill(account, "sender-killed", "sender")
-    killed_at = time.time()
-    look(account, "sender-killed", "sender")
-    account.limit("sender-killed", None)
+def test_sender_that_was_stopped_is_started_again_and_sends_only_the_rest(account: Account, tmp_path: Path) -> None:
+    arn = begin(account, tmp_path, "sender-stopped", relays={"pairs": 1})
+    account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, "sender-stopped"), 60)
+    stop(account, "sender-stopped", "sender")
+    stopped_at = time.time()
+    look(account, "sender-stopped", "sender")
+    account.limit("sender-stopped", None)
     run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
-    chunks = account.chunks("sender-killed")
-    arrived = sum(int(chunk["bytes"]) for chunk in chunks if float(chunk["startedAt"]) < killed_at)
+    chunks = account.chunks("sender-stopped")
+    arrived = sum(int(chunk["bytes"]) for chunk in chunks if float(chunk["startedAt"]) < stopped_at)
     assert 0 < arrived < run.report["bytes"]
-    assert sent(account, "sender-killed") == run.report["bytes"] - arrived
+    assert sent(account, "sender-stopped") == run.report["bytes"] - arrived
     assert run.report["restarts"] == {"sender": 1, "receiver": 0}
     # The relays knew the second sender as they knew the first.
-    assert any(chunk["pathId"] == "pair-1" for chunk in chunks if float(chunk["startedAt"]) > killed_at)
-    assert {node["state"] for node in account.nodes("sender-killed")} == {"TERMINATED"}
+    assert any(chunk["pathId"] == "pair-1" for chunk in chunks if float(chunk["startedAt"]) > stopped_at)
+    assert {node["state"] for node in account.nodes("sender-stopped")} == {"TERMINATED"}
     assert not list((tmp_path / "out").glob(".cpt-partial-*"))
 
 
-def test_receiver_that_is_killed_is_started_again_and_the_large_file_goes_on(account: Account, tmp_path: Path) -> None:
-    arn = begin(account, tmp_path, "receiver-killed", relays={"pairs": 0})
-    kill(account, "receiver-killed", "receiver")
-    killed_at, moved = time.time(), int(account.progress("receiver-killed")["movedBytes"])
-    look(account, "receiver-killed", "receiver")
-    account.limit("receiver-killed", None)
+def test_receiver_that_was_stopped_is_started_again_and_the_large_file_goes_on(
+    account: Account, tmp_path: Path
+) -> None:
+    arn = begin(account, tmp_path, "receiver-stopped", relays={"pairs": 0})
+    stop(account, "receiver-stopped", "receiver")
+    stopped_at, moved = time.time(), int(account.progress("receiver-stopped")["movedBytes"])
+    look(account, "receiver-stopped", "receiver")
+    account.limit("receiver-stopped", None)
     run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
     # The last words of the one that was killed may have reached the table after its end.
-    on_the_way = moved - delivered(account, "receiver-killed", before=killed_at)
-    assert sent(account, "receiver-killed") - run.report["bytes"] == on_the_way
+    on_the_way = moved - delivered(account, "receiver-stopped", before=stopped_at)
+    assert sent(account, "receiver-stopped") - run.report["bytes"] == on_the_way
     assert run.report["restarts"] == {"sender": 0, "receiver": 1}
     assert not list((tmp_path / "out").glob(".cpt-partial-*"))
 
@@ -108,7 +110,7 @@ def test_end_that_never_comes_back_is_given_up_and_nothing_is_left(account: Acco
     account.cloud.spoil(
         Fault(operation="SendCommand", region=OTHER, document="cpt-receive", code="InvalidInstanceId", count=3)
     )
-    kill(account, "gone", "receiver")
+    stop(account, "gone", "receiver")
     for _ in range(4):
         look(account, "gone", "receiver")
     run = account.wait(arn)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.account import HOME, SLOW_MBPS, Account
+from tests.e2e.account import HOME, KILL_RELAY, SLOW_MBPS, Account
 from tests.e2e.files import make_files, tree
 
 LARGE = 500_000_000  # 100 s as slowly as it begins, then 25 s on the direct path alone (20 MB/s)
@@ -64,7 +64,7 @@ def test_failed_chunk_waits_for_the_rule_and_then_for_the_reconciler(account: Ac
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     with rules_disabled(account, "cpt-retry-chunk", "cpt-replace-relay", "cpt-reconcile"):
         arn = begin(account, source, tmp_path / "out", "waits")
-        account.shell(source_relay(account, "waits"), HOME, "systemctl kill --signal=KILL 'cpt-relay-*'")
+        account.shell(source_relay(account, "waits"), HOME, KILL_RELAY)
 
         def only_failed_are_left() -> list[dict[str, Any]]:
             left = [i for i in account.chunks("waits") if i["state"] != "DELIVERED" and i["phase"] == 0]
@@ -86,7 +86,7 @@ def test_failed_chunk_is_retried_by_the_rule_alone(account: Account, tmp_path: P
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     with rules_disabled(account, "cpt-reconcile", "cpt-replace-relay"):
         arn = begin(account, source, tmp_path / "out", "rule")
-        account.shell(source_relay(account, "rule"), HOME, "systemctl kill --signal=KILL 'cpt-relay-*'")
+        account.shell(source_relay(account, "rule"), HOME, KILL_RELAY)
         run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert run.report["retries"] >= 1

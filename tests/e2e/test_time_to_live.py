@@ -63,7 +63,7 @@ def test_relays_whose_sender_died_end_themselves(hurried: Account, tmp_path: Pat
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     arn = hurried.start(hurried.request(source, tmp_path / "out", relays={"pairs": 1}), "orphans")
     hurried.cloud.wait_for(lambda: [node["state"] for node in hurried.nodes("orphans")] == ["JOINED"] * 2, 60)
-    hurried.shell(hurried.source, HOME, "systemctl kill --signal=KILL 'cpt-send-*'")
+    hurried.shell(hurried.source, HOME, "systemctl stop 'cpt-send-*'")
     orphans = {at: {item["InstanceId"] for item in hurried.launched("orphans", at)} for at in (HOME, OTHER)}
     assert {state for region, ids in orphans.items() for state in states(hurried, region, ids)} == {"running"}
     hurried.cloud.wait_for(

@@ -301,6 +301,15 @@ echo "called $1"; cat "$3"
     for (const property of properties) expect(known).toContain(property.split('=')[0]);
   });
 
+  it.each(['receive', 'send', 'relay'] as const)('cpt-%s starts a daemon again that dies or hangs, and none that ends', (role) => {
+    run(role, '{"be":"ready"}');
+    const properties = lines('options').flatMap((line) => (line.startsWith('--property=') ? [line.slice(11)] : []));
+    const restart = ['Restart=on-failure', 'RestartSec=200ms', 'WatchdogSec=6', 'WatchdogSignal=SIGKILL', 'StartLimitBurst=5'];
+    expect(properties).toEqual(expect.arrayContaining(restart));
+    // The daemon's own codes: an end that has failed, was used wrongly, was superseded, or has left entries out.
+    expect(properties).toContain('RestartPreventExitStatus=1 2 3 4');
+  });
+
   it.each(['scan', 'receive', 'send', 'relay'] as const)('cpt-%s refuses a systemd that is too old', (document) => {
     writeFileSync(path.join(home, 'systemd'), 'systemd 219\n+PAM\n');
     const { status, stderr } = run(document, '{"be":"ready"}');

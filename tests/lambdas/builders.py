@@ -7,6 +7,7 @@ from lambdas.core.chunks.chunk import RANGE_SIZE, Chunk, item_key, range_key
 from lambdas.core.chunks.events import Delivered
 from lambdas.core.chunks.listing import Announcement, OpenSurvey
 from lambdas.core.chunks.progress import LaneProgress, Progress
+from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import Figure, Figures, Origin
 from lambdas.core.estimate.profile import Profile
@@ -198,7 +199,7 @@ def plan(transfer_id: str = "first", chunks: int = 4, size: int = 10**9, files: 
 
 def delivered(**changes: Any) -> Outcome:
     """What the sender of one byte says in the end."""
-    said = {"bytes": 1, "files": 1, "chunks": 1, "sent_bytes": 1, "epoch": 1, **changes}
+    said = {"bytes": 1, "files": 1, "chunks": 1, "sent_bytes": 1, "epoch": first_epoch(1), **changes}
     return Outcome(delivered=Delivered(**said))
 
 
@@ -259,10 +260,10 @@ def profile(inter_region: float, intra_region: float, spawn: float) -> Profile:
     return Profile(configured={"interRegion": inter_region, "intraRegion": intra_region, "spawn": spawn})
 
 
-def progress(sequence: int = 1, *, sent: int = 0, rate: float = 20.0, failed: int = 0, epoch: int = 1) -> Progress:
+def progress(sequence: int = 1, *, sent: int = 0, rate: float = 20.0, failed: int = 0, start: int = 1) -> Progress:
     return Progress(
         schema_version=1,
-        epoch=epoch,
+        epoch=first_epoch(start),
         sequence=sequence,
         bytes=sent,
         moved_bytes=sent,

@@ -180,8 +180,10 @@ def test_caps_go_by_type_and_counted_launches(cloud: LocalCloud, shell: Shell) -
 def test_user_data_runs_at_boot_and_shutdown_terminates(cloud: LocalCloud, shell: Shell) -> None:
     instance_id = launch(cloud)["InstanceId"]
     online(cloud, instance_id)
-    done = shell(instance_id, 'cat "$HOME/booted" && systemctl is-active local-shutdown && shutdown now')
-    assert done["StandardOutputContent"].endswith("active\n"), done
+    # The agent is online before user data has run to its end.
+    booted = 'until [ -s "$HOME/booted" ]; do sleep 0.05; done'
+    done = shell(instance_id, f"{booted}; systemctl is-active local-shutdown && shutdown now")
+    assert done["StandardOutputContent"] == "active\n", done
     cloud.wait_for(lambda: state(cloud, instance_id) == "terminated", 10)
 
 

@@ -34,7 +34,7 @@ type ParameterName = keyof typeof PARAMETERS;
 
 const ENDS: ParameterName[] = ['TransferId', 'Command'];
 const FOREGROUND = { parts: ['daemon.sh', 'foreground.sh'], parameters: ENDS };
-const BACKGROUND = { parts: ['daemon.sh', 'units.sh', 'properties.sh', 'background.sh'], parameters: ENDS, timeoutSeconds: 90 };
+const BACKGROUND = { parts: ['daemon.sh', 'units.sh', 'properties.sh', 'restart.sh', 'background.sh'], parameters: ENDS, timeoutSeconds: 90 };
 
 const DEFINITIONS: Readonly<Record<Document, DocumentDefinition>> = {
   // A minute less than the Lambda that waits for it has.

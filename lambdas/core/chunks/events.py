@@ -64,7 +64,9 @@ class Delivered(Document):
     files: Count
     chunks: Count
     sent_bytes: Count
+    """Of all processes of the sender's start."""
     epoch: Epoch
+    hedged_bytes: Annotated[int, Field(ge=1)] | None = None
     repaired_chunks: Annotated[int, Field(ge=1)] | None = None
     skipped: Annotated[int, Field(ge=1)] | None = None
 

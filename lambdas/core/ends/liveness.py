@@ -5,12 +5,16 @@ Times are the watcher's, Unix seconds. Rates in MB/s (10^6 bytes).
 """
 
 from collections.abc import Mapping
+from typing import Annotated
 
-from lambdas.core.chunks.events import Epoch
+from pydantic import Field
+
 from lambdas.core.chunks.progress import Progress, Side
 from lambdas.core.documents import Count, Document
+from lambdas.core.ends.epochs import restarts_of, start_of
 from lambdas.core.transfer import TransferPlan
 
+Start = Annotated[int, Field(ge=1)]
 # Fifteen reports: a table that throttles or a network that is cut for a moment loses a few.
 UNHEARD_SECONDS = 30.0
 # Start Transfer waits 100 s for an end to be ready; then the first report.
@@ -37,13 +41,16 @@ class Restarts(Document):
 
 
 class End(Document):
-    """What the watcher knows of one end: the epoch that should run, its last report, and when that changed.
+    """What the watcher knows of one end: the start that should run, its last report, and when that changed.
 
     `beat`: the sequence with which the task's last heartbeat was sent.
     """
 
-    epoch: Epoch
+    start: Start
     restarts: Count = 0
+    came_back: Count = 0
+    """How often its process was started again on its own machine, in this start; and in earlier ones."""
+    came_back_earlier: Count = 0
     reported_at: float | None = None
     sequence: Count = 0
     beat: Count | None = None
@@ -59,15 +66,26 @@ class End(Document):
         """Whether it has advanced since the last heartbeat."""
         return self.reported_at is not None and (self.beat is None or self.sequence > self.beat)
 
+    @property
+    def times(self) -> int:
+        """How often it was started again, by whomever."""
+        return self.restarts + self.came_back + self.came_back_earlier
+
     def seen(self, report: Progress | None, now: float) -> "End":
         """With one look more."""
-        if report is None or report.epoch < self.epoch:
+        if report is None or start_of(report.epoch) < self.start:
             return self
         grown = self.reported_at is None or report.sequence > self.sequence
         heard = now if report.at != self.reported_at else self.heard
         advanced = now if grown else self.advanced
-        changes = {"reported_at": report.at, "sequence": report.sequence, "heard": heard, "advanced": advanced}
-        return self.model_copy(update={**changes, "in_file_system": report.in_file_system_seconds})
+        changes: dict[str, object] = {
+            "reported_at": report.at,
+            "sequence": report.sequence,
+            "heard": heard,
+            "advanced": advanced,
+        }
+        changes |= {"in_file_system": report.in_file_system_seconds, "came_back": restarts_of(report.epoch)}
+        return self.model_copy(update=changes)
 
     def given_time(self, now: float) -> "End":
         """Its time begins anew: it may have waited for the other one."""
@@ -84,18 +102,18 @@ class End(Document):
 
 
 class Ends(Document):
-    """Attribute `ends` of the record `transfer`. `task` is the epoch of the task token; each writing is a version."""
+    """Attribute `ends` of the record `transfer`. `task` is the start of the task token; each writing is a version."""
 
     version: Count = 0
-    task: Epoch
+    task: Start
     sender: End
     receiver: End | None = None
     """None where nothing is moved but measured."""
 
     @classmethod
     def begun(cls, task: int, now: float, *, receives: bool, version: int = 0) -> "Ends":
-        """Both were started for the task token of epoch `task`."""
-        end = End(epoch=task, heard=now, advanced=now)
+        """Both were started for the task token of start `task`."""
+        end = End(start=task, heard=now, advanced=now)
         return cls(version=version, task=task, sender=end, receiver=end if receives else None)
 
     def of(self, side: Side) -> End | None:
@@ -110,7 +128,7 @@ class Ends(Document):
     @property
     def restarts(self) -> Restarts | None:
         """None where there was none."""
-        count = Restarts(sender=self.sender.restarts, receiver=self.receiver.restarts if self.receiver else 0)
+        count = Restarts(sender=self.sender.times, receiver=self.receiver.times if self.receiver else 0)
         return count if count.sender or count.receiver else None
 
     def beaten(self) -> "Ends":
@@ -134,13 +152,18 @@ class Ends(Document):
         still = [side for side, end in self._all() if side not in waits and end.still(now, most_still)]
         return next(iter(unheard or still), None)
 
-    def restarted(self, side: Side, epoch: int, now: float) -> "Ends":
-        """One of them begins anew as `epoch`; the other one gets time too."""
+    def restarted(self, side: Side, start: int, now: float) -> "Ends":
+        """One of them begins anew as `start`; the other one gets time too."""
         changed = {other: end.given_time(now) for other, end in self._all()}
         old = changed[side]
         # One that hangs in the file system again may do so before its first report.
         changed[side] = End(
-            epoch=epoch, restarts=old.restarts + 1, heard=now, advanced=now, in_file_system=old.in_file_system
+            start=start,
+            restarts=old.restarts + 1,
+            came_back_earlier=old.came_back + old.came_back_earlier,
+            heard=now,
+            advanced=now,
+            in_file_system=old.in_file_system,
         )
         return self._with(changed)
 

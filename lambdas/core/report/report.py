@@ -85,6 +85,7 @@ class Report(Document):
     estimate: dict[str, Any] | None
     nodes: list[dict[str, Any]]
     replacements: list[Replacement]
+    hedged_bytes: Count | None = None
     repaired_chunks: Count | None = None
     restarts: Restarts | None = None
     fleet: FleetReport | None = None
@@ -175,6 +176,7 @@ def build(
         estimate=estimate.to_document() if estimate else None,
         nodes=[node.to_document() for node in nodes],
         replacements=replacements(nodes),
+        hedged_bytes=record.delivered.hedged_bytes if record.delivered else None,
         repaired_chunks=record.delivered.repaired_chunks if record.delivered else None,
         restarts=record.ends.restarts if record.ends else None,
         fleet=fleet_report.build(transfer, record.spawned, nodes),

@@ -19,24 +19,27 @@ from lambdas.core.tariff.prices import Market, PriceBook
 
 
 class Sent(Document):
-    """Payload bytes that the sender has sent, repeated ones included; a sender that starts over counts from 0 again."""
+    """Payload bytes that the sender has sent, repeated ones included.
 
-    epoch: Count = 0
-    epoch_bytes: Count = 0
+    Processes of one start count on; those of the next begin at 0 again.
+    """
+
+    start: Count = 0
+    start_bytes: Count = 0
     earlier_bytes: Count = 0
 
     @property
     def bytes(self) -> int:
-        """Of all epochs."""
-        return self.earlier_bytes + self.epoch_bytes
+        """Of all starts."""
+        return self.earlier_bytes + self.start_bytes
 
-    def after(self, epoch: int, sent_bytes: int) -> "Sent":
-        """With the report of a sender of `epoch`; one of an earlier epoch comes late and changes nothing."""
-        if epoch < self.epoch:
+    def after(self, start: int, sent_bytes: int) -> "Sent":
+        """With the report of a sender of `start`; one of an earlier start comes late and changes nothing."""
+        if start < self.start:
             return self
-        if epoch == self.epoch:
-            return self.model_copy(update={"epoch_bytes": max(self.epoch_bytes, sent_bytes)})
-        return Sent(epoch=epoch, epoch_bytes=sent_bytes, earlier_bytes=self.bytes)
+        if start == self.start:
+            return self.model_copy(update={"start_bytes": max(self.start_bytes, sent_bytes)})
+        return Sent(start=start, start_bytes=sent_bytes, earlier_bytes=self.bytes)
 
 
 class Dollars(NamedTuple):

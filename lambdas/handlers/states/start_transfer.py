@@ -34,30 +34,30 @@ def start_transfer(event: StartInput, world: World) -> dict[str, Any]:
     transfer_id = event.transfer.transfer_id
     # Before the token is stored, too: a late attempt's must not take the place of a later execution's.
     serving(world, event.transfer, Planned)
-    epoch = _epoch(world, event.transfer, event.task_token)
+    start = _start(world, event.transfer, event.task_token)
     record = serving(world, event.transfer, Planned)
     token = world.tokens.get(transfer_id)
     if record.outcome is not None and token is not None:
         release(world, token, record.outcome)
-        return {"epoch": epoch, "started": False}
-    if epoch > 1:
+        return {"start": start, "started": False}
+    if start > 1:
         metering.look(world, record)  # the new sender's report takes the place of the old one's
-    _start_ends(world, event.transfer, epoch)
-    return {"epoch": epoch, "started": True}
+    _start_ends(world, event.transfer, start)
+    return {"start": start, "started": True}
 
 
-def _epoch(world: World, transfer: AcceptedTransfer, token: str) -> int:
-    """One epoch per task attempt: the same token, stored again, keeps its epoch."""
+def _start(world: World, transfer: AcceptedTransfer, token: str) -> int:
+    """One start per task attempt: the same token, stored again, keeps its number."""
     known = world.tokens.get(transfer.transfer_id)
     if known is None or known.token != token:
         if counted := world.transfers.change(transfer, transfer_life.COUNT_ATTEMPT):
             world.tokens.put(transfer.transfer_id, token, counted.attempt)
         known = world.tokens.get(transfer.transfer_id)
-    return known.epoch if known else 1
+    return known.start if known else 1
 
 
-def _start_ends(world: World, transfer: AcceptedTransfer, epoch: int) -> None:
-    if trouble := end_daemons.start(world, transfer, end_daemons.sides(transfer), epoch):
+def _start_ends(world: World, transfer: AcceptedTransfer, start: int) -> None:
+    if trouble := end_daemons.start(world, transfer, end_daemons.sides(transfer), start):
         error = EndNotStarted("\n".join(trouble))
         # Relays would wait for a sender until their time is up, and cost money.
         outcome = Outcome(error=EndNotStarted.__name__, cause=str(error))

@@ -8,8 +8,10 @@ from lambdas.adapters.world import World
 from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Side
 from lambdas.core.ends import commands, liveness
+from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.ends.liveness import MOST_RESTARTS, Ends
-from lambdas.core.errors import EndSilent, FileSystemHangs, MissingPermission, Throttled
+from lambdas.core.errors import EndGone, EndSilent, FileSystemHangs, MissingPermission, Throttled
+from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import Outcome, Planned, TransferRecord
 from lambdas.operations import token
@@ -26,9 +28,9 @@ def sides(transfer: AcceptedTransfer) -> tuple[Side, ...]:
     return ("sender",) if transfer.request.is_profiling else ("receiver", "sender")
 
 
-def start(world: World, transfer: AcceptedTransfer, which: Sequence[Side], epoch: int) -> list[str]:
-    """Start ends in `epoch`; one that runs in an earlier one is stopped. What did not work, a line each."""
-    orders = [_order(world, transfer, side, epoch) for side in which]
+def start(world: World, transfer: AcceptedTransfer, which: Sequence[Side], number: int) -> list[str]:
+    """Start ends, by this number; one of an earlier start is stopped. What did not work, a line each."""
+    orders = [_order(world, transfer, side, first_epoch(number)) for side in which]
     results = run_all(world, transfer.transfer_id, orders, COMMAND_SECONDS)
     return [_trouble(order, result) for order, result in zip(orders, results, strict=True) if not result.succeeded]
 
@@ -41,6 +43,8 @@ def look_at(world: World, record: Planned, held: ControlToken) -> dict[str, Any]
     ends = before.seen(reports, now)
     silent = ends.silent(now, liveness.still_seconds(record.plan, ends_mb_s(record)))
     end = ends.of(silent) if silent else None
+    if silent and (gone := _gone(world, transfer, silent)):
+        return {"gaveUp": silent, "released": token.finish(world, transfer, gone)}
     if silent and end and end.restarts >= MOST_RESTARTS:
         return {"gaveUp": silent, "released": _give_up(world, record, silent, ends)}
     if silent:
@@ -57,10 +61,20 @@ def look_at(world: World, record: Planned, held: ControlToken) -> dict[str, Any]
 
 def _known(record: TransferRecord, held: ControlToken, now: float) -> Ends:
     """What earlier looks saw; a task that was started anew has new ends."""
-    if record.ends is not None and record.ends.task == held.epoch:
+    if record.ends is not None and record.ends.task == held.start:
         return record.ends
     version = record.ends.version if record.ends else 0
-    return Ends.begun(held.epoch, now, receives=not record.transfer.request.is_profiling, version=version)
+    return Ends.begun(held.start, now, receives=not record.transfer.request.is_profiling, version=version)
+
+
+def _gone(world: World, transfer: AcceptedTransfer, side: Side) -> Outcome | None:
+    """That the machine of a silent end carries no more, so that no start could help."""
+    machine = transfer.source if side == "sender" else transfer.destination
+    shown = world.compute(machine.region).describe([machine.instance_id])
+    if not shown or shown[0].state not in ENDED_INSTANCE_STATES:
+        return None
+    cause = f"the machine of the {side}, {machine.instance_id} ({machine.region}), is {shown[0].state}"
+    return Outcome(error=EndGone.__name__, cause=cause)
 
 
 def _restart(world: World, record: TransferRecord, side: Side, ends: Ends) -> None:
@@ -69,7 +83,7 @@ def _restart(world: World, record: TransferRecord, side: Side, ends: Ends) -> No
     if side == "sender":
         metering.look(world, record)  # the new sender's report takes the place of the old one's
     try:
-        trouble = start(world, record.transfer, [side], end.epoch)
+        trouble = start(world, record.transfer, [side], end.start)
     except (Throttled, MissingPermission) as error:
         trouble = [str(error)]
     if trouble:

@@ -6,6 +6,7 @@ from lambdas.adapters.records import ControlToken
 from lambdas.adapters.world import World
 from lambdas.core.chunks.events import TransferDelivered, TransferFailed
 from lambdas.core.chunks.progress import Side
+from lambdas.core.ends.epochs import start_of
 from lambdas.core.transfer_record import Outcome, TransferRecord
 from lambdas.operations.token import finish
 
@@ -28,13 +29,14 @@ def _of_another(
     told: TransferDelivered | TransferFailed, token: ControlToken | None, record: TransferRecord
 ) -> str | None:
     """Why it does not count; a sender that was replaced may have delivered all the same."""
-    if told.epoch <= record.earlier_epochs:
-        return f"epoch {told.epoch} was of an earlier execution"
+    start = start_of(told.epoch)
+    if start <= record.earlier_starts:
+        return f"start {start} was of an earlier execution"
     if token is None:
         return None
     if isinstance(told, TransferDelivered):
-        present = max(told.epoch, token.epoch)
+        present = max(start, token.start)
     else:
-        end = record.ends.of(told.side) if record.ends and record.ends.task == token.epoch else None
-        present = end.epoch if end else token.epoch
-    return None if told.epoch == present else f"epoch {told.epoch}, the present one is {present}"
+        end = record.ends.of(told.side) if record.ends and record.ends.task == token.start else None
+        present = end.start if end else token.start
+    return None if start == present else f"start {start}, the present one is {present}"

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from lambdas.adapters.world import World
 from lambdas.core import transfer_life
+from lambdas.core.ends.epochs import start_of
 from lambdas.core.errors import BudgetReached
 from lambdas.core.estimate.budget import FLIGHT_SECONDS, RELEASE_SECONDS
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
@@ -57,9 +58,9 @@ def affordable(world: World, record: TransferRecord, wanted: int) -> int:
 def _sent(world: World, record: TransferRecord) -> Sent:
     sent = record.spent.sent if record.spent else Sent()
     if progress := world.agents.progress(record.transfer.shared, "sender"):
-        sent = sent.after(progress.epoch, progress.moved_bytes)
+        sent = sent.after(start_of(progress.epoch), progress.moved_bytes)
     if record.delivered:
-        sent = sent.after(record.delivered.epoch, record.delivered.sent_bytes)
+        sent = sent.after(start_of(record.delivered.epoch), record.delivered.sent_bytes)
     return sent
 
 
@@ -69,9 +70,9 @@ def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
     progress = world.agents.progress(transfer.shared, "sender")
     planned = record.plan.bytes if record.plan else record.estimate.bytes if record.estimate else 0
     delivered, rate = (progress.bytes, progress.rate) if progress else (0, 0.0)
-    on_the_way = min(max(sent.epoch_bytes - delivered, 0), rate * FLIGHT_SECONDS * 1e6)
+    on_the_way = min(max(sent.start_bytes - delivered, 0), rate * FLIGHT_SECONDS * 1e6)
     useful = delivered + on_the_way
-    repeats = max(sent.epoch_bytes / useful, 1.0) if useful else 1.0
+    repeats = max(sent.start_bytes / useful, 1.0) if useful else 1.0
     first_byte_at = progress.first_byte_at if progress else None
     return Reading(
         now=world.clock.now(),

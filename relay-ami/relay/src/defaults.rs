@@ -4,8 +4,10 @@ use std::time::Duration;
 
 /// Longest wait for a TCP connection. A SYN is repeated after 1 and 3 s; two repeats must fit.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest exchange with one relay, and longest TLS handshake, each as a whole: four round trips across three hops between regions of 300 ms each, and a relay's dial.
-pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longest exchange with one relay, and longest TLS handshake, each as a whole: four round trips across three hops between regions of
+/// 300 ms each are 3.6 s, and a relay's dial may lose two packets (1 + 2 s). A relay that is silent for `SILENT_AFTER` is lost 10 s after
+/// its last word.
+pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(7);
 /// From this round trip on a stream asks for BBR, where the kernel has it: on a long path one lost packet halves what others
 /// send, and lanes would take minutes to recover. Inside a region round trips are below 2 ms and the kernel's choice stays.
 pub const LONG_ROUND_TRIP: Duration = Duration::from_millis(5);
@@ -76,6 +78,20 @@ pub const LOOK_TRIES: u32 = 10;
 /// Concurrent writes to the table: at 150 ms across regions 32 give 210 chunks/s.
 pub const TABLE_CONCURRENCY: usize = 32;
 
+/// A receiver says on each lane so often that it lives.
+pub const ALIVE_INTERVAL: Duration = Duration::from_secs(1);
+/// A lane that is silent for so long while another path is heard is cut and connected anew: three words were lost, which takes four
+/// losses of one packet in a row.
+pub const SILENT_AFTER: Duration = Duration::from_secs(3);
+/// The receiver was heard so recently that it is heard: two words, of which one may be late.
+pub const HEARD_WITHIN: Duration = Duration::from_secs(2);
+/// A file system or table that answers no sooner keeps the receiver busy.
+pub const BUSY_AFTER: Duration = Duration::from_secs(1);
+/// Share of the transfer's bytes that may be sent twice without a fault, because a lane is late.
+pub const HEDGED_SHARE: f64 = 0.02;
+/// A chunk is late if the lane that has it needs so many times as long as an idle one.
+pub const LATE_FACTOR: u32 = 2;
+
 /// Lanes that both ends have memory for when they start; each further one asks first.
 pub const LANES_AT_START: usize = 64;
 /// A lane at either end: buffers for plaintext and ciphertext each way and for reading, two stacks, and what the kernel holds for its socket.
@@ -123,13 +139,18 @@ pub const POWER_OFF: [&str; 3] = ["shutdown", "-P", "--no-wall"];
 pub const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 /// The peer's key is read again at most so often after failed handshakes.
 pub const KEY_REFRESH_INTERVAL: Duration = Duration::from_secs(1);
-/// A broken lane reconnects at once so many times before the path counts as lost.
-pub const LANE_RETRIES: u32 = 2;
-/// Pause before a lost lane tries again; it doubles up to the maximum: 1 + 2 + 4 + 8 s, then every 8 s.
+/// A daemon that has died is started again by systemd in 0.2 s, and listens within a second; on a busy machine within two. For so long a
+/// broken lane keeps its chunks and comes again; then the path counts as lost.
+pub const COMES_BACK_WITHIN: Duration = Duration::from_secs(3);
+/// The first time it comes again at once, then so often.
+pub const COMES_BACK_LOOK: Duration = Duration::from_millis(200);
+/// Pause before a lost lane tries again; it doubles up to the maximum. A receiver that is back is found that soon.
 pub const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
-pub const RECONNECT_PAUSE_MAX: Duration = Duration::from_secs(8);
-/// A drained lane waits so long for its acknowledgements: several syncs on a slow disk.
+pub const RECONNECT_PAUSE_MAX: Duration = Duration::from_secs(2);
+/// A lane whose path is gone waits so long for its acknowledgements: several syncs on a slow disk. What it then still has goes to others.
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
+/// Once both ends agree, lanes that hang are not waited for longer than the last words take.
+pub const PARTING_TIMEOUT: Duration = Duration::from_secs(1);
 /// After SIGTERM an end lets go of its work for so long: acknowledgements that are due, a last sync. A second is left to tidy up.
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(8);
 /// Between SIGTERM and exit, whatever hangs; the units are killed after 15 s.
@@ -145,6 +166,9 @@ pub const CONTROL_SLOW: Duration = Duration::from_secs(5);
 /// A call of the file system that has been under way for longer may hang, so whoever is in it waits for nobody else. Shorter than two
 /// of the three reports by which a standstill is judged; a busy disk that takes as long still moves other bytes meanwhile.
 pub const FILE_SYSTEM_SLOW: Duration = Duration::from_secs(5);
+/// A command is obeyed for so long after it was written, as long as the units run: systemd starts a daemon again that has died, and a
+/// transfer takes 7 days at most.
+pub const ORDER_KEPT: Duration = Duration::from_secs(8 * 86_400);
 /// `notBefore` was written by another clock: longer than this is not believed.
 pub const MAX_NOT_BEFORE: Duration = Duration::from_secs(300);
 

@@ -11,6 +11,7 @@ pub mod control;
 pub mod defaults;
 pub mod descriptors;
 pub mod ends;
+pub mod epoch;
 mod low_water;
 pub mod memory;
 pub mod net;
@@ -29,6 +30,7 @@ pub mod stream;
 pub mod thread;
 pub mod under_way;
 pub mod user;
+mod watchdog;
 
 pub use cpt_record::{self as secure, deadline, rate};
 pub use cpt_wire::{self as wire, digest, documents};

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::control::{Control, Side, unix_now};
 use crate::documents::event::{LaneProgress, Progress};
 use crate::documents::text::SchemaVersion1;
+use crate::epoch::same_start;
 use crate::thread::lock;
 
 /// Counters of one end.
@@ -55,9 +56,16 @@ pub struct Reporter {
 }
 
 impl Reporter {
+    /// Goes on from the last report of an earlier process of the same start: what it moved counts on, as does its sequence.
     #[must_use]
-    pub fn new(side: Side, epoch: u64) -> Self {
-        Self { side, epoch, sequence: 0, advance: u64::MAX, moved: 0, at: Instant::now(), in_file_system: None }
+    pub fn new(side: Side, epoch: u64, before: Option<Progress>, counters: &Counters) -> Self {
+        let (mut sequence, mut moved) = (0, 0);
+        if let Some(before) = before.filter(|before| same_start(before.epoch, epoch)) {
+            (sequence, moved) = (before.sequence, before.moved_bytes);
+            counters.moved.store(moved, Ordering::Relaxed);
+            *lock(&counters.first_byte_at) = before.first_byte_at;
+        }
+        Self { side, epoch, sequence, advance: u64::MAX, moved, at: Instant::now(), in_file_system: None }
     }
 
     /// Seconds since the last report.

@@ -22,6 +22,14 @@ pub struct RouteError {
     pub source: io::Error,
 }
 
+impl RouteError {
+    /// Whether a machine has answered that something is not so; else nobody was heard.
+    #[must_use]
+    pub fn was_answered(&self) -> bool {
+        !matches!(self.source.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock | io::ErrorKind::NetworkUnreachable)
+    }
+}
+
 /// Signs this transfer's headers.
 pub struct Router {
     pub transfer: TransferId,

@@ -117,4 +117,11 @@ impl Replies {
         frame.encode(sealer.frames());
         Ok(sealer.flush()?)
     }
+
+    /// As [`send`](Self::send), but never waits for another thread that answers: then nothing is sent.
+    pub fn send_unless_busy(&self, frame: &Frame) -> Result<(), StreamError> {
+        let Ok(mut sealer) = self.0.try_lock() else { return Ok(()) };
+        frame.encode(sealer.frames());
+        Ok(sealer.flush()?)
+    }
 }

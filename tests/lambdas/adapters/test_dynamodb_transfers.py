@@ -81,7 +81,7 @@ def test_an_ended_transfer_is_resumed_once_and_only_by_the_next_run(transfers: T
     record = transfers.get("first")
     assert record is not None
     assert (record.transfer, record.status, record.fenced) == (second, "ACTIVE", False)
-    assert (record.plan, record.teardown, record.earlier, record.earlier_epochs) == (None, None, planned, 1)
+    assert (record.plan, record.teardown, record.earlier, record.earlier_starts) == (None, None, planned, 1)
     assert [active.transfer for active in transfers.active()] == [second]
     assert attempt(transfers, second) == 2
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lambdas.core.ends.epochs import first_epoch
 from lambdas.handlers.reactions.finish_transfer import finish_transfer
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.reactions.replace_relay import SPOT_WARNING, STATE_CHANGE, replace_relay
@@ -49,8 +50,8 @@ def running() -> Cloud:
 CHUNK = {"chunk": 0, "attempt": 1, "pathId": "pair-1", "reason": "stream-lost", "message": "the lane broke"}
 LOST = {"pathId": "pair-1", "nodeId": "source-1-0", "message": "connection reset"}
 SLOW = {"nodeId": "source-1-0", "rateMBps": 4.0, "expectedMBps": 40.0, "message": "slow"}
-DELIVERED = {"epoch": 1, "bytes": 10, "files": 2, "chunks": 2, "sentBytes": 12}
-FAILED = {"epoch": 1, "side": "sender", "error": "ChunksFailed", "cause": "chunk 0"}
+DELIVERED = {"epoch": first_epoch(1), "bytes": 10, "files": 2, "chunks": 2, "sentBytes": 12}
+FAILED = {"epoch": first_epoch(1), "side": "sender", "error": "ChunksFailed", "cause": "chunk 0"}
 STOPPED = {"executionArn": ARN, "status": "ABORTED"}
 TERMINATED = {"state": "terminated"}
 

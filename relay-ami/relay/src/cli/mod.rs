@@ -1,5 +1,6 @@
 //! The command line: one verb per role, as the control plane calls it.
 
+pub mod end_roles;
 mod last_words;
 mod options;
 pub mod roles;

@@ -1,5 +1,6 @@
 //! Commands from the control plane.
 
+use std::fs::File;
 use std::net::{SocketAddrV4, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,29 +9,26 @@ use std::time::Duration;
 
 use aws_lc_rs::signature::Ed25519KeyPair;
 
-use super::last_words::{announce_failure, put_surely};
+use super::end_roles::{Sender, route_key, run_receiver};
 use super::options::Options;
 use super::run_as;
-use super::{CliError, Failure, LEFT_OUT};
+use super::{CliError, Failure};
 use crate::acceptor::Limits;
 use crate::control::aws::Aws;
 use crate::control::clients::Setup;
-use crate::control::{Control, ControlError, KeyRecord, Side, until_answered};
-use crate::defaults::CONTROL_START;
+use crate::control::{Control, ControlError};
+use crate::defaults::{CONTROL_START, ORDER_KEPT};
 use crate::documents::command::{self, Command};
-use crate::documents::event::Event;
 use crate::documents::plan::TransferPlan;
-use crate::documents::text::{AbsolutePath, AnnouncementKey, SchemaVersion1, TransferId};
+use crate::documents::text::{AbsolutePath, AnnouncementKey, TransferId};
+use crate::ends::Destination as _;
 use crate::ends::posix::{self, PosixDestination, PosixSource};
-use crate::ends::{Destination as _, Source};
 use crate::rate::{Bucket, RateRules};
 use crate::ready::ReadyFile;
-use crate::receive::{self, ReceiveError};
-use crate::route::Router;
-use crate::secure::keys::{Identity, generate_route_key, kept_route_key, route_public};
-use crate::send::{self, Patience, SendError};
+use crate::receive;
+use crate::send::{Patience, sent_journal};
 use crate::stop::Stop;
-use crate::{compare, descriptors, memory, net, peer, probe, ready, relay, scan};
+use crate::{compare, descriptors, net, peer, probe, ready, relay, scan, watchdog};
 
 /// Waits for a ready file and prints it.
 pub(super) fn await_ready(options: &Options) -> Result<ExitCode, CliError> {
@@ -56,6 +54,10 @@ fn read_command(options: &Options) -> Result<(PathBuf, Command), CliError> {
     let wrong = |why: String| CliError::Usage(format!("--command {}: {why}", file.display()));
     let text = std::fs::read(&file).map_err(|error| wrong(error.to_string()))?;
     let command = Command::parse(&text).map_err(wrong)?;
+    let age = file.metadata().ok().and_then(|metadata| metadata.modified().ok()?.elapsed().ok()).unwrap_or_default();
+    if age > ORDER_KEPT {
+        return Err(wrong(format!("is {} days old; an order holds for {}", age.as_secs() / 86_400, ORDER_KEPT.as_secs() / 86_400)));
+    }
     Ok((file, command))
 }
 
@@ -71,6 +73,21 @@ pub(super) fn make_destination(options: &Options) -> Result<ExitCode, CliError> 
     let path = made.map_err(|error| CliError::failed(Failure::DestinationError, format!("{}: {error}", receive.destination)))?;
     println!("{}", posix::quoted(&path));
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a sender that is started again finds of the one before it.
+struct KeptBySender {
+    route_key: Ed25519KeyPair,
+    /// Without it, what has arrived is read from the source again.
+    journal: Option<File>,
+}
+
+impl KeptBySender {
+    fn beside(command: &Path) -> Result<Self, CliError> {
+        let journal = sent_journal::open(&command.with_extension("sent"));
+        let journal = journal.inspect_err(|error| tracing::warn!(%error, "journal of what was sent")).ok();
+        Ok(Self { route_key: route_key(Some(&command.with_extension("key")))?, journal })
+    }
 }
 
 /// Runs the command that the file holds.
@@ -90,7 +107,7 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     // What lies in root's own directory is opened before the process becomes another user, and that before it has threads.
     let ready = ready_file(options.ready.as_deref())?;
     // Beside the command: what stops the transfer's units removes both.
-    let sender_key = matches!(command, Command::Send(_)).then(|| route_key(Some(&file.with_extension("key")))).transpose()?;
+    let kept = matches!(command, Command::Send(_)).then(|| KeptBySender::beside(&file)).transpose()?;
     let rules = rules()?;
     if let Err(why) = posix::check_kernel().and_then(|()| run_as::assume(&command).map_err(|why| why.to_string())) {
         return match command {
@@ -102,20 +119,15 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     // A scan leaves nothing behind that it would have to tidy up: the signal itself ends it, whatever it hangs in.
     let stop = if role == "scan" { Stop::new() } else { Stop::on_signals() };
     let stop = stop.map_err(|error| CliError::failed(Failure::Signals, error))?;
-    match obey(command, &ready, sender_key, rules, &stop) {
+    watchdog::start().map_err(|error| CliError::failed(Failure::Signals, error))?;
+    match obey(command, &ready, kept, rules, &stop) {
         // It was told to stop before it had begun.
         Err(CliError::Failed { class: Failure::ControlUnavailable, .. }) if stop.is_requested() => Ok(ExitCode::SUCCESS),
         result => result,
     }
 }
 
-fn obey(
-    command: Command,
-    ready: &ReadyFile,
-    sender_key: Option<Ed25519KeyPair>,
-    rules: RateRules,
-    stop: &Stop,
-) -> Result<ExitCode, CliError> {
+fn obey(command: Command, ready: &ReadyFile, kept: Option<KeptBySender>, rules: RateRules, stop: &Stop) -> Result<ExitCode, CliError> {
     let alone =
         |place| -> Result<Aws, CliError> { Ok(Aws::new(place, stop, &Setup::AWS).map_err(control_error)?.with_patience(CONTROL_START)) };
     match command {
@@ -141,8 +153,9 @@ fn obey(
         }
         Command::Receive(command) => receive(ready, rules, command, stop),
         Command::Send(command) => {
-            let key = sender_key.map_or_else(|| route_key(None), Ok)?;
-            send(ready, Sender::new(command.transfer_id.clone(), command.epoch, key, rules)?, command, stop)
+            let (key, journal) = kept.map_or_else(|| Ok((route_key(None)?, None)), |kept| Ok((kept.route_key, kept.journal)))?;
+            let sender = Sender::new(command.transfer_id.clone(), command.epoch, key, rules)?.noting(journal);
+            send(ready, sender, command, stop)
         }
         Command::Relay(command) => relay(ready, rules, &command, stop),
         Command::ProbeListen(probe) => {
@@ -160,7 +173,7 @@ fn source_of(paths: &[AbsolutePath]) -> PosixSource {
     PosixSource::new(paths.iter().map(|path| path.as_str().into()).collect())
 }
 
-fn control_error(error: ControlError) -> CliError {
+pub fn control_error(error: ControlError) -> CliError {
     CliError::failed(Failure::ControlUnavailable, error)
 }
 
@@ -204,6 +217,7 @@ fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop:
     let config = receive::Config {
         transfer: command.transfer_id,
         epoch: command.epoch,
+        before: None,
         destination: Box::new(PosixDestination(command.destination.as_str().into())),
         plan,
         plan_key: command.plan,
@@ -215,49 +229,9 @@ fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop:
     run_receiver(config, control, &addresses, ready, stop)
 }
 
-/// Listens, makes itself known, receives, tells how it ended.
-pub fn run_receiver(
-    config: receive::Config,
-    control: Arc<dyn Control>,
-    addresses: &[SocketAddrV4],
-    ready: &ReadyFile,
-    stop: &Stop,
-) -> Result<ExitCode, CliError> {
-    let (transfer, epoch) = (config.transfer.clone(), config.epoch);
-    let begin = || -> Result<_, CliError> {
-        memory::check(memory::Role::Receiver).map_err(|error| CliError::failed(Failure::NotEnoughMemory, error))?;
-        open_files(descriptors::Role::Receiver)?;
-        let listeners = listen(addresses, stop)?;
-        let identity = Identity::generate().map_err(|error| CliError::failed(Failure::NoKey, error))?;
-        let address = listeners.first().and_then(|listener| listener.local_addr().ok()).map(|address| address.to_string());
-        let key = KeyRecord { epoch, tls_public_key: peer::to_text(identity.public()), route_public_key: None, address };
-        until_answered(stop, CONTROL_START, || control.publish_key(Side::Receiver, &key)).map_err(control_error)?;
-        ready.write("receive", &listeners, None).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
-        Ok((listeners, identity))
-    };
-    let result = begin().and_then(|(listeners, identity)| {
-        match receive::run(config, Arc::clone(&control), identity, &listeners, stop) {
-            // A stop is the control plane's or the user's own wish.
-            Ok(receive::Outcome::Agreed | receive::Outcome::Stopped) => Ok(ExitCode::SUCCESS),
-            Ok(receive::Outcome::Disagreed(why)) => Err(CliError::failed(Failure::DigestMismatch, why)),
-            Ok(receive::Outcome::Fenced) => Err(CliError::Fenced),
-            Err(error @ ReceiveError::Destination { .. }) => Err(CliError::failed(Failure::DestinationError, error)),
-            Err(error @ ReceiveError::Io(_)) => Err(CliError::failed(Failure::ReceiverError, error)),
-            Err(ReceiveError::Control(error)) => Err(control_error(error)),
-        }
-    });
-    // The sender announces a mismatch itself.
-    if let Err(CliError::Failed { class, cause }) = &result
-        && *class != Failure::DigestMismatch
-    {
-        announce_failure(&*control, stop, transfer, Side::Receiver, epoch, *class, cause);
-    }
-    result
-}
-
 fn send(ready: &ReadyFile, sender: Sender, command: command::Send, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan, stop)?;
-    sender.publish(&*control, stop)?;
+    let sender = sender.publish(&*control, stop)?;
     ready.write("send", &[], None).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
     let keepalive = Duration::from_secs(command.keepalive_seconds);
     sender.run(
@@ -268,100 +242,6 @@ fn send(ready: &ReadyFile, sender: Sender, command: command::Send, stop: &Stop) 
         control,
         stop,
     )
-}
-
-/// The key by which relays know the sender; `file` keeps it for one that is started again.
-pub fn route_key(file: Option<&Path>) -> Result<Ed25519KeyPair, CliError> {
-    file.map_or_else(generate_route_key, kept_route_key).map_err(|error| CliError::failed(Failure::NoKey, error))
-}
-
-/// A sender with its keys.
-pub struct Sender {
-    identity: Identity,
-    router: Router,
-    epoch: u64,
-    rules: RateRules,
-}
-
-impl Sender {
-    pub fn new(transfer: TransferId, epoch: u64, key: Ed25519KeyPair, rules: RateRules) -> Result<Self, CliError> {
-        memory::check(memory::Role::Sender).map_err(|error| CliError::failed(Failure::NotEnoughMemory, error))?;
-        open_files(descriptors::Role::Sender)?;
-        let no_key = |error| CliError::failed(Failure::NoKey, error);
-        let router = Router { transfer, key };
-        Ok(Self { identity: Identity::generate().map_err(no_key)?, router, epoch, rules })
-    }
-
-    pub fn publish(&self, control: &dyn Control, stop: &Stop) -> Result<(), CliError> {
-        let key = KeyRecord {
-            epoch: self.epoch,
-            tls_public_key: peer::to_text(self.identity.public()),
-            route_public_key: Some(peer::to_text(&route_public(&self.router.key))),
-            address: None,
-        };
-        until_answered(stop, CONTROL_START, || control.publish_key(Side::Sender, &key)).map_err(control_error)
-    }
-
-    /// Sends what the plan of this key has, tells how it ended.
-    pub fn run(
-        self,
-        (plan, plan_key): (TransferPlan, String),
-        prefix: String,
-        source: Arc<dyn Source>,
-        (keepalive, patience): (Duration, Patience),
-        control: Arc<dyn Control>,
-        stop: &Stop,
-    ) -> Result<ExitCode, CliError> {
-        let (transfer, epoch) = (self.router.transfer.clone(), self.epoch);
-        let Self { identity, router, rules, .. } = self;
-        let config = send::Config { epoch, plan, plan_key, prefix, source, router, identity, rules, keepalive, patience };
-        let result = match send::run(config, Arc::clone(&control), stop) {
-            Ok(send::Outcome::Delivered(totals)) => {
-                tracing::info!(?totals, "delivered");
-                let send::Totals { bytes, files, chunks, sent_bytes, repaired_chunks, skipped } = totals;
-                let schema_version = SchemaVersion1;
-                put_surely(
-                    &*control,
-                    stop,
-                    &Event::TransferDelivered {
-                        schema_version,
-                        transfer_id: transfer.clone(),
-                        epoch,
-                        bytes,
-                        files,
-                        chunks,
-                        sent_bytes,
-                        repaired_chunks,
-                        skipped,
-                    },
-                    epoch,
-                );
-                if skipped == 0 {
-                    return Ok(ExitCode::SUCCESS);
-                }
-                let entries = if skipped == 1 { "1 entry was".to_owned() } else { format!("{skipped} entries were") };
-                tracing::warn!("{entries} left out, everything else is delivered");
-                Ok(ExitCode::from(LEFT_OUT))
-            }
-            Ok(send::Outcome::ChunksFailed(chunks)) => Err(CliError::failed(Failure::ChunksFailed, send::describe(&chunks))),
-            Ok(send::Outcome::DigestMismatch(why)) => Err(CliError::failed(Failure::DigestMismatch, why)),
-            Ok(send::Outcome::Stopped) => Ok(ExitCode::SUCCESS),
-            Ok(send::Outcome::Fenced) => Err(CliError::Fenced),
-            Err(SendError::Plan(why)) => Err(CliError::failed(Failure::PlanInvalid, why)),
-            Err(error @ SendError::Io(_)) => Err(CliError::failed(Failure::SenderError, error)),
-            Err(SendError::DestinationFull(why)) => Err(CliError::failed(Failure::DestinationFull, why)),
-            // The newer sender goes on; this one has nothing to announce.
-            Err(SendError::Control(error @ ControlError::LeaseLost { .. })) => {
-                tracing::warn!(%error, "superseded");
-                return Err(CliError::Fenced);
-            }
-            Err(SendError::Control(error)) => Err(control_error(error)),
-        };
-        if let Err(CliError::Failed { class, cause }) = &result {
-            announce_failure(&*control, stop, transfer, Side::Sender, epoch, *class, cause);
-        }
-        result
-    }
 }
 
 fn relay(ready: &ReadyFile, rules: RateRules, command: &command::Relay, stop: &Stop) -> Result<ExitCode, CliError> {

@@ -6,13 +6,13 @@ use std::future::Future;
 use std::ops::Range;
 use std::time::Duration;
 
-use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use tokio::task::JoinSet;
 
+use super::answers::{conditional, failed, malformed, unavailable};
 use super::aws_items::{self, Item, number, text};
 use super::calls::Calls;
 use super::chunk_changes;
@@ -32,9 +32,6 @@ const EVENT_SOURCE: &str = "cpt.agent";
 const BODY_ATTEMPTS: u32 = 4;
 /// PutEvents' per-entry failures are asked again so many times: 0.2 + 0.4 + … s, 6 s in all.
 const EVENT_ATTEMPTS: u32 = 6;
-/// What is answered to a call that the same call does not change.
-const REFUSALS: [&str; 6] =
-    ["AccessDenied", "AccessDeniedException", "NoSuchKey", "NoSuchBucket", "ResourceNotFoundException", "ValidationException"];
 /// Keys that come back unprocessed are asked for again so many times, after 1 + 2 + 4 s.
 const UNPROCESSED_ATTEMPTS: u32 = 3;
 /// Keys of one BatchGetItem.
@@ -107,11 +104,16 @@ impl Aws {
         update
     }
 
-    fn write_record(&self, record: &str, mut attributes: Attributes, epoch: u64) -> Result<()> {
+    /// The same with the epoch of the process that writes, under a condition on `:epoch`.
+    fn update_of_epoch(&self, record: &str, mut attributes: Attributes, epoch: u64, condition: &str) -> UpdateItemFluentBuilder {
         attributes.push(("epoch", number(epoch)));
+        let update = self.update_record(record, attributes).condition_expression(condition);
+        update.expression_attribute_values(":epoch", number(epoch))
+    }
+
+    fn write_record(&self, record: &str, attributes: Attributes, epoch: u64) -> Result<()> {
         // A daemon of an earlier epoch that still runs must not speak for the later one.
-        let update = self.update_record(record, attributes).condition_expression("attribute_not_exists(epoch) OR epoch <= :epoch");
-        let update = update.expression_attribute_values(":epoch", number(epoch));
+        let update = self.update_of_epoch(record, attributes, epoch, "attribute_not_exists(epoch) OR epoch <= :epoch");
         self.change(&format!("write record {record}"), update).map(drop)
     }
 
@@ -173,34 +175,6 @@ impl Aws {
 enum Broken {
     Head(ControlError),
     Body(ControlError),
-}
-
-fn unavailable(what: &str, error: &dyn StdError) -> ControlError {
-    ControlError::Unavailable { what: what.to_owned(), why: DisplayErrorContext(error).to_string() }
-}
-
-/// What AWS answered, or that it did not.
-fn failed(what: &str, error: &(impl StdError + ProvideErrorMetadata)) -> ControlError {
-    match (error.code(), unavailable(what, error)) {
-        (Some(code), ControlError::Unavailable { what, why }) if REFUSALS.contains(&code) => ControlError::Refused { what, why },
-        (_, unavailable) => unavailable,
-    }
-}
-
-fn malformed(what: impl Into<String>, why: String) -> ControlError {
-    ControlError::Malformed { what: what.into(), why }
-}
-
-/// `true`: written; `false`: the item has moved on.
-fn conditional<T>(
-    what: &str,
-    result: std::result::Result<T, SdkError<UpdateItemError, impl std::fmt::Debug + Send + Sync + 'static>>,
-) -> Result<bool> {
-    match result {
-        Ok(_) => Ok(true),
-        Err(SdkError::ServiceError(error)) if matches!(error.err(), UpdateItemError::ConditionalCheckFailedException(_)) => Ok(false),
-        Err(error) => Err(failed(what, &error)),
-    }
 }
 
 impl Control for Aws {
@@ -324,11 +298,15 @@ impl Control for Aws {
         self.change(&format!("note the failure of chunk {chunk}"), update)
     }
 
-    fn publish_key(&self, side: Side, key: &KeyRecord) -> Result<()> {
+    fn publish_key(&self, side: Side, key: &KeyRecord) -> Result<bool> {
         let mut attributes = vec![("tlsPublicKey", text(&key.tls_public_key))];
         attributes.extend(key.route_public_key.as_ref().map(|value| ("routePublicKey", text(value))));
         attributes.extend(key.address.as_ref().map(|value| ("address", text(value))));
-        self.write_record(&format!("key#{}", side.as_str()), attributes, key.epoch)
+        let name = format!("key#{}", side.as_str());
+        // A write whose answer was lost is repeated, and finds its own key.
+        let guard = "attribute_not_exists(epoch) OR epoch < :epoch OR (epoch = :epoch AND tlsPublicKey = :key)";
+        let update = self.update_of_epoch(&name, attributes, key.epoch, guard);
+        self.change(&format!("write record {name}"), update.expression_attribute_values(":key", text(&key.tls_public_key)))
     }
 
     fn key(&self, side: Side) -> Result<Option<KeyRecord>> {
@@ -342,6 +320,13 @@ impl Control for Aws {
         let document = item.get("membership").and_then(|value| value.as_s().ok());
         let document = document.ok_or_else(|| malformed("membership", "has no attribute membership".to_owned()))?;
         Membership::parse(document.as_bytes()).map(Some).map_err(|why| malformed("membership", why))
+    }
+
+    fn progress(&self, side: Side) -> Result<Option<Progress>> {
+        let name = format!("progress#{}", side.as_str());
+        let Some(item) = self.record(&name)? else { return Ok(None) };
+        let document = item.get("document").and_then(|value| value.as_s().ok()).map_or("", |document| document);
+        serde_json::from_str(document).map(Some).map_err(|error| malformed(name, error.to_string()))
     }
 
     fn write_progress(&self, side: Side, progress: &Progress) -> Result<()> {

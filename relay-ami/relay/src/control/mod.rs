@@ -1,6 +1,7 @@
 //! What the ends need of the control plane, and nothing else: objects, the chunk store, membership, keys, progress, events.
 //! AWS implements it, and in the laboratory plain files in a directory.
 
+mod answers;
 pub mod aws;
 mod aws_items;
 mod calls;
@@ -158,9 +159,12 @@ pub trait Control: Send + Sync {
     fn deliver(&self, deliveries: &[Delivery]) -> Result<Vec<Undelivered>>;
     /// Notes that an attempt failed; `false` when the item has moved on.
     fn note_failure(&self, chunk: u64, attempt: u32, reason: FailureReason) -> Result<bool>;
-    fn publish_key(&self, side: Side, key: &KeyRecord) -> Result<()>;
+    /// Publishes keys in an epoch that no other process has: `false` where one of this epoch or a later one has published its own.
+    fn publish_key(&self, side: Side, key: &KeyRecord) -> Result<bool>;
     fn key(&self, side: Side) -> Result<Option<KeyRecord>>;
     fn membership(&self) -> Result<Option<Membership>>;
+    /// The last report of an end.
+    fn progress(&self, side: Side) -> Result<Option<Progress>>;
     fn write_progress(&self, side: Side, progress: &Progress) -> Result<()>;
     fn write_probe(&self, path: &PathId, result: &ProbeResult) -> Result<()>;
     /// Whether the control plane wants both ends to stop.

@@ -64,6 +64,7 @@ fn converse(shared: &Arc<Shared>, socket: &TcpStream, sealer: Sealer, opener: Op
     }
     let replies = Arc::new(Replies::new(sealer));
     replies.send(&Frame::Welcome { version: VERSION, epoch: shared.epoch })?;
+    shared.listeners.add(&replies);
     socket.set_read_timeout(None)?;
     tracing::info!(path, generation, lane, "lane begins");
     let path: Arc<str> = path.into();

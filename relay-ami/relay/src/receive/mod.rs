@@ -1,5 +1,6 @@
 //! The receiving end: verifies, writes, syncs, renames.
 
+mod alive;
 mod commit;
 mod commit_queue;
 pub mod finish;
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use alive::Listeners;
 use commit::{Refusal, Verified};
 use commit_queue::CommitQueue;
 use large::Files;
@@ -25,7 +27,7 @@ use crate::acceptor::{Acceptor, Limits};
 use crate::control::{self, Control, ControlError, Side};
 use crate::defaults;
 use crate::documents::command::Verify;
-use crate::documents::event::SkipReason;
+use crate::documents::event::{Progress, SkipReason};
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::TransferId;
 use crate::ends::{Capabilities, Destination, OpenDestination};
@@ -43,6 +45,8 @@ use crate::wire::frame::Frame;
 pub struct Config {
     pub transfer: TransferId,
     pub epoch: u64,
+    /// The last report of an earlier receiver.
+    pub before: Option<Progress>,
     pub destination: Box<dyn Destination>,
     /// As it is now; where it is open, it is read again before the end.
     pub plan: TransferPlan,
@@ -98,6 +102,7 @@ struct Shared {
     counters: Counters,
     verified: CommitQueue<Verified>,
     sending: Sending,
+    listeners: Listeners,
     /// Calls of the file system, and of the control plane.
     disk: UnderWay,
     asked: UnderWay,
@@ -164,7 +169,7 @@ pub fn run(
     listeners: &[TcpListener],
     stop: &Stop,
 ) -> Result<Outcome, ReceiveError> {
-    let Config { transfer, epoch, destination, plan, plan_key, prefix, rules, limits, verify } = config;
+    let Config { transfer, epoch, before, destination, plan, plan_key, prefix, rules, limits, verify } = config;
     let (path, capabilities) = (destination.to_string(), destination.capabilities());
     let opened = destination.open(&transfer, &plan.plan_id, plan.chunk_size_bytes);
     let (destination, left) = opened.map_err(|source| ReceiveError::Destination { path: path.clone(), source })?;
@@ -179,6 +184,7 @@ pub fn run(
         counters: Counters::default(),
         verified,
         sending: Sending::default(),
+        listeners: Listeners::default(),
         disk: UnderWay::default(),
         asked: UnderWay::default(),
         outcome: Mutex::new(None),
@@ -201,8 +207,13 @@ pub fn run(
     };
     let watcher = {
         let shared = Arc::clone(&shared);
-        crate::thread::spawn("watch", move || watch(&shared, &path))?
+        let reporter = Reporter::new(Side::Receiver, epoch, before, &shared.counters);
+        crate::thread::spawn("watch", move || watch(&shared, reporter, &path))?
     };
+    {
+        let shared = Arc::clone(&shared);
+        crate::thread::spawn("alive", move || alive::run(&shared))?;
+    }
     let acceptor = Acceptor::new(limits);
     while !stop.is_requested() {
         let shared = Arc::clone(&shared);
@@ -221,8 +232,7 @@ pub fn run(
 
 /// Reports progress, looks at the fence, and whether the destination is there. This end waits for the sender unless chunks wait for its disk, and for the table
 /// while that does not answer; it waits for nobody while the file system keeps one of its threads.
-fn watch(shared: &Shared, path: &str) {
-    let mut reporter = Reporter::new(Side::Receiver, shared.epoch);
+fn watch(shared: &Shared, mut reporter: Reporter, path: &str) {
     loop {
         let stopped = shared.stop.sleep(defaults::PROGRESS_INTERVAL);
         let hangs = shared.disk.longest().filter(|time| *time >= defaults::FILE_SYSTEM_SLOW);

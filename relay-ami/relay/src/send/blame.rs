@@ -1,10 +1,11 @@
 //! Which relay is to blame for a stream that broke: by evidence, since the receiver may be what does not answer.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Mutex;
 use std::time::Instant;
 
 use super::Shared;
+use super::hearing::Hearing;
 use super::streams::LaneError;
 use crate::control::tell;
 use crate::documents::event::Event;
@@ -12,43 +13,31 @@ use crate::documents::membership::Path;
 use crate::documents::text::{PathId, SchemaVersion1};
 use crate::thread::lock;
 
-/// What is known of the receiver and of relays.
+/// Paths and generations of which a relay was reported.
 #[derive(Default)]
-pub struct Blame {
-    /// When the receiver last said something on each path.
-    heard: Mutex<HashMap<PathId, Instant>>,
-    /// Paths and generations of which a relay was reported.
-    lost: Mutex<HashSet<(PathId, u64)>>,
-}
+pub struct Blame(Mutex<HashSet<(PathId, u64)>>);
 
-impl Blame {
-    pub fn heard_on(&self, path: &PathId) {
-        lock(&self.heard).insert(path.clone(), Instant::now());
-    }
-
-    /// Whether the receiver has spoken on another path since then.
-    fn heard_elsewhere(&self, path: &PathId, since: Instant) -> bool {
-        lock(&self.heard).iter().any(|(other, at)| other != path && *at > since)
-    }
-
-    /// The relay that has probably broken a lane of the path, which has failed since then; none where it may as well be the receiver.
-    pub fn suspect(&self, path: &Path, error: &LaneError, failing_since: Instant) -> Option<String> {
-        match error {
-            LaneError::Route(error) => error.suspect.clone(),
-            // Each relay did its part: a receiver that is frozen, or gone, costs none its place.
-            LaneError::Unwelcome(_) => None,
-            // The stream broke somewhere. Where the receiver was heard on another path since, it is not the receiver, and the first
-            // relay is as likely as any; else it may well be, and nobody is blamed.
-            LaneError::Stream(_) if self.heard_elsewhere(&path.path_id, failing_since) => path.hops.first().map(|hop| hop.node_id.clone()),
-            LaneError::Stream(_) => None,
-        }
+/// The relay that has probably broken a lane of the path, which has failed since then; none where it may as well be the receiver, or
+/// this machine's own network.
+pub fn suspect(hearing: &Hearing, path: &Path, error: &LaneError, failing_since: Instant) -> Option<String> {
+    let elsewhere = hearing.elsewhere(&path.path_id, failing_since);
+    match error {
+        // Somebody has answered, or the receiver was heard on another path: this machine's network works. Where there is no other
+        // path, nothing else can tell.
+        LaneError::Route(error) if error.was_answered() || elsewhere || !hearing.has_another(&path.path_id) => error.suspect.clone(),
+        // Each relay did its part: a receiver that is frozen, or gone, costs none its place.
+        LaneError::Route(_) | LaneError::Unwelcome(_) => None,
+        // The stream broke somewhere. Where the receiver was heard on another path since, it is not the receiver, and the first
+        // relay is as likely as any.
+        LaneError::Stream(_) | LaneError::Silent if elsewhere => path.hops.first().map(|hop| hop.node_id.clone()),
+        LaneError::Stream(_) | LaneError::Silent => None,
     }
 }
 
 impl Shared {
     /// Once per path and generation.
     pub(super) fn relay_lost(&self, path: &Path, node_id: String, message: String) {
-        if !lock(&self.blame.lost).insert((path.path_id.clone(), path.generation)) {
+        if !lock(&self.blame.0).insert((path.path_id.clone(), path.generation)) {
             return;
         }
         tracing::warn!(path = %path.path_id, node_id, message, "relay lost");
@@ -62,43 +51,39 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+    use std::time::Duration;
+
     use super::*;
     use crate::documents::membership::Hop;
     use crate::documents::text::Address;
     use crate::route::RouteError;
+    use crate::send::handle::Handle;
     use crate::stream::StreamError;
-    use std::time::Duration;
 
-    #[test]
-    fn a_broken_stream_is_a_relays_fault_only_where_the_receiver_was_heard_on_another_path_since() {
-        let (blame, own, other) = (Blame::default(), PathId::new("pair-0").unwrap(), PathId::new("direct").unwrap());
-        blame.heard_on(&own);
-        blame.heard_on(&other);
-        std::thread::sleep(Duration::from_millis(2));
-        let broken = Instant::now();
-        assert!(!blame.heard_elsewhere(&own, broken), "silent on all");
-        blame.heard_on(&own);
-        assert!(!blame.heard_elsewhere(&own, broken), "this path's own recovery says nothing of the others");
-        blame.heard_on(&other);
-        assert!(blame.heard_elsewhere(&own, broken));
+    fn refused(suspect: &str, kind: io::ErrorKind) -> LaneError {
+        LaneError::Route(RouteError { what: "open".to_owned(), suspect: Some(suspect.to_owned()), source: kind.into() })
     }
 
     #[test]
-    fn the_relay_that_the_route_names_is_to_blame_and_none_for_a_receiver_that_does_not_answer() {
-        let (blame, since) = (Blame::default(), Instant::now());
+    fn a_relay_is_to_blame_where_somebody_answered_or_the_receiver_was_heard_on_another_path_since() {
+        let (hearing, since) = (Hearing::default(), Instant::now());
         let address = Address(std::net::SocketAddrV4::new([10, 0, 0, 1].into(), 1));
         let hops = vec![Hop { node_id: "source-1-0".to_owned(), address }];
         let path = Path { path_id: PathId::new("pair-1").unwrap(), generation: 0, hops, receiver: address, lanes: 1 };
-        let refused = RouteError {
-            what: "open".to_owned(),
-            suspect: Some("destination-1-0".to_owned()),
-            source: std::io::ErrorKind::ConnectionRefused.into(),
-        };
-        assert_eq!(blame.suspect(&path, &LaneError::Route(refused), since).as_deref(), Some("destination-1-0"));
-        assert_eq!(blame.suspect(&path, &LaneError::Stream(StreamError::Ended), since), None);
-        std::thread::sleep(Duration::from_millis(2));
-        blame.heard_on(&PathId::new("direct").unwrap());
-        assert_eq!(blame.suspect(&path, &LaneError::Stream(StreamError::Ended), since).as_deref(), Some("source-1-0"));
-        assert_eq!(blame.suspect(&path, &LaneError::Unwelcome(StreamError::Ended), since), None);
+        let to_blame = |error: &LaneError| suspect(&hearing, &path, error, since);
+        let (broken, silence) = (LaneError::Stream(StreamError::Ended), refused("destination-1-0", io::ErrorKind::TimedOut));
+        let handle = |path: &str| Handle::new(PathId::new(path).unwrap());
+        assert_eq!(to_blame(&silence).as_deref(), Some("destination-1-0"), "there is no other path that could tell");
+        hearing.heard(&handle("direct"), since);
+        assert_eq!(to_blame(&silence), None, "nothing is heard anywhere");
+        assert_eq!(to_blame(&refused("destination-1-0", io::ErrorKind::ConnectionRefused)).as_deref(), Some("destination-1-0"));
+        let later = since + Duration::from_secs(1);
+        hearing.heard(&handle("pair-1"), later);
+        assert_eq!((to_blame(&broken), to_blame(&LaneError::Silent)), (None, None), "this path's own words say nothing of the others");
+        hearing.heard(&handle("direct"), later);
+        assert_eq!(to_blame(&silence).as_deref(), Some("destination-1-0"));
+        assert_eq!((to_blame(&broken).as_deref(), to_blame(&LaneError::Silent).as_deref()), (Some("source-1-0"), Some("source-1-0")));
+        assert_eq!(to_blame(&LaneError::Unwelcome(StreamError::Ended)), None, "each relay did its part");
     }
 }

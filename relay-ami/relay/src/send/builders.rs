@@ -1,13 +1,16 @@
 //! Plans, chunks and segments as the tests of the sending end want them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::work_queue::Work;
+use super::handle::Handle;
+use super::pace::Rest;
+use super::work_queue::{Taker, Work};
 use crate::control::unix_now;
 use crate::documents::chunk::{Chunk, ChunkState};
 use crate::documents::entry::Segment;
 use crate::documents::plan::TransferPlan;
-use crate::documents::text::{PlanId, SchemaVersion1, TransferId};
+use crate::documents::text::{PathId, PlanId, SchemaVersion1, TransferId};
 
 /// One chunk of data, then directories in three chunks.
 pub fn plan() -> TransferPlan {
@@ -31,7 +34,39 @@ pub fn plan() -> TransferPlan {
 
 /// The first attempt of a chunk of `plan`.
 pub fn work(chunk: u64) -> Work {
-    Work { chunk, attempt: 1, phase: u8::from(chunk > 0), bytes: 0, files: 0, manifest: Arc::from(&b""[..]), again: false }
+    let (phase, manifest) = (u8::from(chunk > 0), Arc::from(&b""[..]));
+    Work { chunk, attempt: 1, phase, bytes: 0, files: 0, manifest, again: false, flight: Arc::default() }
+}
+
+/// A lane that takes whatever there is.
+pub struct Idle(pub Arc<Handle>);
+
+impl Idle {
+    pub fn on(path: &str) -> Self {
+        Self(Arc::new(Handle::new(PathId::new(path).unwrap())))
+    }
+}
+
+impl Taker for Idle {
+    fn handle(&self) -> &Arc<Handle> {
+        &self.0
+    }
+
+    fn leaves(&self) -> bool {
+        false
+    }
+
+    fn is_full(&self, _rest: Option<Rest>) -> bool {
+        false
+    }
+
+    fn is_idle(&self) -> bool {
+        true
+    }
+
+    fn time_for(&self, _bytes: u64) -> Option<Duration> {
+        None
+    }
 }
 
 /// The item as the table holds it; `not_before` seconds from now.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use super::chunk_writer::Sent;
 use super::failures::Failure;
+use super::handle::Handle;
 use super::held::Patience;
 use super::ledger::Ledger;
 use super::skipped::Skipped;
@@ -15,7 +16,6 @@ use crate::digest::Digest;
 use crate::documents::chunk::{Chunk, ChunkState};
 use crate::documents::event::FailureReason;
 use crate::documents::plan::TransferPlan;
-use crate::documents::text::PathId;
 use crate::progress::Counters;
 use crate::thread::lock;
 
@@ -76,8 +76,11 @@ impl Chunks {
         (chunks, Inboxes { failures: failed, recalls: recalled })
     }
 
-    /// The receiver has acknowledged the chunk; what of it was sent on this stream counts from now on.
+    /// The receiver has acknowledged the chunk; what of it was sent on this stream counts from now on, unless another lane's copy does.
     pub fn delivered(&self, work: &Work, sent: Option<Sent>) {
+        if !work.flight.settle() {
+            return;
+        }
         if let Some(sent) = sent {
             lock(&self.ledger).note(sent, self.part_bytes);
         }
@@ -87,14 +90,21 @@ impl Chunks {
         self.queue.delivered(work);
     }
 
+    /// An earlier process of this machine has sent the chunk: what it stood for counts if the table says that it is delivered.
+    pub fn sent_before(&self, chunk: u64, sent: Sent) {
+        lock(&self.ledger).hold(chunk, sent);
+    }
+
     /// Chunks that an earlier process delivered, or that were given up.
     pub fn settled_before<'a>(&self, chunks: impl Iterator<Item = &'a Chunk>) {
         let mut unknown = Vec::new();
         for chunk in chunks {
             if chunk.state == ChunkState::Delivered {
                 self.counters.delivered(chunk.bytes, chunk.files);
-                unknown.push(chunk.chunk);
-                self.queue.recalls(1);
+                if !lock(&self.ledger).settle(chunk.chunk, self.part_bytes) {
+                    unknown.push(chunk.chunk);
+                    self.queue.recalls(1);
+                }
             }
             self.queue.settle_before(chunk);
         }
@@ -121,20 +131,21 @@ impl Chunks {
         self.queue.recalled();
     }
 
-    /// An attempt is over; the table decides how the chunk goes on.
-    pub fn failed(&self, work: Work, path: &PathId, reason: FailureReason, message: String) {
-        self.counters.failed.fetch_add(1, Ordering::Relaxed);
-        let failure = Failure { chunk: work.chunk, attempt: work.attempt, path: path.to_string(), reason, message };
-        self.queue.failed(work);
-        self.failures.send(failure);
+    /// An attempt is over on this lane; where no other lane has the chunk, the table decides how it goes on.
+    pub fn failed(&self, work: Work, lane: &Arc<Handle>, reason: FailureReason, message: String) {
+        let failure = Failure { chunk: work.chunk, attempt: work.attempt, path: lane.path.to_string(), reason, message };
+        if self.queue.failed(work, lane) {
+            self.counters.failed.fetch_add(1, Ordering::Relaxed);
+            self.failures.send(failure);
+        }
     }
 
     /// As [`failed`](Self::failed), of a chunk that may have arrived: what was sent counts if the table says so.
-    pub fn unacknowledged(&self, work: Work, sent: Option<Sent>, path: &PathId, message: String) {
+    pub fn unacknowledged(&self, work: Work, sent: Option<Sent>, lane: &Arc<Handle>, message: String) {
         if let Some(sent) = sent {
             lock(&self.ledger).hold(work.chunk, sent);
         }
-        self.failed(work, path, FailureReason::StreamLost, message);
+        self.failed(work, lane, FailureReason::StreamLost, message);
     }
 
     /// Whether all chunks are delivered, and the digests of the entries that are not left out.
@@ -158,10 +169,10 @@ impl Chunks {
 mod tests {
     use super::*;
     use crate::documents::event::SkipReason;
-    use crate::send::builders::{plan, segment, work};
+    use crate::send::builders::{Idle, item, plan, segment, work};
 
-    fn path() -> PathId {
-        PathId::new("pair-1").unwrap()
+    fn lane() -> Arc<Handle> {
+        Idle::on("pair-1").0
     }
 
     fn whole(entry: u64) -> Sent {
@@ -179,7 +190,7 @@ mod tests {
     #[test]
     fn a_lost_acknowledgement_counts_with_its_digests_once_the_table_says_that_the_chunk_is_delivered() {
         let (chunks, inboxes) = chunks();
-        chunks.unacknowledged(work(0), Some(whole(7)), &path(), "reset".to_owned());
+        chunks.unacknowledged(work(0), Some(whole(7)), &lane(), "reset".to_owned());
         assert_eq!((delivered_count(&chunks), chunks.totals().1.len()), (0, 0));
         let failure = inboxes.failures.try_recv().unwrap();
         assert_eq!((failure.chunk, failure.reason, failure.message.as_str()), (0, FailureReason::StreamLost, "reset"));
@@ -195,6 +206,16 @@ mod tests {
         assert_eq!(inboxes.recalls.try_recv().unwrap(), [0]);
         chunks.recalled(whole(3));
         assert_eq!(chunks.totals().1, BTreeMap::from([(3, [3; 32])]));
+    }
+
+    #[test]
+    fn what_an_earlier_process_sent_and_noted_is_not_read_again() {
+        let (chunks, inboxes) = chunks();
+        chunks.sent_before(0, whole(3));
+        let items = [item(0, ChunkState::Delivered, 1, None), item(1, ChunkState::Delivered, 1, None)];
+        chunks.settled_before(items.iter());
+        assert_eq!((chunks.totals().1, delivered_count(&chunks)), (BTreeMap::from([(3, [3; 32])]), 2));
+        assert_eq!(inboxes.recalls.try_recv().unwrap(), [1], "of this nothing was noted");
     }
 
     #[test]
@@ -216,9 +237,9 @@ mod tests {
     #[test]
     fn threads_that_read_the_inboxes_end_once_all_is_closed_and_read() {
         let (chunks, inboxes) = chunks();
-        chunks.failed(work(0), &path(), FailureReason::ChecksumMismatch, String::new());
+        chunks.failed(work(0), &lane(), FailureReason::ChecksumMismatch, String::new());
         chunks.close();
-        chunks.failed(work(1), &path(), FailureReason::ChecksumMismatch, String::new());
+        chunks.failed(work(1), &lane(), FailureReason::ChecksumMismatch, String::new());
         assert_eq!(inboxes.failures.iter().map(|failure| failure.chunk).collect::<Vec<_>>(), [0]);
         assert_eq!(inboxes.recalls.iter().count(), 0);
     }

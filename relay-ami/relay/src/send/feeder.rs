@@ -97,7 +97,10 @@ pub(super) fn read<'a>(shared: &Shared, run: &[&'a Chunk]) -> Result<Vec<(&'a Ch
         let lines = bytes.get(at(chunk.manifest_start)..at(chunk.manifest_end));
         let lines = lines.ok_or_else(|| SendError::Plan(format!("chunk {} lies beyond the end of {}", chunk.chunk, chunk.manifest_key)))?;
         let Chunk { attempt, phase, bytes, files, .. } = *chunk;
-        Ok((chunk, Work { chunk: chunk.chunk, attempt, phase, bytes, files, manifest: Arc::from(lines), again: false }))
+        Ok((
+            chunk,
+            Work { chunk: chunk.chunk, attempt, phase, bytes, files, manifest: Arc::from(lines), again: false, flight: Arc::default() },
+        ))
     };
     run.iter().map(|chunk| work(chunk)).collect()
 }

@@ -5,14 +5,15 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::Shared;
+use super::blame;
 use super::chunk_writer::{self, ChunkError, ChunkWriter};
 pub use super::handle::Handle;
 use super::pace::{Rest, Speed};
 use super::repair::{self, Repair};
 use super::streams::LaneError;
 use super::unacknowledged::Unacknowledged;
-use super::work_queue::{Next, Verdict, Work};
-use crate::defaults::{DRAIN_TIMEOUT, LANE_RETRIES, LANE_WINDOW, RECONNECT_PAUSE, RECONNECT_PAUSE_MAX, STACK_BYTES};
+use super::work_queue::{Next, Taker, Verdict, Work};
+use crate::defaults::{COMES_BACK_LOOK, COMES_BACK_WITHIN, LANE_WINDOW, RECONNECT_PAUSE, RECONNECT_PAUSE_MAX, STACK_BYTES};
 use crate::documents::event::FailureReason;
 use crate::documents::membership::Path;
 use crate::stream::{FrameReader, StreamError};
@@ -34,7 +35,9 @@ struct Link<'a> {
     /// Set when the lane has to stop pulling: it was told to, or the stream broke.
     over: AtomicBool,
     broken: Mutex<Option<StreamError>>,
-    acknowledged: AtomicBool,
+    /// The receiver has acknowledged a chunk, or spoken for longer than it takes to come back.
+    worked: AtomicBool,
+    began: Instant,
     /// The receiver's answers to what this lane asked to finish the transfer; with the verdict, how many digests it has uploaded.
     verdict: Mutex<Option<(Verdict, u64)>>,
     forgotten: Mutex<Option<()>>,
@@ -50,8 +53,8 @@ impl Lane {
         let (mut failures, mut failing_since) = (0, None);
         let mut pause = RECONNECT_PAUSE;
         loop {
-            let mut acknowledged = false;
-            let error = match self.converse(&waiting, &mut acknowledged) {
+            let mut worked = false;
+            let error = match self.converse(&waiting, &mut worked) {
                 Ok(()) => break,
                 Err(error) => error,
             };
@@ -59,13 +62,17 @@ impl Lane {
                 break;
             }
             // A stream that worked starts the count anew.
-            if acknowledged {
+            if worked {
                 (failures, pause, failing_since) = (0, RECONNECT_PAUSE, None);
             }
             failures += 1;
             let since = *failing_since.get_or_insert_with(Instant::now);
             tracing::warn!(path = %self.path.path_id, lane = self.number, failures, %error, "lane broken");
-            if failures > LANE_RETRIES {
+            if failures == 1 || since.elapsed() < COMES_BACK_WITHIN {
+                if failures > 1 && self.shared.stop.sleep(COMES_BACK_LOOK) {
+                    break;
+                }
+            } else {
                 self.give_up(&waiting, &error, since);
                 if self.shared.stop.sleep(pause) || self.handle.leave.load(Ordering::SeqCst) {
                     break;
@@ -73,38 +80,44 @@ impl Lane {
                 pause = (pause * 2).min(RECONNECT_PAUSE_MAX);
             }
         }
-        self.fail_all(&waiting, "the lane ended before its chunks were acknowledged");
+        for (work, _) in waiting.take_all() {
+            self.shared.chunks.queue.give_back(work, &self.handle);
+        }
         tracing::info!(path = %self.path.path_id, lane = self.number, "lane ends");
     }
 
+    /// The path does not come back. Where the receiver is heard nowhere, be it for a moment, it is not the path that is lost, and the
+    /// chunks wait.
     fn give_up(&self, waiting: &Unacknowledged, error: &LaneError, failing_since: Instant) {
-        self.fail_all(waiting, &error.to_string());
-        if let Some(node) = self.shared.blame.suspect(&self.path, error, failing_since) {
+        let hearing = &self.shared.hearing;
+        let suspect = blame::suspect(hearing, &self.path, error, failing_since);
+        if suspect.is_some() || hearing.anywhere(failing_since) {
+            for (work, sent) in waiting.take_all() {
+                self.shared.chunks.unacknowledged(work, sent, &self.handle, error.to_string());
+            }
+        }
+        if let Some(node) = suspect {
             self.shared.relay_lost(&self.path, node, error.to_string());
         }
     }
 
-    fn fail_all(&self, waiting: &Unacknowledged, message: &str) {
-        for (work, sent) in waiting.take_all() {
-            self.shared.chunks.unacknowledged(work, sent, &self.path.path_id, message.to_owned());
-        }
-    }
-
     /// One stream from connecting to leaving.
-    fn converse(&self, waiting: &Unacknowledged, acknowledged: &mut bool) -> Result<(), LaneError> {
+    fn converse(&self, waiting: &Unacknowledged, worked: &mut bool) -> Result<(), LaneError> {
         let shared = &self.shared;
         let (sealer, reader) = shared.streams.open(&self.path, self.number, &self.handle)?;
-        shared.blame.heard_on(&self.path.path_id);
+        let now = Instant::now();
+        shared.hearing.heard(&self.handle, now);
         let mut writer = ChunkWriter::new(sealer, Arc::clone(&shared.source), Arc::clone(&shared.chunks.skipped));
         tracing::info!(path = %self.path.path_id, generation = self.path.generation, lane = self.number, "lane begins");
-        self.handle.connected.store(true, Ordering::SeqCst);
-        let speed = self.shared.pace.begins(Instant::now());
+        let speed = self.shared.pace.begins(now);
+        self.handle.begins(Arc::clone(&speed), now);
         let link = Link {
             lane: self,
             waiting,
             over: AtomicBool::new(false),
             broken: Mutex::new(None),
-            acknowledged: AtomicBool::new(false),
+            worked: AtomicBool::new(false),
+            began: now,
             verdict: Mutex::default(),
             forgotten: Mutex::default(),
             speed,
@@ -119,15 +132,42 @@ impl Lane {
             self.handle.cut();
             result
         });
-        self.handle.connected.store(false, Ordering::SeqCst);
+        self.handle.ends();
         self.shared.pace.ends(&link.speed);
-        *acknowledged = link.acknowledged.load(Ordering::SeqCst);
+        *worked = link.worked.load(Ordering::SeqCst);
         match (result, lock(&link.broken).take()) {
             (Ok(()), _) => Ok(()),
+            (Err(_), _) if self.handle.was_silent() => Err(LaneError::Silent),
             // What the listener saw is the cause; that writing failed is its consequence.
             (Err(_), Some(cause)) => Err(cause.into()),
             (Err(error), None) => Err(error.into()),
         }
+    }
+}
+
+impl Taker for Link<'_> {
+    fn handle(&self) -> &Arc<Handle> {
+        &self.lane.handle
+    }
+
+    fn leaves(&self) -> bool {
+        self.over.load(Ordering::SeqCst)
+    }
+
+    fn is_full(&self, rest: Option<Rest>) -> bool {
+        let leaves = self.lane.handle.leave.load(Ordering::SeqCst);
+        leaves || self.waiting.len() >= LANE_WINDOW || rest.is_some_and(|rest| self.leaves_it_to_others(rest))
+    }
+
+    fn is_idle(&self) -> bool {
+        !self.waiting.is_wanted()
+    }
+
+    /// A second copy would wait for the receiver's disk as the first one does, and take its share of a rate that a person has set.
+    fn time_for(&self, bytes: u64) -> Option<Duration> {
+        let shared = &self.lane.shared;
+        let may_be_twice = !shared.hearing.is_busy() && shared.streams.limit.is_unlimited();
+        self.speed.time_for(bytes, Instant::now()).filter(|_| may_be_twice)
     }
 }
 
@@ -143,18 +183,14 @@ impl Link<'_> {
                 self.wait_for_acknowledgements()?;
                 return Err(StreamError::Secure(crate::secure::SecureError::Exhausted));
             }
-            let leave = || self.lane.handle.leave.load(Ordering::SeqCst);
-            if leave() {
+            if self.lane.handle.leave.load(Ordering::SeqCst) {
                 self.over.store(true, Ordering::SeqCst);
             }
-            let full = |rest: Option<Rest>| {
-                self.waiting.len() >= LANE_WINDOW || leave() || rest.is_some_and(|rest| self.leaves_it_to_others(rest))
-            };
-            let next = match work_queue.try_next(&self.over, full) {
+            let next = match work_queue.try_next(self) {
                 Some(next) => next,
                 None => {
                     writer.frame(&Frame::Pause)?;
-                    work_queue.next(&self.over, full)
+                    work_queue.next(self)
                 }
             };
             match next {
@@ -190,22 +226,32 @@ impl Link<'_> {
             shared.chunks.counters.moved(bytes);
             lane.handle.moved.fetch_add(bytes, Ordering::Relaxed);
         };
-        // The receiver may refuse it before its end.
-        let goes_on = || self.waiting.holds(work.chunk);
+        // The receiver may refuse it before its end, or acknowledge another lane's copy.
+        let goes_on = || self.waiting.holds(work.chunk) && !work.flight.is_settled();
         match writer.send(&work, &moved, &goes_on) {
             Ok((digest, sent)) => {
+                shared.sent_journal.note(work.chunk, &sent);
                 // Before the digest goes out: its acknowledgement may come at once.
-                if self.waiting.sent(work.chunk, sent) { writer.finish(digest) } else { writer.refused() }
+                if !self.waiting.sent(work.chunk, sent) {
+                    return writer.refused();
+                }
+                work.flight.goes_out();
+                writer.finish(digest)
             }
             Err(ChunkError::Plan(why)) => {
                 if let Some((work, _)) = self.waiting.answered(work.chunk, work.attempt) {
                     self.speed.drops(work.bytes);
-                    shared.chunks.failed(work, &lane.path.path_id, FailureReason::SourceUnreadable, why);
+                    shared.chunks.failed(work, &lane.handle, FailureReason::SourceUnreadable, why);
                 }
                 Ok(())
             }
-            // Whoever heard the answer has dealt with it; a file's own problem does not end the chunk.
-            Err(ChunkError::Answered | ChunkError::Source(_)) => Ok(()),
+            // Whoever heard the answer has dealt with it, on this lane or another; a file's own problem does not end the chunk.
+            Err(ChunkError::Answered | ChunkError::Source(_)) => {
+                if let Some((work, _)) = self.waiting.answered(work.chunk, work.attempt) {
+                    self.speed.drops(work.bytes);
+                }
+                Ok(())
+            }
             Err(ChunkError::Stream(error)) => Err(error),
         }
     }
@@ -252,14 +298,13 @@ impl Link<'_> {
         }
     }
 
+    /// However long they take: a receiver that is heard may wait for its disk, and a lane on which it is not heard is cut.
     fn wait_for_acknowledgements(&self) -> Result<(), StreamError> {
-        let deadline = Instant::now() + DRAIN_TIMEOUT;
-        while !self.waiting.is_empty() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() || lock(&self.broken).is_some() {
+        while self.waiting.is_wanted() {
+            if lock(&self.broken).is_some() {
                 return Err(StreamError::Ended);
             }
-            self.lane.shared.chunks.queue.wait(left);
+            self.lane.shared.chunks.queue.wait(Duration::from_secs(1));
         }
         Ok(())
     }
@@ -285,11 +330,16 @@ impl Link<'_> {
 
     fn answer(&self, frame: Frame) -> Result<(), StreamError> {
         let (lane, shared) = (self.lane, &self.lane.shared);
-        shared.blame.heard_on(&lane.path.path_id);
+        let now = Instant::now();
+        shared.hearing.heard(&lane.handle, now);
+        if now.duration_since(self.began) >= COMES_BACK_WITHIN {
+            self.worked.store(true, Ordering::SeqCst);
+        }
         match frame {
+            Frame::Alive { is_busy } => shared.hearing.says(is_busy),
             Frame::Ack { chunk, attempt } => {
                 let Some((work, sent)) = self.waiting.answered(chunk, attempt) else { return Ok(()) };
-                self.acknowledged.store(true, Ordering::SeqCst);
+                self.worked.store(true, Ordering::SeqCst);
                 lane.handle.delivered.fetch_add(work.bytes, Ordering::Relaxed);
                 self.speed.brought(work.bytes);
                 shared.chunks.delivered(&work, sent);
@@ -297,7 +347,7 @@ impl Link<'_> {
             Frame::Nack { chunk, attempt, reason, message } => {
                 if let Some((work, _)) = self.waiting.answered(chunk, attempt) {
                     self.speed.drops(work.bytes);
-                    shared.chunks.failed(work, &lane.path.path_id, reason, message);
+                    shared.chunks.failed(work, &lane.handle, reason, message);
                 }
             }
             Frame::Refused { chunk, attempt, entry, reason, message } => {
@@ -309,7 +359,7 @@ impl Link<'_> {
             Frame::Full { chunk, attempt, message } => {
                 if let Some((work, _)) = self.waiting.answered(chunk, attempt) {
                     self.speed.drops(work.bytes);
-                    shared.chunks.queue.full(work, message);
+                    shared.chunks.queue.full(work, &lane.handle, message);
                 }
             }
             Frame::Finished { agreed, entries, message } => {

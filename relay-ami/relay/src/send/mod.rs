@@ -10,6 +10,8 @@ mod failures;
 mod feeder;
 mod growth;
 mod handle;
+mod hearing;
+mod hedge;
 mod held;
 mod keepalive;
 mod lane;
@@ -20,6 +22,7 @@ mod paths;
 mod pretest;
 mod recall;
 mod repair;
+pub mod sent_journal;
 mod skipped;
 mod state;
 mod streams;
@@ -27,6 +30,7 @@ mod unacknowledged;
 mod work_queue;
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -34,6 +38,7 @@ use std::time::{Duration, Instant};
 
 use blame::Blame;
 use chunks::{Chunks, Inboxes};
+use hearing::Hearing;
 pub use held::Patience;
 use keepalive::Keepalives;
 use outcome::outcome;
@@ -42,12 +47,14 @@ use pace::Pace;
 use paths::Lanes;
 use pretest::Pretests;
 use repair::Repairs;
+use sent_journal::SentJournal;
 use streams::Streams;
 pub use work_queue::GivenUp;
 
 use crate::control::{Control, ControlError, Side};
 use crate::defaults;
 use crate::digest::Digest;
+use crate::documents::event::Progress;
 use crate::documents::plan::TransferPlan;
 use crate::ends::Source;
 use crate::progress::Reporter;
@@ -62,6 +69,10 @@ use crate::under_way::UnderWay;
 /// What a sender needs to know.
 pub struct Config {
     pub epoch: u64,
+    /// The last report of an earlier sender.
+    pub before: Option<Progress>,
+    /// Where it is noted what each chunk stood for; nowhere, for a sender that is not started again.
+    pub journal: Option<File>,
     /// As it is now; where it is open the sender follows it.
     pub plan: TransferPlan,
     pub plan_key: String,
@@ -104,8 +115,10 @@ struct Shared {
     control: Arc<dyn Control>,
     source: Arc<dyn Source>,
     chunks: Chunks,
+    sent_journal: SentJournal,
     streams: Arc<Streams>,
     pretests: Arc<Pretests>,
+    hearing: Hearing,
     blame: Blame,
     pace: Pace,
     repairs: Repairs,
@@ -156,9 +169,11 @@ impl Shared {
 
 /// Sends until both ends have finished, or told to stop.
 pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Outcome, SendError> {
-    let Config { epoch, plan, plan_key, prefix, source, router, identity, rules, keepalive, patience } = config;
+    let Config { epoch, before, journal, plan, plan_key, prefix, source, router, identity, rules, keepalive, patience } = config;
     let serial = u64::from_be_bytes(crate::secure::keys::random().map_err(io::Error::other)?);
     let (chunks, Inboxes { failures, recalls }) = Chunks::new(&plan, patience);
+    let (sent_journal, sent_before) = SentJournal::go_on(journal, &plan.plan_id);
+    sent_before.into_iter().for_each(|(chunk, sent)| chunks.sent_before(chunk, sent));
     let peer_key = crate::peer::pinned(Arc::clone(&control), Side::Receiver);
     let streams = Arc::new(Streams { epoch, router, identity, peer_key, rules, limit: Bucket::unlimited() });
     let shared = Arc::new(Shared {
@@ -168,6 +183,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         repairs: Repairs::default(),
         trouble: Mutex::default(),
         asked: UnderWay::default(),
+        hearing: Hearing::default(),
         blame: Blame::default(),
         pace: Pace::default(),
         stop: stop.clone(),
@@ -177,6 +193,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         control,
         source,
         chunks,
+        sent_journal,
         streams,
     });
     {
@@ -196,12 +213,18 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         let shared = Arc::clone(&shared);
         crate::thread::spawn("decisions", move || asking::decisions(&shared))?;
     }
+    {
+        let shared = Arc::clone(&shared);
+        crate::thread::spawn("hearing", move || hearing::run(&shared))?;
+    }
     let mut lanes = Lanes::new();
-    let result = watch(&shared, &mut lanes, Keepalives::new(keepalive), feeder);
+    let reporter = Reporter::new(Side::Sender, epoch, before, &shared.chunks.counters);
+    let result = watch(&shared, &mut lanes, reporter, Keepalives::new(keepalive), feeder);
     if !matches!(result, Ok(Outcome::Stopped)) {
         shared.chunks.queue.close();
     }
-    lanes.end(&shared, stop.left(defaults::STOP_TIMEOUT));
+    let is_agreed = shared.chunks.queue.verdict().is_some();
+    lanes.end(&shared, if is_agreed { defaults::PARTING_TIMEOUT } else { stop.left(defaults::STOP_TIMEOUT) });
     shared.chunks.close();
     result
 }
@@ -210,10 +233,10 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
 fn watch(
     shared: &Arc<Shared>,
     lanes: &mut Lanes,
+    mut reporter: Reporter,
     mut keepalives: Keepalives,
     feeder: std::thread::JoinHandle<Result<(), SendError>>,
 ) -> Result<Outcome, SendError> {
-    let mut reporter = Reporter::new(Side::Sender, shared.streams.epoch);
     let mut feeder = Some(feeder);
     let mut next_watch = Instant::now();
     loop {

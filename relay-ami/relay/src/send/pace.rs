@@ -43,7 +43,7 @@ impl Speed {
     }
 
     /// Until so much more is over; none before anything was.
-    fn time_for(&self, bytes: u64, now: Instant) -> Option<Duration> {
+    pub fn time_for(&self, bytes: u64, now: Instant) -> Option<Duration> {
         let (acknowledged, owed) = (self.acknowledged.load(Ordering::Relaxed), self.owed.load(Ordering::Relaxed));
         let seconds = now.saturating_duration_since(self.began).as_secs_f64() * (owed + bytes) as f64 / acknowledged as f64;
         Duration::try_from_secs_f64(seconds).ok()

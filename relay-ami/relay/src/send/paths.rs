@@ -89,7 +89,7 @@ impl Lanes {
     /// Lanes for a path: at least what the membership says.
     fn wanted(&mut self, path: &Path) -> u32 {
         let lanes = || self.running.iter().filter(|lane| lane.until.is_none() && lane.path.path_id == path.path_id);
-        let connected = || lanes().filter(|lane| lane.handle.connected.load(Ordering::SeqCst));
+        let connected = || lanes().filter(|lane| lane.handle.is_connected());
         let round_trip = connected().map(|lane| lane.handle.round_trip.load(Ordering::Relaxed)).min();
         let sight = Sight {
             lanes: u32::try_from(connected().count()).unwrap_or(u32::MAX),
@@ -133,7 +133,7 @@ impl Lanes {
     /// Connected lanes, with the rates of what they moved in the last `seconds`.
     pub fn progress(&mut self, seconds: f64) -> Vec<LaneProgress> {
         let mut lanes: Vec<LaneProgress> = Vec::new();
-        for lane in self.running.iter_mut().filter(|lane| lane.handle.connected.load(Ordering::SeqCst)) {
+        for lane in self.running.iter_mut().filter(|lane| lane.handle.is_connected()) {
             let moved = lane.handle.moved.load(Ordering::Relaxed);
             lanes.push(LaneProgress {
                 path_id: lane.path.path_id.to_string(),
@@ -149,7 +149,8 @@ impl Lanes {
 
 impl Running {
     fn start(shared: &Arc<Shared>, path: &Path, number: u32) -> std::io::Result<Self> {
-        let (path, handle) = (Arc::new(path.clone()), Arc::new(Handle::default()));
+        let (path, handle) = (Arc::new(path.clone()), Arc::new(Handle::new(path.path_id.clone())));
+        shared.hearing.add(&handle);
         let lane = Lane { shared: Arc::clone(shared), path: Arc::clone(&path), number, handle: Arc::clone(&handle) };
         let thread = crate::thread::spawn("lane", move || lane.run())?;
         Ok(Self { path, number, handle, thread, until: None, moved: 0 })

@@ -1,6 +1,7 @@
 //! When all is delivered and the files of the two ends differ all the same: which do, and the chunks that bring them again.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::work_queue::Work;
@@ -66,7 +67,7 @@ fn works_of(shared: &Shared, entries: &BTreeSet<u64>) -> Result<Vec<Work>, SendE
                 let wanted = work.phase > 0 || chunk_writer::entries(&work).any(|entry| entries.contains(&entry));
                 if wanted && bytes <= QUEUE_MANIFEST_BYTES {
                     bytes += work.manifest.len();
-                    works.push(Work { again: true, ..work });
+                    works.push(Work { again: true, flight: Arc::default(), ..work });
                 }
             }
         }

@@ -1,11 +1,15 @@
 //! What a [`WorkQueue`](super::work_queue::WorkQueue) keeps under its lock.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::handle::Handle;
+use super::hedge::{Hedge, InFlight};
 use super::held::Held;
 use super::pace::Rest;
-use super::work_queue::{GivenUp, Verdict, Work};
+use super::work_queue::{GivenUp, Taker, Verdict, Work};
+use crate::defaults::HEDGED_SHARE;
 use crate::documents::plan::TransferPlan;
 
 #[derive(Default)]
@@ -21,7 +25,10 @@ pub struct State {
     pub full: Option<String>,
     /// Of the manifest lines of all chunks that are not under way.
     pub manifest_bytes: usize,
-    pub under_way: u64,
+    pub under_way: InFlight,
+    /// Bytes of chunks that went out on a second lane; and of those, where the first was merely late.
+    pub hedged_bytes: u64,
+    pub late_bytes: u64,
     pub directories_under_way: bool,
     pub delivered: u64,
     /// Delivered or given up, of phase 0.
@@ -39,12 +46,13 @@ pub struct State {
 pub struct Whole {
     pub chunks: u64,
     pub data_chunks: u64,
+    pub bytes: u64,
 }
 
 impl Whole {
     /// None of a plan to which chunks are still added.
     pub fn of(plan: &TransferPlan) -> Option<Self> {
-        (!plan.open).then(|| Self { chunks: plan.chunks, data_chunks: plan.chunks - plan.last_phase_chunks })
+        (!plan.open).then(|| Self { chunks: plan.chunks, data_chunks: plan.chunks - plan.last_phase_chunks, bytes: plan.bytes })
     }
 }
 
@@ -111,12 +119,33 @@ impl State {
     pub fn rest(&self) -> Option<Rest> {
         let whole = self.whole?;
         let next = self.ready.iter().find(|work| work.phase == 0)?;
-        let known = self.delivered + self.given_up.len() as u64 + self.under_way + self.ready.len() as u64;
+        let known = self.delivered + self.given_up.len() as u64 + self.under_way.len() + self.ready.len() as u64;
         (known == whole.chunks).then(|| Rest { next: next.bytes, all: self.ready.iter().map(|work| work.bytes).sum() })
     }
 
+    /// What a lane with nothing else to do sends as well; near its end a transfer waits for no lane that is cut off or late.
+    pub fn hedge(&mut self, lane: &impl Taker, now: Instant) -> Option<Work> {
+        let allowed = self.whole.map_or(0.0, |whole| whole.bytes as f64 * HEDGED_SHARE);
+        let left = allowed - self.late_bytes as f64;
+        let time_for = |bytes: u64| lane.time_for(bytes).filter(|_| bytes as f64 <= left);
+        let Hedge { work, is_late } = self.under_way.hedge(lane.handle(), now, time_for)?;
+        self.hedged_bytes += work.bytes;
+        self.late_bytes += if is_late { work.bytes } else { 0 };
+        tracing::info!(chunk = work.chunk, is_late, "sent on another lane as well");
+        Some(work)
+    }
+
+    /// A lane has the chunk no longer. Whether that ends the attempt: it is neither settled nor with another lane.
+    pub fn leaves(&mut self, lane: &Arc<Handle>, work: &Work) -> bool {
+        let ends = !work.flight.is_settled() && self.under_way.leave(work.chunk, lane);
+        if ends {
+            self.landed(work);
+        }
+        ends
+    }
+
     pub fn landed(&mut self, work: &Work) {
-        self.under_way -= 1;
+        self.under_way.remove(work.chunk);
         if work.phase > 0 {
             self.directories_under_way = false;
         }

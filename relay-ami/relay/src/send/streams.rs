@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::handle::Handle;
 use crate::deadline::Deadline;
-use crate::defaults::HANDSHAKE_TIMEOUT;
+use crate::defaults::{HANDSHAKE_TIMEOUT, SILENT_AFTER};
 use crate::documents::membership::Path;
 use crate::rate::{Bucket, RateRules};
 use crate::route::{RouteError, Router};
@@ -29,6 +29,9 @@ pub enum LaneError {
     Unwelcome(StreamError),
     #[error(transparent)]
     Stream(#[from] StreamError),
+    /// The receiver was heard on other paths meanwhile.
+    #[error("silent for {} s", SILENT_AFTER.as_secs())]
+    Silent,
 }
 
 /// What every stream of this sender has in common.
@@ -72,7 +75,9 @@ impl Streams {
             other => return Err(StreamError::Protocol(format!("{other:?} where Welcome of version {VERSION} should be"))),
         }
         handle.round_trip.store(u64::try_from(asked_at.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        // From now on silence tells, and a write may wait for the receiver's disk.
         socket.set_read_timeout(None)?;
+        socket.set_write_timeout(None)?;
         Ok((sealer, reader))
     }
 }

@@ -38,9 +38,16 @@ impl Unacknowledged {
         lock(&self.0).get(&chunk).map(|(work, _)| work).filter(|work| work.attempt == attempt).cloned()
     }
 
-    /// Those that a new stream sends again, in their order.
+    /// Those that a new stream sends again, in their order. What another lane has brought over meanwhile is forgotten.
     pub fn again(&self) -> Vec<Work> {
-        lock(&self.0).values().map(|(work, _)| work.clone()).collect()
+        let mut waiting = lock(&self.0);
+        waiting.retain(|_, (work, _)| !work.flight.is_settled());
+        waiting.values().map(|(work, _)| work.clone()).collect()
+    }
+
+    /// Whether an answer is still wanted for any of them.
+    pub fn is_wanted(&self) -> bool {
+        lock(&self.0).values().any(|(work, _)| !work.flight.is_settled())
     }
 
     /// All of them, which nobody waits for from now on.
@@ -50,10 +57,6 @@ impl Unacknowledged {
 
     pub fn len(&self) -> usize {
         lock(&self.0).len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 
@@ -74,7 +77,7 @@ mod tests {
         assert!(waiting.sent(5, whole()));
         let (work, sent) = waiting.answered(5, 2).unwrap();
         assert_eq!((work.chunk, sent.is_some()), (5, true));
-        assert!(waiting.answered(5, 2).is_none() && waiting.is_empty());
+        assert!(waiting.answered(5, 2).is_none() && waiting.len() == 0);
     }
 
     #[test]
@@ -96,6 +99,19 @@ mod tests {
         waiting.begin(work(9));
         let left: Vec<_> = waiting.take_all().iter().map(|(work, sent)| (work.chunk, sent.is_some())).collect();
         assert_eq!(left, [(4, false), (9, false)]);
-        assert!(waiting.is_empty());
+        assert_eq!(waiting.len(), 0);
+    }
+
+    #[test]
+    fn what_another_lane_has_brought_over_is_neither_waited_for_nor_sent_again() {
+        let waiting = Unacknowledged::default();
+        let (settled, open) = (work(4), work(9));
+        waiting.begin(settled.clone());
+        waiting.begin(open.clone());
+        settled.flight.settle();
+        assert!(waiting.is_wanted());
+        assert_eq!(waiting.again().iter().map(|work| work.chunk).collect::<Vec<_>>(), [9]);
+        open.flight.settle();
+        assert!(!waiting.is_wanted());
     }
 }

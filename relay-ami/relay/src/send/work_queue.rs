@@ -1,10 +1,11 @@
 //! The chunks of a transfer as the sender sees them: ready, delayed, under way, waiting for a decision, done.
 //! Lanes pull from it, so a slow lane carries less by itself.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::handle::Handle;
+use super::hedge::Flight;
 use super::held::{Held, Patience};
 use super::pace::Rest;
 use super::state::{State, Whole};
@@ -27,6 +28,20 @@ pub struct Work {
     pub manifest: Arc<[u8]>,
     /// It was delivered before, and the receiver's file differs all the same.
     pub again: bool,
+    pub flight: Arc<Flight>,
+}
+
+/// A lane as the work queue sees it.
+pub trait Taker {
+    fn handle(&self) -> &Arc<Handle>;
+    /// Whether the lane ends.
+    fn leaves(&self) -> bool;
+    /// Whether it wants no more, near the end in view of the rest.
+    fn is_full(&self, rest: Option<Rest>) -> bool;
+    /// Whether all that it took has been answered.
+    fn is_idle(&self) -> bool;
+    /// How long it would take for so many bytes more; none where it is not known, or nothing may be sent twice without need.
+    fn time_for(&self, bytes: u64) -> Option<Duration>;
 }
 
 /// What a lane does next.
@@ -126,20 +141,21 @@ impl WorkQueue {
         self.changed.notify_all();
     }
 
-    /// Something to do at once. `leave` ends the lane; `full` is whether it wants no more, near the end in view of the rest.
-    pub fn try_next(&self, leave: &AtomicBool, full: impl Fn(Option<Rest>) -> bool) -> Option<Next> {
-        self.look(&mut lock(&self.state), leave, full)
+    /// Something to do at once.
+    pub fn try_next(&self, lane: &impl Taker) -> Option<Next> {
+        self.look(&mut lock(&self.state), lane)
     }
 
-    fn look(&self, state: &mut State, leave: &AtomicBool, full: impl Fn(Option<Rest>) -> bool) -> Option<Next> {
-        if state.closed || state.verdict.is_some() || leave.load(Ordering::SeqCst) {
+    fn look(&self, state: &mut State, lane: &impl Taker) -> Option<Next> {
+        if state.closed || state.verdict.is_some() || lane.leaves() {
             return Some(Next::Leave);
         }
         state.wake_delayed();
-        if !full(state.rest())
-            && let Some(work) = state.take(Instant::now())
-        {
-            state.under_way += 1;
+        let now = Instant::now();
+        let taken = if lane.is_full(state.rest()) { None } else { state.take(now) };
+        let hedges = taken.is_none() && state.ready.is_empty() && state.held.is_none() && lane.is_idle();
+        if let Some(work) = taken.or_else(|| if hedges { state.hedge(lane, now) } else { None }) {
+            state.under_way.take(&work, lane.handle(), now);
             self.changed.notify_all();
             return Some(Next::Send(work));
         }
@@ -152,10 +168,10 @@ impl WorkQueue {
     }
 
     /// Waits for something to do.
-    pub fn next(&self, leave: &AtomicBool, full: impl Fn(Option<Rest>) -> bool) -> Next {
+    pub fn next(&self, lane: &impl Taker) -> Next {
         let mut state = lock(&self.state);
         loop {
-            if let Some(next) = self.look(&mut state, leave, &full) {
+            if let Some(next) = self.look(&mut state, lane) {
                 return next;
             }
             let wait = state.next_time().unwrap_or(Duration::from_secs(1)).max(Duration::from_millis(1));
@@ -163,6 +179,7 @@ impl WorkQueue {
         }
     }
 
+    /// The receiver has acknowledged a copy of the chunk, which is settled.
     pub fn delivered(&self, work: &Work) {
         let mut state = lock(&self.state);
         state.landed(work);
@@ -175,9 +192,11 @@ impl WorkQueue {
     }
 
     /// The destination as a whole refused the chunk. Nothing but a probe goes out until one is taken.
-    pub fn full(&self, work: Work, message: String) {
+    pub fn full(&self, work: Work, lane: &Arc<Handle>, message: String) {
         let mut state = lock(&self.state);
-        state.landed(&work);
+        if !state.leaves(lane, &work) {
+            return;
+        }
         state.manifest_bytes += work.manifest.len();
         let now = Instant::now();
         if let Some(held) = &mut state.held {
@@ -198,15 +217,31 @@ impl WorkQueue {
         lock(&self.state).full.clone()
     }
 
-    /// The attempt failed: the chunk waits for the table.
-    pub fn failed(&self, work: Work) {
+    /// A lane that leaves has not sent the chunk, or not heard of it: another one sends it in the same attempt.
+    pub fn give_back(&self, work: Work, lane: &Arc<Handle>) {
         let mut state = lock(&self.state);
-        state.landed(&work);
+        if state.leaves(lane, &work) {
+            if let Some(held) = &mut state.held {
+                held.probe_lost(work.chunk, Instant::now());
+            }
+            state.manifest_bytes += work.manifest.len();
+            state.ready.push_front(work);
+        }
+        self.changed.notify_all();
+    }
+
+    /// The attempt failed: the chunk waits for the table. `false` where another lane's copy is settled, or may still be.
+    pub fn failed(&self, work: Work, lane: &Arc<Handle>) -> bool {
+        let mut state = lock(&self.state);
+        if !state.leaves(lane, &work) {
+            return false;
+        }
         if let Some(held) = &mut state.held {
             held.probe_lost(work.chunk, Instant::now());
         }
         state.decide_later(work);
         self.changed.notify_all();
+        true
     }
 
     /// Chunks to look up in the table.
@@ -279,13 +314,19 @@ impl WorkQueue {
         lock(&self.state).given_up.clone()
     }
 
+    /// Bytes of chunks that went out on a second lane as well.
+    #[must_use]
+    pub fn hedged_bytes(&self) -> u64 {
+        lock(&self.state).hedged_bytes
+    }
+
     /// Whether nothing can be sent before somebody else plans, decides or answers, or a time comes.
     #[must_use]
     pub fn waits_for_others(&self) -> bool {
         let state = lock(&self.state);
         let held = state.held.is_some();
         let others = state.whole.is_none() || !(state.undecided.is_empty() && state.delayed.is_empty());
-        state.finishing || (state.under_way == 0 && (held || (state.ready.is_empty() && others)))
+        state.finishing || (state.under_way.is_empty() && (held || (state.ready.is_empty() && others)))
     }
 
     /// Whether nothing is sent any more.

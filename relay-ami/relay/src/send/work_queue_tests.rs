@@ -1,15 +1,25 @@
+use std::sync::LazyLock;
+
 use super::*;
-use crate::send::builders::{item, plan, work};
+use crate::defaults::HEARD_WITHIN;
+use crate::send::builders::{Idle, item, plan, work};
 
 fn work_queue() -> WorkQueue {
     WorkQueue::new(&plan(), Patience::default())
+}
+
+/// The lane that all chunks of these tests are on.
+static LANE: LazyLock<Idle> = LazyLock::new(|| Idle::on("direct"));
+
+fn lane() -> &'static Arc<Handle> {
+    &LANE.0
 }
 
 fn popped(work_queue: &WorkQueue) -> Option<u64> {
     let mut state = lock(&work_queue.state);
     state.wake_delayed();
     let work = state.pop()?;
-    state.under_way += 1;
+    state.under_way.take(&work, lane(), Instant::now());
     Some(work.chunk)
 }
 
@@ -24,13 +34,13 @@ fn a_failed_directory_chunk_holds_up_the_shallower_ones_until_it_is_decided() {
     work_queue.delivered(&work(0));
     assert_eq!(popped(&work_queue), Some(1));
     assert_eq!(popped(&work_queue), None, "one at a time");
-    work_queue.failed(work(1));
+    assert!(work_queue.failed(work(1), lane()));
     assert_eq!(popped(&work_queue), None, "the deepest directories are not decided yet");
     work_queue.decide(&[item(1, ChunkState::Pending, 2, Some(60.0))]);
     assert_eq!(popped(&work_queue), None, "their next attempt has not come yet");
     lock(&work_queue.state).delayed[0].0 = Instant::now();
     assert_eq!(popped(&work_queue), Some(1));
-    work_queue.failed(Work { attempt: 2, ..work(1) });
+    assert!(work_queue.failed(Work { attempt: 2, ..work(1) }, lane()));
     work_queue.decide(&[item(1, ChunkState::Failed, 2, None)]);
     assert_eq!(popped(&work_queue), Some(2), "given up: the others still get their times");
     work_queue.delivered(&work(2));
@@ -55,19 +65,18 @@ fn directories_that_failed_in_an_earlier_process_keep_their_place() {
 fn while_the_plan_is_open_data_goes_directories_wait_and_nothing_ends() {
     let open = TransferPlan { chunks: 1, last_phase_chunks: 0, open: true, ..plan() };
     let work_queue = WorkQueue::new(&open, Patience::default());
-    let leave = AtomicBool::new(false);
     assert!(work_queue.waits_for_others());
     work_queue.feed(work(0));
     assert!(!work_queue.waits_for_others());
-    assert!(matches!(work_queue.try_next(&leave, |_| false), Some(Next::Send(_))));
+    assert!(matches!(work_queue.try_next(&*LANE), Some(Next::Send(_))));
     work_queue.delivered(&work(0));
-    assert!(work_queue.try_next(&leave, |_| false).is_none());
+    assert!(work_queue.try_next(&*LANE).is_none());
     work_queue.feed(work(1));
     assert_eq!(popped(&work_queue), None);
     work_queue.planned(&TransferPlan { chunks: 2, last_phase_chunks: 1, ..plan() });
     assert_eq!(popped(&work_queue), Some(1));
     work_queue.delivered(&work(1));
-    assert!(matches!(work_queue.try_next(&leave, |_| false), Some(Next::Finish)));
+    assert!(matches!(work_queue.try_next(&*LANE), Some(Next::Finish)));
 }
 
 /// Data alone, and a destination that may take nothing for `limit`.
@@ -85,14 +94,14 @@ fn data(chunk: u64) -> Work {
 }
 
 fn sent(work_queue: &WorkQueue) -> Option<u64> {
-    match work_queue.try_next(&AtomicBool::new(false), |_| false)? {
+    match work_queue.try_next(&*LANE)? {
         Next::Send(work) => Some(work.chunk),
         _ => None,
     }
 }
 
 fn probed(work_queue: &WorkQueue) -> u64 {
-    match work_queue.next(&AtomicBool::new(false), |_| false) {
+    match work_queue.next(&*LANE) {
         Next::Send(work) => work.chunk,
         other => panic!("{other:?}"),
     }
@@ -102,13 +111,13 @@ fn probed(work_queue: &WorkQueue) -> u64 {
 fn while_the_destination_takes_nothing_only_the_chunk_that_it_refused_first_goes_out_and_one_at_a_time() {
     let work_queue = data_board(Duration::from_secs(60));
     assert_eq!((sent(&work_queue), sent(&work_queue)), (Some(0), Some(1)));
-    work_queue.full(data(1), "no room".to_owned());
-    work_queue.full(data(0), "no room".to_owned());
+    work_queue.full(data(1), lane(), "no room".to_owned());
+    work_queue.full(data(0), lane(), "no room".to_owned());
     assert!(work_queue.waits_for_others());
     assert_eq!(sent(&work_queue), None, "before the probe is due");
     assert_eq!(probed(&work_queue), 1);
     assert_eq!(sent(&work_queue), None, "beside the probe");
-    work_queue.full(data(1), "no room".to_owned());
+    work_queue.full(data(1), lane(), "no room".to_owned());
     assert_eq!(probed(&work_queue), 1);
     work_queue.delivered(&data(1));
     assert_eq!((sent(&work_queue), sent(&work_queue), sent(&work_queue)), (Some(0), Some(2), None), "with room all goes on, in order");
@@ -119,10 +128,10 @@ fn while_the_destination_takes_nothing_only_the_chunk_that_it_refused_first_goes
 fn a_destination_that_takes_nothing_for_as_long_as_it_may_is_full() {
     let work_queue = data_board(Duration::from_millis(50));
     assert_eq!(sent(&work_queue), Some(0));
-    work_queue.full(data(0), "no room".to_owned());
+    work_queue.full(data(0), lane(), "no room".to_owned());
     while work_queue.is_full().is_none() {
         let chunk = probed(&work_queue);
-        work_queue.full(data(chunk), "no room".to_owned());
+        work_queue.full(data(chunk), lane(), "no room".to_owned());
     }
     assert!(work_queue.is_full().unwrap().ends_with("no room"));
 }
@@ -131,9 +140,9 @@ fn a_destination_that_takes_nothing_for_as_long_as_it_may_is_full() {
 fn a_probe_whose_stream_breaks_says_nothing_and_another_one_follows() {
     let work_queue = data_board(Duration::from_secs(60));
     assert_eq!(sent(&work_queue), Some(0));
-    work_queue.full(data(0), "no room".to_owned());
+    work_queue.full(data(0), lane(), "no room".to_owned());
     assert_eq!(probed(&work_queue), 0);
-    work_queue.failed(data(0));
+    assert!(work_queue.failed(data(0), lane()));
     assert_eq!(probed(&work_queue), 1);
 }
 
@@ -144,8 +153,8 @@ fn the_lines_of_chunks_that_wait_for_a_decision_or_for_room_are_counted() {
     assert_eq!(bytes(), 15);
     assert_eq!((sent(&work_queue), sent(&work_queue)), (Some(0), Some(1)));
     assert_eq!(bytes(), 5);
-    work_queue.failed(data(0));
-    work_queue.full(data(1), "no room".to_owned());
+    assert!(work_queue.failed(data(0), lane()));
+    work_queue.full(data(1), lane(), "no room".to_owned());
     assert_eq!(bytes(), 15);
     work_queue.decide(&[Chunk { phase: 0, ..item(0, ChunkState::Failed, 1, None) }]);
     assert_eq!(bytes(), 10);
@@ -154,4 +163,31 @@ fn the_lines_of_chunks_that_wait_for_a_decision_or_for_room_are_counted() {
     work_queue.feed_undecided(data(0));
     work_queue.feed_undecided(data(0));
     assert_eq!(bytes(), 10);
+}
+
+#[test]
+fn a_chunk_of_a_lane_that_is_cut_off_goes_out_on_an_idle_one_too_and_counts_once() {
+    let work_queue = data_board(Duration::from_secs(60));
+    let gone = Idle::on("pair-1");
+    let taken: Vec<Work> = (0..3).map(|_| take(&work_queue, &gone).unwrap()).collect();
+    std::thread::sleep(HEARD_WITHIN);
+    let copies: Vec<Work> = (0..3).map(|_| take(&work_queue, &LANE).unwrap()).collect();
+    assert_eq!(copies.iter().map(|work| work.chunk).collect::<Vec<_>>(), [0, 1, 2]);
+    assert!(take(&work_queue, &LANE).is_none(), "two copies are enough");
+    assert!(copies[0].flight.settle());
+    work_queue.delivered(&copies[0]);
+    assert!(!work_queue.failed(taken[0].clone(), &gone.0), "it is settled");
+    assert!(!work_queue.failed(taken[1].clone(), &gone.0), "its copy may still arrive");
+    assert!(work_queue.failed(copies[1].clone(), lane()), "it was the last one");
+    work_queue.give_back(copies[2].clone(), lane());
+    work_queue.give_back(taken[2].clone(), &gone.0);
+    assert_eq!(take(&work_queue, &LANE).unwrap().attempt, 1, "nobody has failed at it");
+}
+
+/// Takes a chunk on a lane.
+fn take(work_queue: &WorkQueue, lane: &Idle) -> Option<Work> {
+    match work_queue.try_next(lane)? {
+        Next::Send(work) => Some(work),
+        _ => None,
+    }
 }

@@ -33,7 +33,10 @@ struct UnderWay {
 
 impl UnderWay {
     fn begin(fill: impl FnOnce(&Path)) -> Self {
-        let mut transfer = Transfer::plan(CHUNK, Some(9), fill);
+        Self::of(Transfer::plan(CHUNK, Some(9), fill))
+    }
+
+    fn of(mut transfer: Transfer) -> Self {
         let receiver = transfer.receive();
         transfer.members(vec![path("direct", &[], receiver.address)]);
         let sender = transfer.send(SLOW);
@@ -205,6 +208,28 @@ fn a_source_that_changed_after_it_was_delivered_is_named_by_the_next_sender() {
     assert_eq!((skip["path"].as_str(), skip["reason"].as_str()), (Some("a-first"), Some("source-changed")));
     assert!(skip["message"].as_str().unwrap().ends_with("after it was delivered"), "{skip}");
     assert_eq!(receiver.join(), receive::Outcome::Agreed);
+}
+
+/// A source that has changed would be named if it were read.
+#[test]
+fn what_a_sender_has_noted_is_not_read_by_the_next_one() {
+    let mut transfer = Transfer::plan(CHUNK, Some(9), |root| {
+        many_small_files(root);
+        std::fs::write(root.join("a-first"), noise(1, 2 * CHUNK as usize)).unwrap();
+    });
+    transfer.notes_sent = true;
+    let UnderWay { mut transfer, receiver, sender } = UnderWay::of(transfer);
+    wait_for("the first file", || transfer.destination().join("a-first").exists().then_some(()));
+    sender.stop.request();
+    sender.join();
+    let file = std::fs::File::options().write(true).open(transfer.source().join("a-first")).unwrap();
+    file.set_modified(SystemTime::now() + Duration::from_secs(5)).unwrap();
+    transfer.epoch = 2;
+    let outcome = transfer.send(None).join();
+    let send::Outcome::Delivered(totals) = outcome else { panic!("{outcome:?}") };
+    assert_eq!((totals.skipped, totals.repaired_chunks), (0, 0));
+    assert_eq!(receiver.join(), receive::Outcome::Agreed);
+    assert_eq!(transfer.digests(Side::Sender), transfer.digests(Side::Receiver));
 }
 
 #[test]

@@ -23,7 +23,7 @@ use cpt_relay::ends::{Destination, Source};
 use cpt_relay::rate::RateRules;
 use cpt_relay::route::Router;
 use cpt_relay::secure::keys::{Identity, kept_route_key, route_public};
-use cpt_relay::send::Patience;
+use cpt_relay::send::{Patience, sent_journal};
 use cpt_relay::stop::Stop;
 use cpt_relay::{net, peer, receive, relay, scan, send};
 use serde_json::Value;
@@ -43,6 +43,8 @@ pub struct Transfer {
     pub patience: Patience,
     /// Of the ends that begin from now on.
     pub epoch: u64,
+    /// Senders note what they have sent, and those after them read it.
+    pub notes_sent: bool,
     /// Other ends than the directories `source` and `destination`.
     from: Option<Arc<dyn Source>>,
     to: Option<Box<dyn Fn() -> Box<dyn Destination>>>,
@@ -106,6 +108,7 @@ impl Transfer {
             verify: Verify::Digest,
             keepalive: Duration::from_secs(60),
             patience: Patience { probe_interval: Duration::from_millis(50), limit: Duration::from_secs(60) },
+            notes_sent: false,
             from: None,
             to: None,
             limit_mbps: None,
@@ -140,6 +143,7 @@ impl Transfer {
         let config = receive::Config {
             transfer: self.id.clone(),
             epoch: self.epoch,
+            before: None,
             destination: self.to.as_ref().map_or_else(|| Box::new(PosixDestination(self.destination())) as _, |to| to()),
             plan: self.plan.clone(),
             plan_key: plan::PLAN_KEY.to_owned(),
@@ -184,6 +188,8 @@ impl Transfer {
         self.control.publish_key(Side::Sender, &key).unwrap();
         let config = send::Config {
             epoch: self.epoch,
+            before: None,
+            journal: self.notes_sent.then(|| sent_journal::open(&self.directory.path().join("send.sent")).unwrap()),
             plan: self.plan.clone(),
             plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),

@@ -20,6 +20,7 @@ mod problems;
 mod records;
 mod relays;
 mod roots;
+mod silence;
 mod sources;
 mod speaker;
 mod transfers;

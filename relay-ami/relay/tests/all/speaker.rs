@@ -153,6 +153,7 @@ impl Speaker {
                 Answer::Counted => Answer::LeftOut(message),
                 other => other,
             },
+            Ok(Frame::Alive { .. }) => self.answer(),
             Ok(other) => panic!("{other:?} is no answer to a chunk"),
             Err(_) => Answer::HungUp,
         }

@@ -180,6 +180,7 @@ impl Home {
         let config = receive::Config {
             transfer: plan.transfer_id.clone(),
             epoch,
+            before: None,
             destination: Box::new(PosixDestination(self.destination())),
             plan: plan.clone(),
             plan_key: plan::PLAN_KEY.to_owned(),
@@ -223,6 +224,8 @@ impl Home {
         self.directory().publish_key(Side::Sender, &key).unwrap();
         let config = send::Config {
             epoch,
+            before: None,
+            journal: None,
             plan: plan.clone(),
             plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),

@@ -103,7 +103,7 @@ impl Control for Counted {
         self.write(|inner| inner.note_failure(chunk, attempt, reason))
     }
 
-    fn publish_key(&self, side: Side, key: &KeyRecord) -> Result<()> {
+    fn publish_key(&self, side: Side, key: &KeyRecord) -> Result<bool> {
         self.write(|inner| inner.publish_key(side, key))
     }
 
@@ -113,6 +113,10 @@ impl Control for Counted {
 
     fn membership(&self) -> Result<Option<Membership>> {
         self.inner.membership()
+    }
+
+    fn progress(&self, side: Side) -> Result<Option<Progress>> {
+        self.inner.progress(side)
     }
 
     fn write_progress(&self, side: Side, progress: &Progress) -> Result<()> {

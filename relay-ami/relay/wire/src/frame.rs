@@ -2,7 +2,8 @@
 //!
 //! Sender: `Hello`, then per chunk `Chunk`, for each segment `Segment` and its bytes as `Data`, then `Digest` or `Abort`;
 //! `Pause` when it has nothing more to send for now, `Drain` before it leaves, or `Finish` on one lane; where that shows that files differ,
-//! `Forget` for each of them before they come again. Receiver: `Welcome`, then `Ack` and `Nack` as chunks end, `Finished`, `Forgotten`.
+//! `Forget` for each of them before they come again. Receiver: `Welcome`, then `Ack` and `Nack` as chunks end, `Finished`, `Forgotten`;
+//! and each second, unasked, `Alive`.
 //!
 //! A file with a problem of its own does not fail its chunk. The sender says `Skip` in place of its segment, amid the segment's data, or
 //! right after it; and for each entry left out once more before `Finish`. The receiver says `Refused` before it acknowledges the chunk.
@@ -14,7 +15,7 @@ use crate::documents::entry::Kind;
 use crate::documents::event::{FailureReason, SkipReason};
 
 /// Version of the frames; both ends must have the same.
-pub const VERSION: u16 = 4;
+pub const VERSION: u16 = 5;
 /// `type` and `length`.
 pub const HEADER_BYTES: usize = 5;
 
@@ -87,6 +88,10 @@ pub enum Frame {
         message: String,
     },
     Forgotten,
+    /// The receiver lives, and the stream brings its words. `is_busy`: chunks that have come wait for its disk or the table.
+    Alive {
+        is_busy: bool,
+    },
     /// An entry of this attempt could not be placed, for a reason of its own; the others of the chunk can.
     Refused {
         chunk: u64,
@@ -139,6 +144,7 @@ impl Frame {
             Self::Forgotten => 0x85,
             Self::Refused { .. } => 0x86,
             Self::Full { .. } => 0x87,
+            Self::Alive { .. } => 0x88,
         }
     }
 
@@ -175,6 +181,7 @@ impl Frame {
             }
             Self::Data(_) | Self::Drain | Self::Pause | Self::Forgotten => {}
             Self::Digest(digest) => out.extend_from_slice(digest),
+            Self::Alive { is_busy } => out.push(u8::from(*is_busy)),
             Self::Abort { reason, message } => {
                 out.push(reason_byte(*reason));
                 put16(out, message.as_bytes());
@@ -276,6 +283,7 @@ impl Frame {
                 message: fields.text16()?,
             },
             0x87 => Self::Full { chunk: fields.u64()?, attempt: fields.u32()?, message: fields.text16()? },
+            0x88 => Self::Alive { is_busy: flag(fields.u8()?)? },
             other => return Err(WireError::Unknown { what: "frame type", value: other.into() }),
         };
         fields.end()?;

@@ -47,6 +47,7 @@ fn frames() -> Vec<(Frame, &'static str)> {
             "8600000019 0000000000000001 00000002 0000000000000005 03 00026e6f",
         ),
         (Frame::Full { chunk: 1, attempt: 2, message: "no".into() }, "8700000010 0000000000000001 00000002 00026e6f"),
+        (Frame::Alive { is_busy: true }, "8800000001 01"),
     ]
 }
 
@@ -75,7 +76,7 @@ fn cut_and_padded_frames_are_refused() {
         }
         assert!(Frame::decode(bytes[0], &[payload, b"x"].concat()).is_err(), "{frame:?} padded");
     }
-    for unknown in [0x00, 0x0c, 0x80, 0x88, 0xff] {
+    for unknown in [0x00, 0x0c, 0x80, 0x89, 0xff] {
         assert!(Frame::decode(unknown, &[]).is_err());
     }
 }

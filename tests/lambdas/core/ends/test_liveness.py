@@ -5,14 +5,22 @@ from math import inf
 import pytest
 
 from lambdas.core.chunks.progress import Progress, Side
-from lambdas.core.ends.liveness import MOST_STILL_SECONDS, UNHEARD_SECONDS, UNSTARTED_SECONDS, Ends, still_seconds
+from lambdas.core.ends.epochs import first_epoch
+from lambdas.core.ends.liveness import (
+    MOST_STILL_SECONDS,
+    UNHEARD_SECONDS,
+    UNSTARTED_SECONDS,
+    Ends,
+    Restarts,
+    still_seconds,
+)
 from tests.lambdas.builders import plan, progress
 
 STILL = 100.0
 
 
-def report(sequence: int, at: float, epoch: int = 1) -> Progress:
-    return progress(sequence, epoch=epoch).model_copy(update={"at": at})
+def report(sequence: int, at: float, start: int = 1) -> Progress:
+    return progress(sequence, start=start).model_copy(update={"at": at})
 
 
 def both(sender: Progress | None, receiver: Progress | None) -> dict[Side, Progress | None]:
@@ -31,6 +39,15 @@ def test_ends_whose_sequences_grow_advance_whatever_their_clocks_say() -> None:
     later = ends.beaten().seen(both(report(2, 4.0), report(2, 10**6 - 50)), 1060.0)
     assert later.advance
     assert later.silent(1060.0, STILL) is None
+
+
+def test_a_process_that_came_back_by_itself_is_of_the_start_that_should_run_and_is_counted() -> None:
+    back = report(2, 7.0).model_copy(update={"epoch": first_epoch(1) + 2})
+    ends = running().seen(both(back, report(2, 7.0)), 1060.0)
+    assert ends.silent(1060.0, STILL) is None
+    assert ends.restarts == Restarts(sender=2, receiver=0)
+    again = ends.restarted("sender", 2, 1200.0).seen(both(report(1, 9.0, start=2), report(3, 9.0)), 1230.0)
+    assert again.restarts == Restarts(sender=3, receiver=0)
 
 
 @pytest.mark.parametrize(("sender", "receiver"), [(1, 2), (2, 1)])
@@ -60,8 +77,8 @@ def test_where_both_stand_still_it_is_the_receiver_that_the_sender_waits_for() -
     assert ends.silent(1101.0, STILL) == "receiver"
 
 
-def hanging(sequence: int, at: float, epoch: int = 1) -> Progress:
-    return report(sequence, at, epoch).model_copy(update={"in_file_system_seconds": 60.0})
+def hanging(sequence: int, at: float, start: int = 1) -> Progress:
+    return report(sequence, at, start).model_copy(update={"in_file_system_seconds": 60.0})
 
 
 def test_a_sender_that_waits_for_the_receivers_file_system_is_not_the_one_to_start_again() -> None:
@@ -78,7 +95,7 @@ def test_a_receiver_that_hangs_before_its_first_report_is_known_by_the_one_befor
     ends = running().seen(both(report(2, 6.0), hanging(1, 6.0)), 1101.0).restarted("receiver", 2, 1101.0)
     assert ends.receiver
     assert ends.receiver.in_file_system == 60.0
-    mended = ends.seen(both(report(3, 7.0), report(1, 1.0, epoch=2)), 1110.0)
+    mended = ends.seen(both(report(3, 7.0), report(1, 1.0, start=2)), 1110.0)
     assert mended.receiver
     assert mended.receiver.in_file_system is None
 
@@ -97,12 +114,12 @@ def test_an_end_that_was_never_heard_of_has_the_time_of_its_start() -> None:
 
 def test_restart_gives_both_their_time_and_reports_of_the_earlier_process_count_no_more() -> None:
     ends = running().restarted("sender", 2, 1100.0)
-    assert (ends.sender.epoch, ends.sender.restarts) == (2, 1)
+    assert (ends.sender.start, ends.sender.restarts) == (2, 1)
     stale = ends.seen(both(report(9, 9.0), report(2, 9.0)), 1160.0)
     assert stale.sender == ends.sender
     assert not stale.advance
     assert stale.silent(1160.0, STILL) is None
-    fresh = stale.seen(both(report(0, 1.0, epoch=2), report(3, 10.0)), 1220.0)
+    fresh = stale.seen(both(report(0, 1.0, start=2), report(3, 10.0)), 1220.0)
     assert fresh.advance
     assert fresh.silent(1220.0, STILL) is None
 

@@ -126,7 +126,7 @@ def test_a_choice_within_its_budget_is_never_cut_short_if_all_goes_as_estimated(
 
 def test_bytes_of_a_sender_that_started_over_are_added_to_those_before() -> None:
     sent = Sent().after(1, 500).after(1, 400).after(2, 30)
-    assert (sent.bytes, sent.epoch) == (530, 2)
+    assert (sent.bytes, sent.start) == (530, 2)
     assert sent.after(1, 900) == sent
     assert sent.after(2, 40).bytes == 540
 

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from lambdas.core import transfer_life
+from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.transfer_record import Outcome
 from lambdas.handlers.reactions.finish_transfer import finish_transfer
 from lambdas.runtime.handler import BusEvent
@@ -20,12 +21,12 @@ def prepared(token: bool = True) -> Cloud:
 
 
 def event(kind: str, **detail: Any) -> BusEvent:
-    body = {"schemaVersion": 1, "type": kind, "transferId": "first", "epoch": 2, **detail}
+    body = {"schemaVersion": 1, "type": kind, "transferId": "first", "epoch": first_epoch(2), **detail}
     return BusEvent.from_document({"detail-type": kind, "detail": body})
 
 
 DELIVERED = event("Transfer Delivered", bytes=10, files=2, chunks=1, sentBytes=12)
-OUTCOME = {"delivered": {"bytes": 10, "files": 2, "chunks": 1, "sentBytes": 12, "epoch": 2}}
+OUTCOME = {"delivered": {"bytes": 10, "files": 2, "chunks": 1, "sentBytes": 12, "epoch": first_epoch(2)}}
 
 
 def test_delivery_writes_the_outcome_and_releases_the_token() -> None:

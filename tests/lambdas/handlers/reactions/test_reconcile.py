@@ -6,6 +6,7 @@ import pytest
 from lambdas.adapters.records import CommandResult, Instance
 from lambdas.core import transfer_life
 from lambdas.core.ends.commands import Command
+from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.errors import TeardownIncomplete, WriteConflict
 from lambdas.core.fleet import node_life
 from lambdas.handlers.reactions.reconcile import reconcile
@@ -104,7 +105,7 @@ def test_failure_whose_event_was_lost_is_retried() -> None:
 def test_failure_that_a_sender_noted_and_did_not_live_to_tell_is_retried() -> None:
     cloud = running()
     cloud.chunks.put_all([chunk(0, failed_attempt=1, reason="stream-lost"), chunk(1), chunk(2)])
-    cloud.agents.progresses[SHARED, "sender"] = progress(2, epoch=2)
+    cloud.agents.progresses[SHARED, "sender"] = progress(2, start=2)
     assert run(cloud)["first"]["retried"] == 1
 
 
@@ -326,11 +327,11 @@ def test_what_a_state_left_that_ended_after_the_sweep_is_taken_down_and_the_repo
 
 def test_outcome_whose_event_was_lost_ends_the_transfer() -> None:
     cloud = running()
-    body = {"schemaVersion": 1, "type": "Transfer Delivered", "transferId": "first", "epoch": 1}
+    body = {"schemaVersion": 1, "type": "Transfer Delivered", "transferId": "first", "epoch": first_epoch(1)}
     counts = {"bytes": 10, "files": 2, "chunks": 1, "sentBytes": 12}
     told(cloud, BusEvent.from_document({"detail-type": "Transfer Delivered", "detail": body | counts}))
     assert run(cloud)["first"] == {"released": True}
-    assert cloud.executions.answers == [("success", ("token", {"delivered": {**counts, "epoch": 1}}))]
+    assert cloud.executions.answers == [("success", ("token", {"delivered": {**counts, "epoch": first_epoch(1)}}))]
 
 
 def test_relay_that_the_sender_lost_is_told_of_again_when_the_event_was_lost() -> None:

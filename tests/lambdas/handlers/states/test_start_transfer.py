@@ -1,6 +1,7 @@
 import pytest
 
 from lambdas.core import transfer_life
+from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.errors import EndNotStarted, TransferFenced
 from lambdas.handlers.states.start_transfer import StartInput, start_transfer
 from tests.lambdas.builders import ENDS, IRELAND, WEST, delivered, paths, plan, transfer
@@ -21,18 +22,18 @@ def event(token: str = "token-a") -> StartInput:
 
 def test_both_ends_are_started_with_the_same_epoch() -> None:
     cloud = prepared()
-    assert start_transfer(event(), cloud.world) == {"epoch": 1, "started": True}
+    assert start_transfer(event(), cloud.world) == {"start": 1, "started": True}
     (document, _, receive) = cloud.commands[IRELAND].sent[0]
     (other, _, send) = cloud.commands[WEST].sent[0]
     assert receive is not None
     assert send is not None
     assert (document, other) == ("receive", "send")
-    assert receive["epoch"] == send["epoch"] == 1
+    assert receive["epoch"] == send["epoch"] == first_epoch(1)
     assert receive["listen"] == ["10.11.0.1:4601", "54.1.0.1:4601"]
     assert receive["plan"] == send["plan"] == f"{ENDS}plan.json"
     stored = cloud.tokens.get("first")
     assert stored is not None
-    assert (stored.token, stored.epoch) == ("token-a", 1)
+    assert (stored.token, stored.start) == ("token-a", 1)
 
 
 def test_where_nothing_is_moved_but_measured_the_destination_is_left_alone() -> None:
@@ -45,9 +46,9 @@ def test_where_nothing_is_moved_but_measured_the_destination_is_left_alone() -> 
 
 def test_same_token_again_keeps_its_epoch_and_another_gets_the_next() -> None:
     cloud = prepared()
-    assert start_transfer(event(), cloud.world)["epoch"] == 1
-    assert start_transfer(event(), cloud.world)["epoch"] == 1
-    assert start_transfer(event("token-b"), cloud.world)["epoch"] == 2
+    assert start_transfer(event(), cloud.world)["start"] == 1
+    assert start_transfer(event(), cloud.world)["start"] == 1
+    assert start_transfer(event("token-b"), cloud.world)["start"] == 2
 
 
 def test_token_that_comes_after_the_outcome_is_released_at_once() -> None:

@@ -106,7 +106,7 @@ def with_one_left_out(on_problem: str, *, told: int = 2) -> tuple[Cloud, VerifyI
     cloud.chunks.put_all([chunk(0, state="DELIVERED", files=4)])
     cloud.transfers.create(transfer())
     cloud.transfers.change(transfer(), transfer_life.note(plan=event.plan))
-    cloud.transfers.change(transfer(), transfer_life.finish(delivered(epoch=1, sent_bytes=0, skipped=told)))
+    cloud.transfers.change(transfer(), transfer_life.finish(delivered(sent_bytes=0, skipped=told)))
     listed = [SKIPPED, {"entry": 7, "kind": "directory", "reason": "destination-conflict"}]
     lines = "".join(json.dumps(line) + "\n" for line in listed)
     key = f"{ENDS}digests/{event.plan.plan_id}/skipped/part-00000.ndjson"

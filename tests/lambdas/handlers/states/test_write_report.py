@@ -39,7 +39,7 @@ def finished(**said: int) -> Cloud:
     cloud.chunks.put_all([chunk(3, state="FAILED", attempt=5, reason="stream-lost after 5 attempts")])
     for role in ("source", "destination"):
         cloud.nodes.put(node(role, state="TERMINATED", joined_at=1005.0, ended_at=1090.0))
-    cloud.transfers.change(transfer(), transfer_life.finish(delivered(epoch=1, sent_bytes=2 * 10**9, **said)))
+    cloud.transfers.change(transfer(), transfer_life.finish(delivered(sent_bytes=2 * 10**9, **said)))
     cloud.transfers.change(transfer(), transfer_life.note(teardown={"terminated": 2}))
     cloud.clock.time = 1100.0
     return cloud
@@ -67,13 +67,14 @@ def test_ends_that_were_started_again_are_counted() -> None:
     assert found["restarts"] == {"sender": 1, "receiver": 0}
 
 
-def test_chunks_that_were_repaired_are_counted() -> None:
+def test_chunks_that_were_repaired_and_bytes_that_went_out_twice_are_counted() -> None:
     cloud = Cloud()
     cloud.transfers.create(transfer())
-    cloud.transfers.change(transfer(), transfer_life.finish(delivered(epoch=1, sent_bytes=100, repaired_chunks=2)))
+    outcome = delivered(sent_bytes=100, hedged_bytes=30, repaired_chunks=2)
+    cloud.transfers.change(transfer(), transfer_life.finish(outcome))
     found = run(cloud)
     SCHEMA.validate(found)
-    assert found["repairedChunks"] == 2
+    assert (found["hedgedBytes"], found["repairedChunks"]) == (30, 2)
 
 
 def with_skips() -> Cloud:

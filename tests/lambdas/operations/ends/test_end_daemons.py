@@ -1,18 +1,20 @@
 """An end that dies, falls silent or never comes back, as the reconciler's minute finds it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Side
+from lambdas.core.ends.epochs import first_epoch, start_of
 from lambdas.core.ends.liveness import MOST_RESTARTS
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import TransferRecord
 from lambdas.handlers.reactions.finish_transfer import finish_transfer
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import IRELAND, SHARED, WEST, progress
+from tests.lambdas.builders import DESTINATION_ID, IRELAND, SHARED, WEST, progress
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import attempt, spawned
 from tests.lambdas.machines import failed
@@ -35,8 +37,8 @@ class Moving:
     def minute(self) -> Any:
         self.cloud.clock.time += 60
         self.sequence += 1
-        for side, epoch in self.alive.items():
-            told = progress(self.sequence, epoch=epoch, sent=1000).model_copy(update={"at": self.cloud.clock.time})
+        for side, start in self.alive.items():
+            told = progress(self.sequence, start=start, sent=1000).model_copy(update={"at": self.cloud.clock.time})
             if side == "receiver" and self.hangs is not None:
                 told = told.model_copy(update={"sequence": 1, "in_file_system_seconds": self.hangs})
             self.cloud.agents.progresses[SHARED, side] = told
@@ -44,14 +46,14 @@ class Moving:
         return reconcile(event, self.cloud.world)["first"]
 
     def sent(self, side: Side) -> list[int]:
-        """Epochs in which an end was started."""
+        """The starts of an end that were ordered."""
         region, document = PLACES[side]
         orders = self.cloud.commands[region].sent
-        return [command["epoch"] for name, _, command in orders if name == document and command]
+        return [start_of(command["epoch"]) for name, _, command in orders if name == document and command]
 
 
 @pytest.mark.parametrize(("side", "other"), [("sender", "receiver"), ("receiver", "sender")])
-def test_end_that_died_is_started_again_in_a_new_epoch_and_the_other_is_left_alone(side: Side, other: Side) -> None:
+def test_end_that_died_is_started_again_in_a_new_start_and_the_other_is_left_alone(side: Side, other: Side) -> None:
     moving = Moving()
     assert moving.minute()["heartbeat"]
     del moving.alive[side]
@@ -84,6 +86,21 @@ def test_end_that_never_comes_back_is_given_up_with_what_stood_in_the_way() -> N
     assert "the receiver on i-0bbbbbbbbbbbbbbb2 (eu-west-1) is silent; it was started again 3 times" in cause
     assert "no space left on device" in cause
     assert moving.sent("sender") == []
+
+
+@pytest.mark.parametrize("state", ["stopping", "stopped", "shutting-down", "terminated"])
+def test_end_whose_machine_is_gone_is_not_started_again(state: str) -> None:
+    moving = Moving()
+    moving.minute()
+    del moving.alive["receiver"]
+    machine = moving.cloud.compute[IRELAND].machines[DESTINATION_ID]
+    machine.instance = replace(machine.instance, state=state)
+    found = moving.minute()
+    assert {"gaveUp": "receiver", "released": True}.items() <= found.items()
+    assert moving.sent("receiver") == []
+    _, (_, error, cause) = moving.cloud.executions.answers[-1]
+    assert error == "EndGone"
+    assert cause == f"the machine of the receiver, {DESTINATION_ID} (eu-west-1), is {state}"
 
 
 def test_hung_file_system_is_named_on_the_receivers_machine_and_the_sender_is_left_alone() -> None:
@@ -177,8 +194,9 @@ def test_task_that_was_started_anew_has_new_ends() -> None:
     assert (record.ends.task, record.ends.sender.restarts) == (3, 0)
 
 
-def event(kind: str, epoch: int, **detail: Any) -> BusEvent:
-    body = {"schemaVersion": 1, "type": kind, "transferId": "first", "epoch": epoch, **detail}
+def event(kind: str, start: int, **detail: Any) -> BusEvent:
+    """As the second process of that start tells it."""
+    body = {"schemaVersion": 1, "type": kind, "transferId": "first", "epoch": first_epoch(start) + 1, **detail}
     return BusEvent.from_document({"detail-type": kind, "detail": body})
 
 
@@ -203,8 +221,8 @@ def test_failure_of_the_end_that_was_not_replaced_counts() -> None:
     assert finish_transfer(noted(cloud, told), cloud.world) == {"released": True}
 
 
-@pytest.mark.parametrize("epoch", [1, 2])
-def test_what_was_delivered_counts_whichever_sender_delivered_it(epoch: int) -> None:
-    told = event("Transfer Delivered", epoch, bytes=10, files=2, chunks=1, sentBytes=12)
+@pytest.mark.parametrize("start", [1, 2])
+def test_what_was_delivered_counts_whichever_sender_delivered_it(start: int) -> None:
+    told = event("Transfer Delivered", start, bytes=10, files=2, chunks=1, sentBytes=12)
     cloud = restarted("sender")
     assert finish_transfer(noted(cloud, told), cloud.world) == {"released": True}

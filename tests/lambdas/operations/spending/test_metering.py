@@ -30,8 +30,8 @@ def joined(pairs: int = 1, **objective: Any) -> Cloud:
     return cloud
 
 
-def report(cloud: Cloud, *, moved: int, delivered: int | None = None, epoch: int = 1, rate: float = 40.0) -> None:
-    found = progress(sent=moved if delivered is None else delivered, rate=rate, epoch=epoch)
+def report(cloud: Cloud, *, moved: int, delivered: int | None = None, start: int = 1, rate: float = 40.0) -> None:
+    found = progress(sent=moved if delivered is None else delivered, rate=rate, start=start)
     direct = [lane for lane in found.lanes if lane.path_id == "direct"]
     changes = {"moved_bytes": moved, "first_byte_at": 1000.0, "lanes": direct}
     cloud.agents.progresses[SHARED, "sender"] = Progress.model_validate(found.model_copy(update=changes))
@@ -79,7 +79,7 @@ def test_bytes_of_an_end_that_was_started_again_are_not_forgotten() -> None:
     cloud = joined()
     report(cloud, moved=10**8)
     look(cloud)
-    report(cloud, moved=5 * 10**7, epoch=2)
+    report(cloud, moved=5 * 10**7, start=2)
     look(cloud)
     assert spent(cloud).egress == pytest.approx(0.15 * 0.02)
 
@@ -181,7 +181,7 @@ def test_transfer_that_was_delivered_meanwhile_is_not_stopped() -> None:
     report(cloud, moved=10**9, delivered=4 * 10**8)
     record = cloud.transfers.get("first")
     assert record is not None
-    cloud.transfers.change(transfer(), transfer_life.finish(delivered(epoch=1, sent_bytes=10**9)))
+    cloud.transfers.change(transfer(), transfer_life.finish(delivered(sent_bytes=10**9)))
     metering.enforce(cloud.world, record)
     assert cloud.executions.answers == []
     assert len(cloud.alive()) == 2

@@ -1,6 +1,7 @@
 //! The control plane in AWS, in trouble: everything is repeated, nothing waits for ever.
 
 mod cloud;
+mod epochs;
 mod expressions;
 mod stops;
 
@@ -95,6 +96,7 @@ impl Account {
         let config = receive::Config {
             transfer: transfer.clone(),
             epoch: 1,
+            before: None,
             destination: Box::new(PosixDestination(self.transfer.destination())),
             plan: plan.clone(),
             plan_key: "plan.json".to_owned(),
@@ -119,6 +121,8 @@ impl Account {
         let key = kept_route_key(&self.transfer.directory.path().join("route.key")).unwrap();
         let config = send::Config {
             epoch: 1,
+            before: None,
+            journal: None,
             plan,
             plan_key: "plan.json".to_owned(),
             prefix: String::new(),

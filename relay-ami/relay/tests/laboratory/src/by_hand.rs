@@ -13,7 +13,8 @@ use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::{self, PLAN_KEY, RANGE_SIZE};
 use cpt_relay::acceptor::Limits;
 use cpt_relay::cli::CliError;
-use cpt_relay::cli::roles::{self, Sender, print_json, print_probe};
+use cpt_relay::cli::end_roles::{self, Sender};
+use cpt_relay::cli::roles::{self, print_json, print_probe};
 use cpt_relay::control::{Control, ControlError, Side};
 use cpt_relay::defaults::PORT;
 use cpt_relay::documents::event::Failure;
@@ -141,7 +142,8 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let (destination, rules) = (in_directory(destination)?, roles::rules()?);
     let config = receive::Config {
         transfer,
-        epoch: next_epoch(&control, Side::Receiver)?,
+        epoch: FIRST_EPOCH,
+        before: None,
         destination: Box::new(PosixDestination(destination)),
         plan,
         plan_key: PLAN_KEY.to_owned(),
@@ -150,13 +152,11 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         limits: Limits::RECEIVER,
         verify: options.verify,
     };
-    roles::run_receiver(config, control, &listen_addresses(options), &roles::ready_file(options.ready.as_deref())?, stop)
+    end_roles::run_receiver(config, control, &listen_addresses(options), &roles::ready_file(options.ready.as_deref())?, stop)
 }
 
-/// An end that is started again goes on as the next: the ranges that its predecessor leased are its own then.
-fn next_epoch(control: &Directory, side: Side) -> Result<u64, CliError> {
-    Ok(control.key(side).map_err(failed)?.map_or(1, |key| key.epoch + 1))
-}
+/// Whoever is started again goes on as the next process of one start.
+const FIRST_EPOCH: u64 = 1;
 
 fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, transfer) = (Arc::new(open(options)?), options.transfer());
@@ -166,9 +166,8 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     if options.rate_mbps.is_some() && !by_options {
         return Err(CliError::Usage("--rate-mbps needs --direct or --via; bandwidthLimitMbps of the membership is the rate".to_owned()));
     }
-    let sender =
-        Sender::new(transfer, next_epoch(&control, Side::Sender)?, roles::route_key(options.route_key.as_deref())?, roles::rules()?)?;
-    sender.publish(&*control, stop)?;
+    let sender = Sender::new(transfer, FIRST_EPOCH, end_roles::route_key(options.route_key.as_deref())?, roles::rules()?)?;
+    let sender = sender.publish(&*control, stop)?;
     if by_options {
         let key = wait_for_key(&control, Side::Receiver, stop)?;
         let receiver = key.address.as_deref().and_then(|address| address.parse().ok());

@@ -194,8 +194,8 @@ impl Control for Directory {
         }
     }
 
-    fn publish_key(&self, side: Side, key: &KeyRecord) -> Result<()> {
-        Self::write_json(&self.record(&format!("key-{}", side.as_str())), key)
+    fn publish_key(&self, side: Side, key: &KeyRecord) -> Result<bool> {
+        Self::write_json(&self.record(&format!("key-{}", side.as_str())), key).map(|()| true)
     }
 
     fn key(&self, side: Side) -> Result<Option<KeyRecord>> {
@@ -209,6 +209,10 @@ impl Control for Directory {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(unavailable(&path)(error)),
         }
+    }
+
+    fn progress(&self, side: Side) -> Result<Option<Progress>> {
+        Self::read(&self.record(&format!("progress-{}", side.as_str())))
     }
 
     fn write_progress(&self, side: Side, progress: &Progress) -> Result<()> {
@@ -267,7 +271,7 @@ mod tests {
         let key = KeyRecord { epoch: 1, tls_public_key: "key".to_owned(), route_public_key: None, address: None };
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| (0..50).for_each(|_| control.publish_key(Side::Receiver, &key).unwrap()));
+                scope.spawn(|| (0..50).for_each(|_| assert!(control.publish_key(Side::Receiver, &key).unwrap())));
             }
         });
         assert_eq!(control.key(Side::Receiver).unwrap(), Some(key));

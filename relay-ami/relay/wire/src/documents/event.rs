@@ -1,6 +1,6 @@
 //! Events that the ends put on the bus, and the progress they report.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::text::{SchemaVersion1, TransferId};
 
@@ -57,7 +57,7 @@ impl SkipReason {
 
 /// What ended a daemon, under the name that the state machine catches. `contracts/failures.json` says what each one means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(serde::Deserialize))]
+#[cfg_attr(test, derive(Deserialize))]
 pub enum Failure {
     ChunksFailed,
     ControlUnavailable,
@@ -108,6 +108,9 @@ pub enum Event {
         files: u64,
         chunks: u64,
         sent_bytes: u64,
+        /// Of chunks that went out on a second path too, since the first was cut off or late.
+        #[serde(skip_serializing_if = "is_zero")]
+        hedged_bytes: u64,
         #[serde(skip_serializing_if = "is_zero")]
         repaired_chunks: u64,
         /// Entries that were left out; everything else arrived.
@@ -148,7 +151,7 @@ impl Event {
 }
 
 /// One live lane of the sender.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LaneProgress {
     pub path_id: String,
@@ -160,7 +163,7 @@ pub struct LaneProgress {
 }
 
 /// What an end reports every two seconds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
     pub schema_version: SchemaVersion1,

@@ -1,0 +1,42 @@
+//! The receiver's sign of life on each lane: without it the sender could not tell a receiver that waits from a path that is dead.
+
+use std::sync::{Arc, Mutex, Weak};
+
+use super::Shared;
+use crate::defaults::{ALIVE_INTERVAL, BUSY_AFTER};
+use crate::stream::Replies;
+use crate::thread::lock;
+use crate::wire::frame::Frame;
+
+/// All lanes that are open.
+#[derive(Default)]
+pub struct Listeners(Mutex<Vec<Weak<Replies>>>);
+
+impl Listeners {
+    /// A lane begins; it is forgotten when it ends.
+    pub fn add(&self, lane: &Arc<Replies>) {
+        lock(&self.0).push(Arc::downgrade(lane));
+    }
+
+    /// One frame on every lane. One that is broken hears nothing, which its own thread finds.
+    fn tell(&self, frame: &Frame) {
+        let lanes: Vec<Arc<Replies>> = {
+            let mut lanes = lock(&self.0);
+            lanes.retain(|lane| lane.strong_count() > 0);
+            lanes.iter().filter_map(Weak::upgrade).collect()
+        };
+        for lane in lanes {
+            let _ = lane.send_unless_busy(frame);
+        }
+    }
+}
+
+/// Runs until the process is told to stop. It takes no lock that is held over a call of the file system or the control plane, so
+/// neither of them silences it.
+pub fn run(shared: &Shared) {
+    let is_slow = |longest: Option<std::time::Duration>| longest.is_some_and(|time| time >= BUSY_AFTER);
+    while !shared.stop.sleep(ALIVE_INTERVAL) {
+        let is_busy = is_slow(shared.disk.longest()) || is_slow(shared.asked.longest());
+        shared.listeners.tell(&Frame::Alive { is_busy });
+    }
+}

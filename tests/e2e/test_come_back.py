@@ -1,0 +1,81 @@
+"""A daemon that dies or hangs is up again within seconds, by its own machine: no function looks, nothing is lost."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.account import HOME, OTHER, SLOW_MBPS, Account
+from tests.e2e.files import make_files, tree
+from tests.e2e.test_events import paths_with_data, rules_disabled
+
+pytestmark = pytest.mark.alone
+
+LARGE = 300_000_000  # 60 s as slowly as it begins
+PLACES = {"sender": (HOME, "send"), "receiver": (OTHER, "receive")}
+RULES = ("cpt-reconcile", "cpt-watch-relays", "cpt-retry-chunk", "cpt-replace-relay")
+
+
+def begin(account: Account, work: Path, name: str) -> str:
+    source = make_files(work / "set", large_bytes=LARGE)
+    request = account.request(source, work / "out", bandwidthLimitMbps=SLOW_MBPS, relays={"pairs": 1})
+    arn = account.start(request, name)
+    account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, name), 60)
+    return arn
+
+
+def epoch(account: Account, name: str, side: str) -> int:
+    return int((account.record(name, f"key#{side}") or {})["epoch"])
+
+
+def moved_by_pair(account: Account, name: str) -> int:
+    lanes: list[dict[str, Any]] = account.progress(name)["lanes"]
+    return sum(int(lane["bytes"]) for lane in lanes if lane["pathId"] == "pair-1")
+
+
+def check(account: Account, arn: str, name: str, work: Path) -> dict[str, Any]:
+    """It arrived; nobody but the machines themselves has done anything about it."""
+    account.limit(name, None)
+    run = account.wait(arn)
+    assert (run.status, run.cause) == ("SUCCEEDED", None)
+    assert tree(work / "out" / "set") == tree(work / "set")
+    assert run.report["retries"] == 0
+    assert not run.report["replacements"]
+    assert not list((work / "out").glob(".cpt-partial-*"))
+    return run.report
+
+
+@pytest.mark.parametrize("signal", ["KILL", "STOP"])
+@pytest.mark.parametrize("side", ["sender", "receiver"])
+def test_end_comes_back_and_goes_on_without_an_attempt_lost(
+    account: Account, tmp_path: Path, side: str, signal: str
+) -> None:
+    name, (region, role) = f"{side}-{signal.lower()}", PLACES[side]
+    with rules_disabled(account, *RULES):
+        arn = begin(account, tmp_path, name)
+        before = epoch(account, name, side)
+        moved = int(account.progress(name)["movedBytes"])
+        machine = account.source if side == "sender" else account.destination
+        account.shell(machine, region, f"systemctl kill --signal={signal} 'cpt-{role}-{name}'")
+        # A frozen one is killed after 6 s; both are started 0.2 s later.
+        account.cloud.wait_for(lambda: epoch(account, name, side) == before + 1, 30)
+        account.cloud.wait_for(lambda: int(account.progress(name)["movedBytes"]) > moved, 30)
+        report = check(account, arn, name, tmp_path)
+    outcome = (account.record(name, "transfer") or {})["outcome"]
+    # What an earlier process of the sender moved counts on.
+    assert int(json.loads(json.dumps(outcome["delivered"], default=int))["sentBytes"]) >= report["bytes"]
+
+
+@pytest.mark.parametrize("signal", ["KILL", "STOP"])
+def test_relay_comes_back_and_carries_on(account: Account, tmp_path: Path, signal: str) -> None:
+    name = f"relay-{signal.lower()}"
+    with rules_disabled(account, *RULES):
+        arn = begin(account, tmp_path, name)
+        node = next(node for node in account.nodes(name) if node["nodeId"] == "source-1-0")
+        account.shell(node["instanceId"], HOME, f"systemctl kill --signal={signal} 'cpt-relay-{name}'")
+        gone = account.progress(name)["at"]
+        account.cloud.wait_for(lambda: account.progress(name)["at"] > gone + 10, 30)
+        before = moved_by_pair(account, name)
+        account.cloud.wait_for(lambda: moved_by_pair(account, name) > before, 30)
+        check(account, arn, name, tmp_path)
