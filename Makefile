@@ -26,7 +26,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo check test lint test-python test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth bench bench-control bench-cost bench-speed bench-data-plane bench-estimate bench-fleet bench-scale figures diagram aws-smoke clean down
+.PHONY: help setup demo check test lint test-python test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth bench bench-control bench-cost bench-speed bench-data-plane bench-estimate bench-fleet bench-faults bench-scale figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -159,6 +159,9 @@ bench-estimate: synth  ## Estimates against transfers on an emulated network, 24
 
 bench-fleet: synth  ## Relays that are chosen, lost and late on an emulated network (needs root)
 	@$(RUN) python -m bench.fleet $(ARGS)
+
+bench-faults: synth  ## What one fault costs, for every fault, party and moment; an hour (needs root)
+	@$(RUN) python -m bench.faults $(ARGS)
 
 bench-scale: synth  ## Plans, verifications and reports of 10^6 chunks and 10^7 files in a Lambda's memory
 	@$(RUN) python -m bench.scale $(ARGS)

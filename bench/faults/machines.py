@@ -1,0 +1,75 @@
+"""Faults of a machine of the local cloud, each ended by whoever began it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.data_plane.network import command
+from local.state import namespaces
+from tests.e2e.account import Account
+
+METADATA = "169.254.169.254"
+
+
+class Machine:
+    """One instance, by its network namespace."""
+
+    def __init__(self, account: Account, instance_id: str, region: str) -> None:
+        self.account, self.instance_id, self.region = account, instance_id, region
+
+    @property
+    def namespace(self) -> str | None:
+        """Its name ends with that of the instance; None once the instance has gone."""
+        prefix = self.account.cloud.state.network_prefix
+        return next((name for name in namespaces(prefix) if name.endswith(self.instance_id[-5:])), None)
+
+    def signal(self, name: str) -> None:
+        """Send a signal to the daemons' processes; who starts them again gets none."""
+        self.account.shell(self.instance_id, self.region, f"systemctl kill --signal={name} 'cpt-*'")
+
+    def terminate(self) -> None:
+        """Take the machine away."""
+        self.account.cloud.client("ec2", self.region).terminate_instances(InstanceIds=[self.instance_id])
+
+    @contextmanager
+    def dropping(self, *rules: str) -> Iterator[None]:
+        """Packets that match are dropped: `CHAIN MATCH`, chain `in` or `out`."""
+        chains = {
+            chain: "; ".join(f"{rule.split(' ', 1)[1]} drop" for rule in rules if rule.startswith(f"{chain} "))
+            for chain in ("in", "out")
+        }
+        table = f"""
+            table ip fault {{
+                chain in {{ type filter hook input priority 0; {chains["in"]}; }}
+                chain out {{ type filter hook output priority 0; {chains["out"]}; }}
+            }}"""
+        inside = ("nsenter", f"--net=/run/netns/{self.namespace}", "--", "nft")
+        command(*inside, "-f", "-", text=table.replace("; ;", ";"))
+        try:
+            yield
+        finally:
+            command(*inside, "delete", "table", "ip", "fault")
+
+
+@contextmanager
+def frozen_disk(mount: Path) -> Iterator[None]:
+    """No write to a file system comes back."""
+    command("fsfreeze", "--freeze", str(mount))
+    try:
+        yield
+    finally:
+        command("fsfreeze", "--unfreeze", str(mount))
+
+
+@contextmanager
+def disk(image: Path, mount: Path, megabytes: int) -> Iterator[Path]:
+    """A file system of its own, in a file."""
+    with image.open("wb") as file:
+        file.truncate(megabytes * 1_000_000)
+    command("mkfs.ext4", "-q", "-F", str(image))
+    mount.mkdir()
+    command("mount", "-o", "loop", str(image), str(mount))
+    try:
+        yield mount
+    finally:
+        command("umount", "--lazy", str(mount))
