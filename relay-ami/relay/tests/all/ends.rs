@@ -189,18 +189,26 @@ fn a_receiver_that_is_started_for_nothing_leaves_nothing() {
     assert_eq!(std::fs::read_dir(transfer.destination()).unwrap().count(), 0);
 }
 
-#[test]
-fn a_source_that_changed_after_it_was_delivered_is_named_by_the_next_sender() {
-    let UnderWay { mut transfer, receiver, sender } = UnderWay::begin(|root| {
-        many_small_files(root);
-        std::fs::write(root.join("a-first"), noise(1, 2 * CHUNK as usize)).unwrap();
-    });
+fn a_first_file_and_many_small_ones(root: &Path) {
+    many_small_files(root);
+    std::fs::write(root.join("a-first"), noise(1, 2 * CHUNK as usize)).unwrap();
+}
+
+/// The transfer before its next sender, with a file changed at the source that has been delivered.
+fn with_the_first_file_touched(mut transfer: Transfer, sender: Running<send::Outcome>) -> Transfer {
     wait_for("the first file", || transfer.destination().join("a-first").exists().then_some(()));
     sender.stop.request();
     sender.join();
     let file = std::fs::File::options().write(true).open(transfer.source().join("a-first")).unwrap();
     file.set_modified(SystemTime::now() + Duration::from_secs(5)).unwrap();
     transfer.epoch = 2;
+    transfer
+}
+
+#[test]
+fn a_source_that_changed_after_it_was_delivered_is_named_by_the_next_sender() {
+    let UnderWay { transfer, receiver, sender } = UnderWay::begin(a_first_file_and_many_small_ones);
+    let transfer = with_the_first_file_touched(transfer, sender);
     let outcome = transfer.send(None).join();
     let send::Outcome::Delivered(totals) = outcome else { panic!("{outcome:?}") };
     assert_eq!((totals.skipped, totals.repaired_chunks), (1, 0));
@@ -213,18 +221,10 @@ fn a_source_that_changed_after_it_was_delivered_is_named_by_the_next_sender() {
 /// A source that has changed would be named if it were read.
 #[test]
 fn what_a_sender_has_noted_is_not_read_by_the_next_one() {
-    let mut transfer = Transfer::plan(CHUNK, Some(9), |root| {
-        many_small_files(root);
-        std::fs::write(root.join("a-first"), noise(1, 2 * CHUNK as usize)).unwrap();
-    });
+    let mut transfer = Transfer::plan(CHUNK, Some(9), a_first_file_and_many_small_ones);
     transfer.notes_sent = true;
-    let UnderWay { mut transfer, receiver, sender } = UnderWay::of(transfer);
-    wait_for("the first file", || transfer.destination().join("a-first").exists().then_some(()));
-    sender.stop.request();
-    sender.join();
-    let file = std::fs::File::options().write(true).open(transfer.source().join("a-first")).unwrap();
-    file.set_modified(SystemTime::now() + Duration::from_secs(5)).unwrap();
-    transfer.epoch = 2;
+    let UnderWay { transfer, receiver, sender } = UnderWay::of(transfer);
+    let transfer = with_the_first_file_touched(transfer, sender);
     let outcome = transfer.send(None).join();
     let send::Outcome::Delivered(totals) = outcome else { panic!("{outcome:?}") };
     assert_eq!((totals.skipped, totals.repaired_chunks), (0, 0));
