@@ -1,6 +1,7 @@
 """Which faults hit whom and when: all pairs of fault and party, of fault and moment, of party and number of pairs."""
 
 import itertools
+import random
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -60,6 +61,18 @@ class Case(NamedTuple):
 def possible(case: Case) -> bool:
     """Whether there is such a party at such a moment."""
     return case.pairs > 0 or (case.party not in RELAYS and "join" not in case.moment)
+
+
+def several(chance: random.Random) -> list[Case]:
+    """One to four faults of one transfer, in the order of their moments."""
+    pairs = chance.choice(PAIRS)
+    every = [
+        case
+        for fault in FAULTS
+        for party, moment in itertools.product(fault.parties, MOMENTS)
+        if possible(case := Case(fault, party, moment, pairs))
+    ]
+    return sorted(chance.sample(every, chance.randint(1, 4)), key=lambda case: MOMENTS.index(case.moment))
 
 
 def cover(most: int) -> list[Case]:

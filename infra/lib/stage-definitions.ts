@@ -248,7 +248,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
     },
     reconcile: {
       description:
-        'Every minute: heartbeats, ends that fell silent, what lost events would have told, transfers nobody runs',
+        'Every minute: heartbeats, ends that fell silent, what lost events would have told, transfers nobody runs; at once: ends that stop',
       timeout: LONG,
       access: [
         ...tearDown(settings),

@@ -19,6 +19,7 @@ from lambdas.adapters.world import World, world
 from lambdas.core import transfer_life
 from lambdas.core.documents import Document, Handover
 from lambdas.core.errors import CptError, InvalidRequest, Throttled
+from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES
 from lambdas.core.problems import describe
 from lambdas.core.record_format import format_of, refuse_other
 from lambdas.core.transfer import AcceptedTransfer
@@ -38,12 +39,25 @@ Result = Document | dict[str, Any] | None
 Handler = Callable[[dict[str, Any], LambdaContext], Any]
 
 
+STATE_CHANGE = "EC2 Instance State-change Notification"
+
+
 class BusEvent(Handover):
     """An event as a rule hands it to a Lambda."""
 
     detail_type: str = Field(alias="detail-type", default="Scheduled Event")
     source: str = ""
     detail: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def instance_id(self) -> str:
+        """Of the instance that an event of EC2 tells of."""
+        return str(self.detail.get("instance-id", ""))
+
+    @property
+    def tells_of_an_end(self) -> bool:
+        """Whether an instance carries no more."""
+        return self.detail_type == STATE_CHANGE and self.detail.get("state") in ENDED_INSTANCE_STATES
 
 
 def task_state(stage: str, model: type[Input], run: Callable[[Input, World], Result]) -> Handler:

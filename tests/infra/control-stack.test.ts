@@ -147,6 +147,11 @@ describe('rules', () => {
   const expected: [string, string, object][] = [
     ['cpt-retry-chunk', 'cpt-retry-chunk', { 'detail-type': ['Chunk Failed'] }],
     ['cpt-replace-relay', 'cpt-replace-relay', { source: ['cpt.agent', 'cpt.control', 'aws.ec2'] }],
+    [
+      'cpt-ended-machines',
+      'cpt-reconcile',
+      { source: ['aws.ec2'], detail: { state: ['stopping', 'stopped', 'shutting-down', 'terminated'] } },
+    ],
     ['cpt-finish-transfer', 'cpt-finish-transfer', { 'detail-type': ['Transfer Delivered', 'Transfer Failed'] }],
     [
       'cpt-start-from-object',
@@ -169,7 +174,7 @@ describe('rules', () => {
 
   it('listen where their events arrive: those of agents and relays on the bus, executions on the default bus', () => {
     const onBus = rules.filter(({ EventBusName }) => EventBusName !== undefined).map(({ Name }) => Name);
-    expect(onBus.sort()).toEqual(['cpt-finish-transfer', 'cpt-notify', 'cpt-replace-relay', 'cpt-retry-chunk']);
+    expect(onBus.sort()).toEqual(['cpt-ended-machines', 'cpt-finish-transfer', 'cpt-notify', 'cpt-replace-relay', 'cpt-retry-chunk']);
   });
 
   it('have a dead-letter queue at every target, and every function behind them too', () => {

@@ -14,12 +14,14 @@ const AGENT = 'cpt.agent';
 /** Source of what the control plane puts there. */
 export const CONTROL = 'cpt.control';
 
-/** States in which a relay is lost; `exists: false` lets the warnings through, whose detail has no state. */
-const LOST_STATES = [{ exists: false }, 'stopping', 'stopped', 'shutting-down', 'terminated'];
+/** States in which a machine carries nothing any more. */
+const ENDED_STATES = ['stopping', 'stopped', 'shutting-down', 'terminated'];
+
+const STATE_CHANGE = 'EC2 Instance State-change Notification';
 
 /** Detail types of EC2 that tell of a relay's end. */
 export const EC2_DETAIL_TYPES = [
-  'EC2 Instance State-change Notification',
+  STATE_CHANGE,
   'EC2 Spot Instance Interruption Warning',
   'EC2 Instance Rebalance Recommendation',
 ];
@@ -40,7 +42,13 @@ export class TransferEvents extends Construct {
     this.onBus('replace_relay', 'replace-relay', {
       source: [AGENT, CONTROL, 'aws.ec2'],
       detailType: ['Relay Lost', 'Relay Slow', ...EC2_DETAIL_TYPES],
-      detail: { state: LOST_STATES },
+      // The warnings have no state.
+      detail: { state: [{ exists: false }, ...ENDED_STATES] },
+    });
+    this.onBus('reconcile', 'ended-machines', {
+      source: ['aws.ec2'],
+      detailType: [STATE_CHANGE],
+      detail: { state: ENDED_STATES },
     });
     this.onBus('finish_transfer', 'finish-transfer', {
       source: [AGENT],

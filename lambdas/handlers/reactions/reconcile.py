@@ -1,4 +1,7 @@
-"""Every minute: heartbeats while both ends advance, and whatever a lost event would have told."""
+"""Every minute: heartbeats while both ends advance, and whatever a lost event would have told.
+
+At once: a transfer of which an end's machine stops.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,12 +10,18 @@ from typing import Any
 from lambdas.adapters.world import World
 from lambdas.core.spending.meter import Decision
 from lambdas.operations import reconciliation
+from lambdas.operations.ends import end_daemons
 from lambdas.operations.spending import metering
 from lambdas.runtime.handler import BusEvent, event_rule, logger
 
 
-def reconcile(_event: BusEvent, world: World) -> dict[str, Any]:
+def reconcile(event: BusEvent, world: World) -> dict[str, Any]:
     """What was found for each active transfer; one that breaks does not keep the others from being looked at."""
+    if event.tells_of_an_end:
+        return {
+            r.transfer.transfer_id: end_daemons.fail_without(world, r, event.instance_id)
+            for r in world.transfers.active()
+        }
     found: dict[str, Any] = {}
     broken: list[Exception] = []
     active = {record.transfer.transfer_id: record for record in world.transfers.active()}

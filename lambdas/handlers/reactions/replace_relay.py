@@ -4,11 +4,10 @@ from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core.chunks.events import RelayLost, RelaySlow
-from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES, Node
+from lambdas.core.fleet.relay_node import Node
 from lambdas.operations.fleet.replacement import Failing, replace
 from lambdas.runtime.handler import BusEvent, event_rule
 
-STATE_CHANGE = "EC2 Instance State-change Notification"
 CONTROL = "cpt.control"
 SPOT_WARNING = "EC2 Spot Instance Interruption Warning"
 
@@ -30,8 +29,8 @@ def _failing(event: BusEvent, world: World) -> tuple[list[Node], Failing | None]
             return [], None  # ends do not judge rates
         slow = RelaySlow.from_document(event.detail)
         return _named(world, slow.transfer_id, slow.node_id), Failing("slow", slow.message, slow.rate, slow.expected)
-    nodes = world.nodes.by_instance(str(event.detail.get("instance-id", "")))
-    if event.detail_type == STATE_CHANGE and event.detail.get("state") in ENDED_INSTANCE_STATES:
+    nodes = world.nodes.by_instance(event.instance_id)
+    if event.tells_of_an_end:
         return nodes, Failing("lost", f"its instance is {event.detail['state']}")
     if event.detail_type == SPOT_WARNING:
         return nodes, Failing("warned", "spot interruption in two minutes")

@@ -12,7 +12,7 @@ from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.ends.liveness import MOST_RESTARTS, Ends
 from lambdas.core.errors import EndGone, EndSilent, FileSystemHangs, MissingPermission, Throttled
 from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer import AcceptedTransfer, EndMachine
 from lambdas.core.transfer_record import Outcome, Planned, TransferRecord
 from lambdas.operations import token
 from lambdas.operations.ends.commands import Order, run_all
@@ -59,6 +59,16 @@ def look_at(world: World, record: Planned, held: ControlToken) -> dict[str, Any]
     return {"heartbeat": advance and world.executions.heartbeat(held.token)}
 
 
+def fail_without(world: World, record: TransferRecord, instance_id: str) -> bool:
+    """End a transfer whose end's machine is this one, if EC2 says that it carries no more; whether it was."""
+    transfer = record.transfer
+    held = world.tokens.get(transfer.transfer_id)
+    if held is None or record.fenced or record.outcome is not None:
+        return False
+    mine = [side for side in sides(transfer) if _machine(transfer, side).instance_id == instance_id]
+    return any(token.finish(world, transfer, gone) for side in mine if (gone := _gone(world, transfer, side)))
+
+
 def _known(record: TransferRecord, held: ControlToken, now: float) -> Ends:
     """What earlier looks saw; a task that was started anew has new ends."""
     if record.ends is not None and record.ends.task == held.start:
@@ -69,7 +79,7 @@ def _known(record: TransferRecord, held: ControlToken, now: float) -> Ends:
 
 def _gone(world: World, transfer: AcceptedTransfer, side: Side) -> Outcome | None:
     """That the machine of a silent end carries no more, so that no start could help."""
-    machine = transfer.source if side == "sender" else transfer.destination
+    machine = _machine(transfer, side)
     shown = world.compute(machine.region).describe([machine.instance_id])
     if not shown or shown[0].state not in ENDED_INSTANCE_STATES:
         return None
@@ -92,7 +102,7 @@ def _restart(world: World, record: TransferRecord, side: Side, ends: Ends) -> No
 
 def _give_up(world: World, record: TransferRecord, side: Side, ends: Ends) -> bool:
     end = ends.of(side)
-    machine = record.transfer.source if side == "sender" else record.transfer.destination
+    machine = _machine(record.transfer, side)
     again = f"it was started again {MOST_RESTARTS} times"
     place = f"{machine.instance_id} ({machine.region})"
     if end and end.in_file_system is not None:
@@ -102,6 +112,10 @@ def _give_up(world: World, record: TransferRecord, side: Side, ends: Ends) -> bo
     last = (end.trouble if end else None) or "it came up and fell silent again"
     cause = f"the {side} on {place} is silent; {again}, the last time: {last}"
     return token.finish(world, record.transfer, Outcome(error=EndSilent.__name__, cause=cause))
+
+
+def _machine(transfer: AcceptedTransfer, side: Side) -> EndMachine:
+    return transfer.source if side == "sender" else transfer.destination
 
 
 def _order(world: World, transfer: AcceptedTransfer, side: Side, epoch: int) -> Order:

@@ -34,8 +34,8 @@ pub const PIPE_BYTES: usize = 1 << 20;
 /// below it a stream is late by 1 ms a relay, which its acknowledgements do not wait for.
 pub const GATHER_BYTES: i32 = 256 << 10;
 pub const GATHER_TIME: rustix::event::Timespec = rustix::event::Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-/// Threads hold small stacks, since buffers are on the heap.
-pub const STACK_BYTES: usize = 256 << 10;
+/// Buffers are on the heap. A call of the SDK, which is not optimized, needs more than 256 KiB; what is not touched takes no memory.
+pub const STACK_BYTES: usize = 1 << 20;
 
 /// Largest frame of metadata: a message of 64 KiB, or two paths of 4096 bytes, and fixed fields.
 pub const MAX_FRAME_BYTES: usize = 65 << 10;
@@ -49,6 +49,13 @@ pub const SYNC_INTERVAL: Duration = Duration::from_millis(200);
 pub const COMMIT_QUEUE: usize = 1024;
 /// Entries of those chunks; beyond it lanes stop reading, since a chunk may hold 2 000.
 pub const COMMIT_ENTRIES: usize = 200_000;
+/// Verified bytes that wait for their sync: what the disk wrote in this time, by its last sync …
+pub const UNSYNCED_TIME: Duration = Duration::from_secs(5);
+/// … and so many always: eight chunks of 8 MiB, more than a sync interval brings at 300 MB/s.
+pub const UNSYNCED_BYTES: u64 = 64 << 20;
+/// Batches that are on the disk while the table takes an earlier one. One is enough to keep the disk at work; two more for a call
+/// that is tried again.
+pub const CHECKPOINT_QUEUE: usize = 3;
 /// Verified chunks that are synced and read back together: at 8 MiB a chunk 1 GiB, so that an acknowledgement waits for
 /// a sync and a reading of 9 s each at 125 MB/s.
 pub const READBACK_BATCH: usize = 128;

@@ -10,12 +10,12 @@ import pytest
 from lambdas.core.ends.epochs import first_epoch
 from lambdas.handlers.reactions.finish_transfer import finish_transfer
 from lambdas.handlers.reactions.reconcile import reconcile
-from lambdas.handlers.reactions.replace_relay import SPOT_WARNING, STATE_CHANGE, replace_relay
+from lambdas.handlers.reactions.replace_relay import SPOT_WARNING, replace_relay
 from lambdas.handlers.reactions.retry_chunk import retry_chunk
 from lambdas.handlers.reactions.sweep_execution import sweep_execution
 from lambdas.handlers.reactions.watch_relays import watch_relays
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
-from lambdas.runtime.handler import BusEvent
+from lambdas.runtime.handler import STATE_CHANGE, BusEvent
 from tests.lambdas.builders import ARN, SHARED, chunk, plan, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states

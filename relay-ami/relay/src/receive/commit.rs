@@ -1,20 +1,21 @@
 //! From verified to delivered: sync, rename, note in the journal, checkpoint, acknowledge, in batches.
 //!
-//! One thread. While it syncs, verified chunks gather and make up the next batch, so a slow disk or a distant table makes
-//! batches larger instead of streams slower, until `COMMIT_QUEUE` chunks wait.
+//! Two threads: one has the disk, one the table, so that the next sync goes on while the table answers. While either is at work,
+//! verified chunks gather and make up the next batch, so a slow disk or a distant table makes batches larger instead of streams
+//! slower, until as much waits as `CommitQueue` takes.
 
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver as Queue;
+use std::sync::mpsc::{Receiver as Queue, sync_channel};
 use std::time::{Duration, Instant};
 
 use super::Shared;
 use super::large::{Files, Part};
 use super::readback;
 use crate::control::{Delivery, Undelivered, unix_now};
-use crate::defaults::{COMMIT_QUEUE, READBACK_BATCH, SYNC_INTERVAL};
+use crate::defaults::{CHECKPOINT_QUEUE, COMMIT_QUEUE, READBACK_BATCH, SYNC_INTERVAL};
 use crate::digest::{Digest, to_hex};
 use crate::documents::command::Verify;
 use crate::documents::entry::Kind;
@@ -91,25 +92,47 @@ impl Refusal {
     }
 }
 
-/// Runs until all streams have let go of the queue.
-pub fn run(shared: &Shared, queue: &Queue<Verified>) {
-    let limit = if shared.verify == Verify::Readback { READBACK_BATCH } else { COMMIT_QUEUE };
-    let mut last_sync = None::<Instant>;
-    while let Ok(first) = queue.recv() {
-        if let Some(last) = last_sync {
-            shared.sending.wait_for_none(last + SYNC_INTERVAL);
-        }
-        let mut batch = vec![first];
-        batch.extend(queue.try_iter().take(limit - 1));
-        last_sync = Some(Instant::now());
-        commit(shared, batch);
-    }
+/// What became of a batch on the disk; the table has yet to take it.
+struct Synced {
+    deliveries: Vec<Delivery>,
+    /// Each with the entries that are complete by it.
+    placed: Vec<(Verified, u64)>,
+    /// Of the whole batch.
+    chunks: u64,
+    entries: usize,
 }
 
-fn commit(shared: &Shared, batch: Vec<Verified>) {
+/// Runs until all streams have let go of the queue.
+pub fn run(shared: &Shared, queue: &Queue<Verified>) -> io::Result<()> {
+    let limit = if shared.verify == Verify::Readback { READBACK_BATCH } else { COMMIT_QUEUE };
+    let (on_disk, synced) = sync_channel(CHECKPOINT_QUEUE);
+    std::thread::scope(|scope| {
+        std::thread::Builder::new().name("checkpoint".to_owned()).spawn_scoped(scope, move || {
+            for batch in synced {
+                acknowledge(shared, batch);
+            }
+        })?;
+        let mut last_sync = None::<Instant>;
+        while let Ok(first) = queue.recv() {
+            if let Some(last) = last_sync {
+                shared.sending.wait_for_none(last + SYNC_INTERVAL);
+            }
+            let mut batch = vec![first];
+            batch.extend(queue.try_iter().take(limit - 1));
+            last_sync = Some(Instant::now());
+            // The other thread takes batches until this one ends.
+            let _ = on_disk.send(sync(shared, batch));
+        }
+        Ok(())
+    })
+}
+
+fn sync(shared: &Shared, batch: Vec<Verified>) -> Synced {
     let (chunks, entries) = (batch.len() as u64, batch.iter().map(|chunk| chunk.landed.len()).sum());
-    let disk = shared.disk.enter();
+    let _call = shared.disk.enter();
+    let began = Instant::now();
     let synced = shared.destination.sync();
+    shared.verified.synced(batch.iter().map(|chunk| chunk.bytes).sum(), began.elapsed());
     if synced.is_err() {
         shared.verified.sync_failed();
     }
@@ -122,7 +145,7 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
         _ => HashMap::new(),
     };
     let mut deliveries = Vec::with_capacity(batch.len());
-    let mut acknowledged = Vec::with_capacity(batch.len());
+    let mut all_placed = Vec::with_capacity(batch.len());
     for (index, mut chunk) in batch.into_iter().enumerate() {
         let placed = match &synced {
             Ok(()) if chunk.failures_at_start != failures => Err(Refusal::Full("a sync failed while the chunk was arriving".to_owned())),
@@ -135,7 +158,7 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
         match placed {
             Ok(entries) => {
                 deliveries.extend(delivery(&chunk));
-                acknowledged.push((chunk, entries));
+                all_placed.push((chunk, entries));
             }
             Err(refusal) => {
                 chunk.landed.clear();
@@ -143,15 +166,20 @@ fn commit(shared: &Shared, batch: Vec<Verified>) {
             }
         }
     }
-    let settled = shared.destination.sync_notes();
-    drop(disk);
-    if let Err(error) = settled {
+    if let Err(error) = shared.destination.sync_notes() {
         let refusal = Refusal::of(&error, "journal: ");
-        for (chunk, _) in acknowledged {
+        deliveries.clear();
+        for (chunk, _) in all_placed.drain(..) {
             shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, refusal.clone());
         }
-    } else if let Some(moved_on) = checkpoint(shared, &deliveries) {
-        for (chunk, entries) in acknowledged {
+    }
+    Synced { deliveries, placed: all_placed, chunks, entries }
+}
+
+fn acknowledge(shared: &Shared, batch: Synced) {
+    let Synced { deliveries, placed, chunks, entries } = batch;
+    if let Some(moved_on) = checkpoint(shared, &deliveries) {
+        for (chunk, entries) in placed {
             // The sender looks the chunk up: the table says how it goes on.
             if let Some(other) = moved_on.iter().find(|other| other.chunk == chunk.chunk) {
                 let refusal = Refusal::Failed { reason: FailureReason::StreamLost, message: other.why.clone() };

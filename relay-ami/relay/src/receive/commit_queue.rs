@@ -3,10 +3,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
+use crate::defaults::{UNSYNCED_BYTES, UNSYNCED_TIME};
 use crate::thread::lock;
 
-/// What waits for its sync is bounded twice: by chunks, and by the entries in them, since a bundle of small files holds thousands.
+/// What waits is bounded three times: by chunks; by the entries in them, since a bundle of small files holds thousands; and by
+/// bytes that are not synced, so that the acknowledgement of none is minutes away where the disk is slow.
 pub struct CommitQueue<T> {
     sender: Mutex<Option<SyncSender<T>>>,
     max_entries: usize,
@@ -15,35 +18,47 @@ pub struct CommitQueue<T> {
     sync_failures: AtomicU64,
 }
 
-/// Handed on, and neither acknowledged nor refused.
-#[derive(Default)]
+/// Handed on, and neither acknowledged nor refused; of that, the bytes without a sync, and how many may be.
 struct Outstanding {
     chunks: u64,
     entries: usize,
+    unsynced_bytes: u64,
+    max_unsynced_bytes: u64,
 }
 
 impl<T> CommitQueue<T> {
     /// At most `max_chunks` wait; no further one is taken while more than `max_entries` entries do.
     pub fn new(max_chunks: usize, max_entries: usize) -> (Self, Receiver<T>) {
         let (sender, receiver) = sync_channel(max_chunks);
-        let (outstanding, settled, sync_failures) = (Mutex::default(), Condvar::new(), AtomicU64::new(0));
+        let outstanding = Mutex::new(Outstanding { chunks: 0, entries: 0, unsynced_bytes: 0, max_unsynced_bytes: UNSYNCED_BYTES });
+        let (settled, sync_failures) = (Condvar::new(), AtomicU64::new(0));
         (Self { sender: Mutex::new(Some(sender)), max_entries, outstanding, settled, sync_failures }, receiver)
     }
 
     /// Hands a chunk on, once there is room for it.
-    pub fn push(&self, chunk: T, entries: usize) {
+    pub fn push(&self, chunk: T, entries: usize, bytes: u64) {
         let mut outstanding = lock(&self.outstanding);
-        while outstanding.entries > self.max_entries {
+        while outstanding.entries > self.max_entries || outstanding.unsynced_bytes > outstanding.max_unsynced_bytes {
             outstanding = self.settled.wait(outstanding).unwrap_or_else(PoisonError::into_inner);
         }
         outstanding.chunks += 1;
         outstanding.entries += entries;
+        outstanding.unsynced_bytes += bytes;
         drop(outstanding);
         let sender = lock(&self.sender).clone();
         // Once the queue is closed the process is ending; the sender hears nothing and sends the chunk again.
         if let Some(sender) = sender {
             let _ = sender.send(chunk);
         }
+    }
+
+    /// A sync of so many bytes has ended: they are on the disk, or refused. What may wait follows from the disk's rate.
+    pub fn synced(&self, bytes: u64, time: Duration) {
+        let mut outstanding = lock(&self.outstanding);
+        outstanding.unsynced_bytes -= bytes;
+        let in_time = bytes as f64 / time.as_secs_f64().max(1e-6) * UNSYNCED_TIME.as_secs_f64();
+        outstanding.max_unsynced_bytes = UNSYNCED_BYTES.max(in_time as u64);
+        self.settled.notify_all();
     }
 
     /// So many chunks with so many entries are acknowledged or refused.
@@ -78,7 +93,6 @@ impl<T> CommitQueue<T> {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicBool;
-    use std::time::Duration;
 
     use super::*;
 
@@ -86,8 +100,8 @@ mod tests {
     fn chunks_come_out_in_their_order_and_count_until_they_are_settled() {
         let (queue, receiver) = CommitQueue::new(8, 100);
         assert!(queue.is_empty());
-        queue.push("first", 1);
-        queue.push("second", 3);
+        queue.push("first", 1, 0);
+        queue.push("second", 3, 0);
         assert_eq!(receiver.try_iter().collect::<Vec<_>>(), ["first", "second"]);
         assert!(!queue.is_empty(), "they are being synced");
         queue.settle(2, 4);
@@ -97,11 +111,11 @@ mod tests {
     #[test]
     fn a_lane_waits_while_too_many_entries_do() {
         let (queue, receiver) = CommitQueue::new(8, 100);
-        queue.push(1, 101);
+        queue.push(1, 101, 0);
         let is_in = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                queue.push(2, 1);
+                queue.push(2, 1, 0);
                 is_in.store(true, Ordering::SeqCst);
             });
             assert_eq!(receiver.recv(), Ok(1));
@@ -112,11 +126,32 @@ mod tests {
     }
 
     #[test]
+    fn a_slow_disk_has_lanes_wait_for_a_sync_and_a_fast_one_does_not() {
+        let (queue, receiver) = CommitQueue::new(8, 100);
+        queue.push(1, 1, UNSYNCED_BYTES + 1);
+        let is_in = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                queue.push(2, 1, UNSYNCED_BYTES);
+                is_in.store(true, Ordering::SeqCst);
+            });
+            assert_eq!(receiver.recv(), Ok(1));
+            assert!(receiver.recv_timeout(Duration::from_millis(50)).is_err() && !is_in.load(Ordering::SeqCst));
+            // At three times the bytes a second, fifteen times the bytes may wait.
+            queue.synced(UNSYNCED_BYTES + 1, Duration::from_millis(333));
+            assert_eq!(receiver.recv(), Ok(2));
+        });
+        queue.push(3, 1, 13 * UNSYNCED_BYTES);
+        queue.push(4, 1, 0);
+        assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [3, 4]);
+    }
+
+    #[test]
     fn after_it_is_closed_what_was_handed_on_comes_out_and_nothing_else() {
         let (queue, receiver) = CommitQueue::new(8, 100);
-        queue.push(1, 1);
+        queue.push(1, 1, 0);
         queue.close();
-        queue.push(2, 1);
+        queue.push(2, 1, 0);
         assert_eq!(receiver.iter().collect::<Vec<_>>(), [1]);
     }
 

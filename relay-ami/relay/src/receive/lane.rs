@@ -359,7 +359,7 @@ impl<'a> Incoming<'a> {
             failures_at_start: self.failures_at_start,
             replies: Arc::clone(replies),
         };
-        let entries = verified.landed.len();
-        self.shared.verified.push(verified, entries);
+        let (entries, bytes) = (verified.landed.len(), verified.bytes);
+        self.shared.verified.push(verified, entries, bytes);
     }
 }

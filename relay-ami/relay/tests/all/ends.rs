@@ -208,7 +208,7 @@ fn with_the_first_file_touched(mut transfer: Transfer, sender: Running<send::Out
 #[test]
 fn a_source_that_changed_after_it_was_delivered_is_named_by_the_next_sender() {
     let UnderWay { transfer, receiver, sender } = UnderWay::begin(a_first_file_and_many_small_ones);
-    let transfer = with_the_first_file_touched(transfer, sender);
+    let mut transfer = with_the_first_file_touched(transfer, sender);
     let outcome = transfer.send(None).join();
     let send::Outcome::Delivered(totals) = outcome else { panic!("{outcome:?}") };
     assert_eq!((totals.skipped, totals.repaired_chunks), (1, 0));
@@ -224,7 +224,7 @@ fn what_a_sender_has_noted_is_not_read_by_the_next_one() {
     let mut transfer = Transfer::plan(CHUNK, Some(9), a_first_file_and_many_small_ones);
     transfer.notes_sent = true;
     let UnderWay { transfer, receiver, sender } = UnderWay::of(transfer);
-    let transfer = with_the_first_file_touched(transfer, sender);
+    let mut transfer = with_the_first_file_touched(transfer, sender);
     let outcome = transfer.send(None).join();
     let send::Outcome::Delivered(totals) = outcome else { panic!("{outcome:?}") };
     assert_eq!((totals.skipped, totals.repaired_chunks), (0, 0));

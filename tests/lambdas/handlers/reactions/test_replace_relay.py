@@ -7,10 +7,10 @@ from lambdas.core.errors import Throttled, TooManyRules
 from lambdas.core.estimate.figures import LIMIT_NOTE, Figure
 from lambdas.core.fleet import node_life
 from lambdas.core.transfer import Membership
-from lambdas.handlers.reactions.replace_relay import STATE_CHANGE, replace_relay
+from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.operations.fleet.relay_end import lose
 from lambdas.operations.fleet.replacement import RESUME_SECONDS
-from lambdas.runtime.handler import BusEvent
+from lambdas.runtime.handler import STATE_CHANGE, BusEvent
 from tests.lambdas.builders import IRELAND, SHARED, WEST, delivered, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from lambdas.handlers.reactions.replace_relay import SPOT_WARNING, STATE_CHANGE, replace_relay
+from lambdas.handlers.reactions.replace_relay import SPOT_WARNING, replace_relay
 from lambdas.operations.fleet.replacement import DRAIN_SECONDS
+from lambdas.runtime.handler import STATE_CHANGE
 from tests.lambdas.builders import SHARED, WEST
 from tests.lambdas.fleet import path_ids, states
 from tests.lambdas.machines import failed

@@ -13,7 +13,7 @@ from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import TransferRecord
 from lambdas.handlers.reactions.finish_transfer import finish_transfer
 from lambdas.handlers.reactions.reconcile import reconcile
-from lambdas.runtime.handler import BusEvent
+from lambdas.runtime.handler import STATE_CHANGE, BusEvent
 from tests.lambdas.builders import DESTINATION_ID, IRELAND, SHARED, WEST, progress
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import attempt, spawned
@@ -50,6 +50,11 @@ class Moving:
         region, document = PLACES[side]
         orders = self.cloud.commands[region].sent
         return [start_of(command["epoch"]) for name, _, command in orders if name == document and command]
+
+
+def stopping(instance_id: str) -> BusEvent:
+    detail = {"instance-id": instance_id, "state": "stopping"}
+    return BusEvent.from_document({"detail-type": STATE_CHANGE, "source": "aws.ec2", "detail": detail})
 
 
 @pytest.mark.parametrize(("side", "other"), [("sender", "receiver"), ("receiver", "sender")])
@@ -101,6 +106,21 @@ def test_end_whose_machine_is_gone_is_not_started_again(state: str) -> None:
     _, (_, error, cause) = moving.cloud.executions.answers[-1]
     assert error == "EndGone"
     assert cause == f"the machine of the receiver, {DESTINATION_ID} (eu-west-1), is {state}"
+
+
+@pytest.mark.parametrize(("state", "ended"), [("shutting-down", True), ("running", False)])
+def test_machine_that_ec2_tells_of_ends_the_transfer_at_once_if_ec2_says_so_when_asked(state: str, ended: bool) -> None:
+    moving = Moving()
+    machine = moving.cloud.compute[IRELAND].machines[DESTINATION_ID]
+    machine.instance = replace(machine.instance, state=state)
+    assert reconcile(stopping(DESTINATION_ID), moving.cloud.world) == {"first": ended}
+    assert [answer[1][1] for answer in moving.cloud.executions.answers] == (["EndGone"] if ended else [])
+
+
+def test_machine_of_nobodys_end_ends_no_transfer() -> None:
+    moving = Moving()
+    assert reconcile(stopping("i-0999999999999999f"), moving.cloud.world) == {"first": False}
+    assert moving.cloud.executions.answers == []
 
 
 def test_hung_file_system_is_named_on_the_receivers_machine_and_the_sender_is_left_alone() -> None:
