@@ -105,8 +105,9 @@ struct Synced {
 /// Runs until all streams have let go of the queue.
 pub fn run(shared: &Shared, queue: &Queue<Verified>) -> io::Result<()> {
     let limit = if shared.verify == Verify::Readback { READBACK_BATCH } else { COMMIT_QUEUE };
-    let (on_disk, synced) = sync_channel(CHECKPOINT_QUEUE);
     std::thread::scope(|scope| {
+        // The other thread ends when this closure has let go of its half.
+        let (on_disk, synced) = sync_channel(CHECKPOINT_QUEUE);
         std::thread::Builder::new().name("checkpoint".to_owned()).spawn_scoped(scope, move || {
             for batch in synced {
                 acknowledge(shared, batch);
@@ -120,7 +121,6 @@ pub fn run(shared: &Shared, queue: &Queue<Verified>) -> io::Result<()> {
             let mut batch = vec![first];
             batch.extend(queue.try_iter().take(limit - 1));
             last_sync = Some(Instant::now());
-            // The other thread takes batches until this one ends.
             let _ = on_disk.send(sync(shared, batch));
         }
         Ok(())
