@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench.faults.cases import Case, cover, several
+from bench.faults.cases import LONG, Case, cover, several
 from bench.faults.machines import disk
 from bench.faults.run import CAP, INSIDE, Run
 from bench.results import Result, publish, say
@@ -37,7 +37,7 @@ def main() -> int:
         seeds = range(options.seed, options.seed + options.random)
         runs = {f"seed {seed}": several(random.Random(seed)) for seed in seeds}
         return publish("faults-random", measure(runs), "make bench-faults")
-    chosen = [case for case in cover(90) if options.only in str(case)][: options.runs]
+    chosen = [case for case in [*cover(90), *LONG] if options.only in str(case)][: options.runs]
     if not chosen:
         parser.error(f"--only {options.only!r} is in the name of no case, such as {cover(1)[0]}")
     return publish("faults", measure({str(case): [case] for case in chosen}), "make bench-faults")

@@ -17,18 +17,22 @@ STALL_SECONDS = 20.0
 REPLACED_SECONDS = 60.0
 """Nothing is planned with a machine that is gone; so long after it the transfer is over in every case."""
 
+MINUTE_SECONDS = 60.0
+
 
 @dataclass(frozen=True)
 class Fault:
     """What happens, to whom it can, and what it may cost.
 
-    `away_seconds`: for how long the party carries nothing. `allowed_seconds`: beyond that, by the issue's promise.
+    `away_seconds`: for how long the party carries nothing. `allowed_seconds`: what it may cost beyond that.
+    `is_waiting`: the party lives and waits, so no relay may lose its place by it, and no chunk an attempt.
     """
 
     name: str
     parties: tuple[Party, ...]
     away_seconds: float
     allowed_seconds: float
+    is_waiting: bool = False
 
 
 FAULTS = (
@@ -39,10 +43,16 @@ FAULTS = (
     Fault("is not heard", (*ENDS, *RELAYS), CUT_SECONDS, 10),
     Fault("slow", (*ENDS, *RELAYS), CUT_SECONDS, 10),
     Fault("machine gone", RELAYS, REPLACED_SECONDS, 10),
-    Fault("disk stalls", ("receiver",), STALL_SECONDS, 5),
-    Fault("without AWS", (*ENDS, *RELAYS), STALL_SECONDS, 5),
-    Fault("without credentials", (*ENDS, *RELAYS), 0, 5),
+    Fault("disk stalls", ("receiver",), STALL_SECONDS, 5, is_waiting=True),
+    Fault("without AWS", (*ENDS, *RELAYS), STALL_SECONDS, 5, is_waiting=True),
+    Fault("without credentials", (*ENDS, *RELAYS), 0, 5, is_waiting=True),
     Fault("dies after its work", ("cpt-retry-chunk",), 0, 5),
+)
+
+# A disk or a table that is away for longer than any time limit.
+LONG_FAULTS = (
+    Fault("disk stalls", ("receiver",), MINUTE_SECONDS, 5, is_waiting=True),
+    Fault("without AWS", ("receiver",), MINUTE_SECONDS, 5, is_waiting=True),
 )
 
 
@@ -55,7 +65,11 @@ class Case(NamedTuple):
     pairs: int
 
     def __str__(self) -> str:
-        return f"{self.party} {self.fault.name}, {self.moment}, p = {self.pairs}"
+        long = " for a minute" if self.fault in LONG_FAULTS else ""
+        return f"{self.party} {self.fault.name}{long}, {self.moment}, p = {self.pairs}"
+
+
+LONG = [Case(fault, "receiver", "half", 1) for fault in LONG_FAULTS]
 
 
 def possible(case: Case) -> bool:

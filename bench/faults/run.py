@@ -50,6 +50,11 @@ class Run:
         run = self.account.wait(arn, 900)
         if run.status != "SUCCEEDED" or tree(self.place / "out" / self.source.name) != tree(self.source):
             return Result(title, 0, "identical", 1, "higher", f"{run.error}: {run.cause}")
+        if all(case.fault.is_waiting for case in self.cases) and (
+            run.report.get("retries") or run.report["replacements"]
+        ):
+            cost = f"{run.report.get('retries')} retries, replaced: {run.report['replacements']}"
+            return Result(title, 0, "no relay or attempt lost", 1, "higher", cost)
         bound, model = self._bound(run.report, injected)
         seconds = run.report["seconds"]["transfer"]
         extra = {key: run.report[key] for key in ("retries", "restarts", "hedgedBytes") if run.report.get(key)}
@@ -119,10 +124,10 @@ class Run:
             "hears nothing": (CUT_SECONDS, machine.dropping("in iifname eth0")),
             "is not heard": (CUT_SECONDS, machine.dropping("out oifname eth0")),
             "slow": (CUT_SECONDS, machine.dropping(f"out oifname eth0 limit rate over {CAP * 100:.0f} kbytes/second")),
-            "without AWS": (STALL_SECONDS, machine.dropping("out ip daddr 127.0.0.1")),
+            "without AWS": (case.fault.away_seconds, machine.dropping("out ip daddr 127.0.0.1")),
             "without credentials": (STALL_SECONDS, machine.dropping(f"out ip daddr {METADATA}")),
             "disk stalls": (
-                STALL_SECONDS,
+                case.fault.away_seconds,
                 frozen_disk(self.place) if case.party == "receiver" else nullcontext(),
             ),
         }
