@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.data_plane.network import command
+from bench.data_plane.network import NetworkError, command
 from local.state import namespaces
 from tests.e2e.account import Account
 
@@ -43,12 +43,19 @@ class Machine:
                 chain in {{ type filter hook input priority 0; {chains["in"]}; }}
                 chain out {{ type filter hook output priority 0; {chains["out"]}; }}
             }}"""
-        inside = ("nsenter", f"--net=/run/netns/{self.namespace}", "--", "nft")
-        command(*inside, "-f", "-", text=table.replace("; ;", ";"))
+        self._nft("-f", "-", text=table.replace("; ;", ";"))
         try:
             yield
         finally:
-            command(*inside, "delete", "table", "ip", "fault")
+            self._nft("delete", "table", "ip", "fault")
+
+    def _nft(self, *words: str, text: str = "") -> None:
+        """Change its firewall, if it has not gone meanwhile."""
+        try:
+            command("nsenter", f"--net=/run/netns/{self.namespace}", "--", "nft", *words, text=text)
+        except NetworkError:
+            if self.namespace is not None:
+                raise
 
 
 @contextmanager

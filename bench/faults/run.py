@@ -33,7 +33,7 @@ class Run:
         self.account, self.cases, self.name, self.source, self.place = account, cases, name, source, place
         self.megabytes = sum(file.stat().st_size for file in source.rglob("*") if file.is_file()) / 1e6
 
-    def measure(self, title: str) -> Result:
+    def measure(self, title: str) -> list[Result]:
         """Run it; the note has what the bound was made of."""
         request = self.account.request(self.source, self.place / "out", relays={"pairs": self.cases[0].pairs})
         arn = self.account.start(request, self.name)
@@ -49,16 +49,16 @@ class Run:
                 self._inject(case, is_over)
         run = self.account.wait(arn, 900)
         if run.status != "SUCCEEDED" or tree(self.place / "out" / self.source.name) != tree(self.source):
-            return Result(title, 0, "identical", 1, "higher", f"{run.error}: {run.cause}")
+            return [Result(title, 0, "identical", 1, "higher", f"{run.error}: {run.cause}")]
         if all(case.fault.is_waiting for case in self.cases) and (
             run.report.get("retries") or run.report["replacements"]
         ):
             cost = f"{run.report.get('retries')} retries, replaced: {run.report['replacements']}"
-            return Result(title, 0, "no relay or attempt lost", 1, "higher", cost)
+            return [Result(title, 0, "no relay or attempt lost", 1, "higher", cost)]
         bound, model = self._bound(run.report, injected)
         seconds = run.report["seconds"]["transfer"]
         extra = {key: run.report[key] for key in ("retries", "restarts", "hedgedBytes") if run.report.get(key)}
-        return Result(title, seconds, "s", round(bound, 1), note=f"model {model:.1f} s {extra or ''}".strip())
+        return [Result(title, seconds, "s", round(bound, 1), note=f"model {model:.1f} s {extra or ''}".strip())]
 
     def _bound(self, report: dict[str, Any], injected: Sequence[Injected]) -> tuple[float, float]:
         """Seconds that it may take, and the zero-wait model's with the capacity that was missing."""
