@@ -32,6 +32,7 @@ def main() -> int:
     """Run the cases that the arguments choose."""
     parser = argparse.ArgumentParser(prog="make bench-faults", description=__doc__)
     parser.add_argument("--runs", type=int, default=90, help="at most so many, by how much each tells")
+    parser.add_argument("--skip", type=int, default=0, help="without the first ones")
     parser.add_argument("--only", default="", help="cases whose name contains this")
     parser.add_argument("--random", type=int, default=0, help="instead, so many transfers with one to four faults each")
     parser.add_argument("--seed", type=int, default=1, help="of the first one; each has the next number")
@@ -44,7 +45,7 @@ def main() -> int:
         seeds = range(options.seed, options.seed + options.random)
         runs = {f"seed {seed}": several(random.Random(seed)) for seed in seeds}
         return publish("faults-random", run_all(runs), "make bench-faults")
-    chosen = [case for case in [*cover(90), *LONG] if options.only in str(case)][: options.runs]
+    chosen = [case for case in [*cover(90), *LONG] if options.only in str(case)][options.skip : options.runs]
     if not chosen:
         parser.error(f"--only {options.only!r} is in the name of no case, such as {cover(1)[0]}")
     return publish("faults", run_all({str(case): [case] for case in chosen}), "make bench-faults")

@@ -50,11 +50,12 @@ class Machine:
             self._nft("delete", "table", "ip", "fault")
 
     def _nft(self, *words: str, text: str = "") -> None:
-        """Change its firewall, if it has not gone meanwhile."""
+        """Change its firewall, unless it is just being taken away."""
         try:
             command("nsenter", f"--net=/run/netns/{self.namespace}", "--", "nft", *words, text=text)
         except NetworkError:
-            if self.namespace is not None:
+            found = self.account.cloud.client("ec2", self.region).describe_instances(InstanceIds=[self.instance_id])
+            if found["Reservations"][0]["Instances"][0]["State"]["Name"] == "running":
                 raise
 
 

@@ -58,6 +58,8 @@ class Run:
         bound, model = self._bound(run.report, injected)
         seconds = run.report["seconds"]["transfer"]
         extra = {key: run.report[key] for key in ("retries", "restarts", "hedgedBytes") if run.report.get(key)}
+        if len(injected) < len(self.cases):
+            extra["too late"] = len(self.cases) - len(injected)
         return [Result(title, seconds, "s", round(bound, 1), note=f"model {model:.1f} s {extra or ''}".strip())]
 
     def _bound(self, report: dict[str, Any], injected: Sequence[Injected]) -> tuple[float, float]:
@@ -78,9 +80,9 @@ class Run:
         model = zero_wait(self.megabytes, serving, INSIDE, INSIDE)
         under_way = 16.0 / (CAP * (1 + self.cases[0].pairs))  # two chunks of 8 MB
         ends_away = sum(case.fault.away_seconds for case, _ in injected if case.party not in RELAYS)
-        direct = self.megabytes / CAP + ends_away + DIRECT_SLACK_SECONDS * len(injected)
+        direct = self.megabytes / CAP + ends_away + DIRECT_SLACK_SECONDS * max(len(injected), 1)
         allowed = sum(case.fault.allowed_seconds + under_way for case, _ in injected)
-        return min(model + allowed, direct), model
+        return min(model + allowed, direct) if injected else direct, model
 
     def _wait_for(self, case: Case, is_over: Callable[[], bool]) -> None:
         """Wait for the moment of a case, or the end of the transfer."""
@@ -118,7 +120,7 @@ class Run:
             return
         machine = self._machine(case)
         if machine.namespace is None:
-            return  # near the end relays that are not needed any more have left
+            return  # relays that are not needed any more have left
         during: dict[str, tuple[float, AbstractContextManager[Any]]] = {
             "cut off": (CUT_SECONDS, machine.dropping("in iifname eth0", "out oifname eth0")),
             "hears nothing": (CUT_SECONDS, machine.dropping("in iifname eth0")),

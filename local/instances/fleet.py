@@ -1,4 +1,4 @@
-"""Life cycle of instances: launch, boot, SSM registration, termination, spot interruption, and counted faults."""
+"""Life cycle of instances: launch, boot, SSM registration, stop, termination, spot interruption, and counted faults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = logging.getLogger("local.fleet")
 
 USER_DATA_SECONDS = 60  # cloud-init has no limit; a script that takes longer than this is a mistake here
 
-State = Literal["pending", "running", "shutting-down", "terminated"]
+State = Literal["pending", "running", "stopping", "stopped", "shutting-down", "terminated"]
 
 
 class Fleet:
@@ -36,6 +36,7 @@ class Fleet:
         self._matched: dict[int, int] = {}
         self._numbers: dict[str, int] = {}
         self._ending: set[str] = set()
+        self._off: dict[str, Literal["stopping", "stopped"]] = {}
         self._lock = threading.RLock()
 
     def next_number(self, region: str) -> int:
@@ -98,6 +99,31 @@ class Fleet:
         self.clock.after(self.config.terminate_seconds, lambda: self._end(instance))
         return True
 
+    def stop(self, instance_id: str) -> bool:
+        """Begin to stop an instance, of which its disk stays; False when it does not run."""
+        with self._lock:
+            instance = self._instances.get(instance_id)
+            if instance is None or not self._alive(instance):
+                return False
+            self._off[instance_id] = "stopping"
+            instance.online = False
+        self.clock.after(0, lambda: self.on_state(instance, "stopping"))
+        self.clock.after(self.config.terminate_seconds, lambda: self._halt(instance))
+        return True
+
+    def start(self, instance_id: str) -> bool:
+        """Boot a stopped instance, with another public address; False when it is not stopped."""
+        with self._lock:
+            instance = self._instances.get(instance_id)
+            if instance is None or self._off.get(instance_id) != "stopped":
+                return False
+            del self._off[instance_id]
+            if instance.public_address:
+                instance.public_address = self.plan.public(instance.region, self.next_number(instance.region))
+        self.clock.after(0, lambda: self.on_state(instance, "pending"))
+        self.clock.after(self.config.launch_seconds, lambda: self._start(instance))
+        return True
+
     def interrupt(self, instance_id: str, grace: float | None = None) -> bool:
         """Send a spot interruption warning, terminate after `grace` seconds; False when unknown."""
         instance = self.get(instance_id)
@@ -118,7 +144,8 @@ class Fleet:
         """A timer's answer has no reader; an instance that is gone by then needs nothing."""
 
     def _alive(self, instance: Instance) -> bool:
-        return instance.instance_id in self._instances and instance.instance_id not in self._ending
+        id_ = instance.instance_id
+        return id_ in self._instances and id_ not in self._ending and id_ not in self._off
 
     def _start(self, instance: Instance) -> None:
         if not self._alive(instance):
@@ -133,7 +160,8 @@ class Fleet:
 
     def _booted(self, instance: Instance) -> None:
         self.clock.after(self.config.ssm_registration_seconds, lambda: self._register(instance))
-        if instance.user_data.startswith("#!") and self._alive(instance):
+        first, instance.booted = not instance.booted, True
+        if first and instance.user_data.startswith("#!") and self._alive(instance):
             result = self.backend.run(instance, instance.user_data, {}, USER_DATA_SECONDS)
             if result.code != 0:
                 log.error("user data of %s: code %d: %s", instance.instance_id, result.code, result.stderr[-500:])
@@ -146,6 +174,14 @@ class Fleet:
             if self._alive(instance):
                 instance.online = True
 
+    def _halt(self, instance: Instance) -> None:
+        if self._off.get(instance.instance_id) != "stopping" or instance.instance_id in self._ending:
+            return
+        self.backend.halt(instance)
+        with self._lock:
+            self._off[instance.instance_id] = "stopped"
+        self.on_state(instance, "stopped")
+
     def _end(self, instance: Instance) -> None:
         try:
             self.backend.terminate(instance)
@@ -153,4 +189,5 @@ class Fleet:
             with self._lock:
                 self._instances.pop(instance.instance_id, None)
                 self._ending.discard(instance.instance_id)
+                self._off.pop(instance.instance_id, None)
             self.on_state(instance, "terminated")

@@ -72,6 +72,7 @@ class Instance:
     launch_number: int
     shutdown_minute_seconds: float = 60
     user_data: str = ""
+    booted: bool = False
     online: bool = False
     tags: dict[str, str] = field(default_factory=dict)
 
@@ -94,6 +95,9 @@ class Backend(Protocol):
 
     def run(self, instance: Instance, script: str, env: dict[str, str], timeout: float) -> CommandResult:
         """Run a shell script on the instance; its process group dies after `timeout` seconds."""
+
+    def halt(self, instance: Instance) -> None:
+        """Kill every process of the instance, remove its network and what systemd forgets when it is switched off."""
 
     def terminate(self, instance: Instance) -> None:
         """Kill every process of the instance, keep its logs, remove its directories and network."""

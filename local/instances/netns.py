@@ -91,8 +91,8 @@ class NamespaceBackend:
         prefix = ["nsenter", f"--net=/run/netns/{self._name(instance)}", "--"]
         return run_script(prefix, instance.home, script, environment, timeout)
 
-    def terminate(self, instance: Instance) -> None:
-        """Kill what runs in the namespace or carries the instance's marker, keep logs, remove both."""
+    def halt(self, instance: Instance) -> None:
+        """Kill what runs in the namespace or carries the instance's marker, keep its logs, remove the namespace."""
         name = self._name(instance)
         self._forwarder.close(instance.instance_id)
         metadata = self._metadata.pop(instance.instance_id, None)
@@ -101,7 +101,11 @@ class NamespaceBackend:
         kill_all(lambda: [*marked(instance.instance_id), *_pids(name)])
         if name in namespaces(self._state.network_prefix):
             command("ip", "netns", "del", name)
-        tree.keep_logs(instance, self._state)
+        tree.forget_units(instance, self._state)
+
+    def terminate(self, instance: Instance) -> None:
+        """The same, and its tree goes."""
+        self.halt(instance)
         shutil.rmtree(instance.home, ignore_errors=True)
 
     def apply_rules(self, instance: Instance, ruleset: str) -> None:

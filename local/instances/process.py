@@ -52,13 +52,17 @@ class ProcessBackend:
         environment = {**self._environments[instance.instance_id], **env}
         return run_script([], instance.home, script, environment, timeout)
 
-    def terminate(self, instance: Instance) -> None:
-        """Kill what carries the instance's marker, keep logs, remove the tree."""
+    def halt(self, instance: Instance) -> None:
+        """Kill what carries the instance's marker, and keep its logs."""
         metadata = self._metadata.pop(instance.instance_id, None)
         if metadata is not None:
             metadata.close()
         kill_all(lambda: marked(instance.instance_id))
-        tree.keep_logs(instance, self._state)
+        tree.forget_units(instance, self._state)
+
+    def terminate(self, instance: Instance) -> None:
+        """The same, and its tree goes."""
+        self.halt(instance)
         shutil.rmtree(instance.home, ignore_errors=True)
 
     def apply_rules(self, instance: Instance, ruleset: str) -> None:

@@ -74,11 +74,13 @@ def make_tree(instance: Instance, environment: Mapping[str, str], image: Path | 
     (home / "env").write_text("".join(lines), encoding="utf-8")
 
 
-def keep_logs(instance: Instance, state: StateDir) -> None:
-    """Copy the logs of the instance's units beside the emulator's own."""
+def forget_units(instance: Instance, state: StateDir) -> None:
+    """Remove the instance's units, which are transient, and copy their logs beside the emulator's own."""
     target = state.logs / "instances" / instance.instance_id
     for log in instance.home.glob("units/*/log"):
         if log.stat().st_size == 0:
             continue
         target.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(log, target / f"{log.parent.name}.log")
+        with (target / f"{log.parent.name}.log").open("ab") as kept, log.open("rb") as of_unit:
+            shutil.copyfileobj(of_unit, kept)
+    shutil.rmtree(instance.home / "units", ignore_errors=True)

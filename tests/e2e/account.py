@@ -138,7 +138,8 @@ class Account:
 
     def chunks(self, transfer_id: str) -> list[dict[str, Any]]:
         """All chunk items of a transfer."""
-        items = self.aws.resource("dynamodb").Table("cpt-chunks").scan(ConsistentRead=True)["Items"]
+        pages = self.aws.resource("dynamodb").meta.client.get_paginator("scan")
+        items = (item for page in pages.paginate(TableName="cpt-chunks", ConsistentRead=True) for item in page["Items"])
         return [item for item in items if f"+{transfer_id}#" in str(item["rangeKey"]) and "chunk" in item]
 
     @property

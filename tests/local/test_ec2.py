@@ -204,6 +204,35 @@ def test_termination_ends_every_process_and_keeps_the_logs(cloud: LocalCloud, sh
     assert (cloud.state.logs / "instances" / instance_id / "cpt-left.log").read_text() == "here\n"
 
 
+def test_stopped_instance_keeps_its_disk_and_comes_back_at_another_address(cloud: LocalCloud, shell: Shell) -> None:
+    instance_id = launch(cloud, UserData="#!/bin/sh\necho boot >>$CPT_HOME/boots\n")["InstanceId"]
+    ec2 = cloud.client("ec2", HOME)
+    online(cloud, instance_id)
+    # The agent is online before user data has run to its end.
+    done = shell(
+        instance_id, 'until [ -s "$CPT_HOME/boots" ]; do sleep 0.05; done; systemd-run --unit=cpt-left sleep 544'
+    )
+    assert done["Status"] == "Success", done["StandardErrorContent"]
+    before = addresses(cloud, instance_id)
+    ec2.stop_instances(InstanceIds=[instance_id])
+    with pytest.raises(ClientError, match="IncorrectInstanceState"):
+        ec2.start_instances(InstanceIds=[instance_id])
+    cloud.wait_for(lambda: state(cloud, instance_id) == "stopped", 20)
+    assert not any(b"sleep\x00544" in command_line(entry) for entry in Path("/proc").glob("[0-9]*"))
+    ec2.start_instances(InstanceIds=[instance_id])
+    online(cloud, instance_id)
+    after = addresses(cloud, instance_id)
+    assert (after[0], after[1] != before[1]) == (before[0], True)
+    done = shell(instance_id, 'cat "$CPT_HOME/boots"; systemctl list-units')
+    assert (done["StandardOutputContent"], done["StandardErrorContent"]) == ("boot\n", "")
+    end(cloud, instance_id)
+
+
+def addresses(cloud: LocalCloud, instance_id: str) -> tuple[str, str]:
+    instance = describe(cloud, instance_id)
+    return instance["PrivateIpAddress"], instance["PublicIpAddress"]
+
+
 def command_line(process: Path) -> bytes:
     try:
         return (process / "cmdline").read_bytes()

@@ -1,8 +1,9 @@
-"""RunInstances and TerminateInstances with instances behind them.
+"""RunInstances, StopInstances, StartInstances and TerminateInstances with instances behind them.
 
 AWS: RunInstances takes a launch template by name or id, answers the same reservation to the same ClientToken, refuses
 images, subnets, groups and profiles that do not exist, and returns `pending` instances that become `running` later;
-terminated ones pass through `shutting-down`.
+terminated ones pass through `shutting-down`, stopped ones through `stopping`. A stopped one keeps its disk and its
+private address; started again it has another public one.
 Emulator: ignores launch templates, tokens, network interfaces and market options, accepts any id, and every instance is
 `running` at once with nothing behind it.
 """
@@ -13,6 +14,7 @@ import base64
 import hashlib
 import json
 import logging
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from local.instances.fleet import Fleet, State
@@ -28,7 +30,15 @@ from local.state import StateDir
 
 log = logging.getLogger("local.ec2")
 
-CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48}
+CODES: dict[State, int] = {
+    "pending": 0,
+    "running": 16,
+    "shutting-down": 32,
+    "terminated": 48,
+    "stopping": 64,
+    "stopped": 80,
+}
+_ENDED = ("shutting-down", "terminated")
 
 
 class Launcher:
@@ -98,24 +108,41 @@ class Launcher:
         return sum(vcpus_of(record["InstanceType"]) for record in counted)
 
     def terminate_instances(self, params: Params) -> Response:
-        """TerminateInstances; one unknown id refuses the whole call."""
+        """TerminateInstances."""
+        return self._switch(params, "TerminateInstances", self._fleet.terminate, "shutting-down", tuple(CODES))
+
+    def stop_instances(self, params: Params) -> Response:
+        """StopInstances."""
+        return self._switch(params, "StopInstances", self._fleet.stop, "stopping", ("running", "stopping", "stopped"))
+
+    def start_instances(self, params: Params) -> Response:
+        """StartInstances."""
+        return self._switch(params, "StartInstances", self._fleet.start, "pending", ("pending", "running", "stopped"))
+
+    def _switch(
+        self, params: Params, action: str, switch: Callable[[str], bool], then: State, allowed: Sequence[State]
+    ) -> Response:
+        """One unknown id, or one that is in no allowed state, refuses the whole call."""
         ids = members(params, "InstanceId")
         for instance_id in ids:
             if instance_id not in ec2._instances:
                 return refuse("InvalidInstanceID.NotFound", f"The instance ID '{instance_id}' does not exist")
+            if (found := ec2._instances[instance_id]["State"]["Name"]) not in allowed:
+                why = f"The instance '{instance_id}' is {found}, from where it cannot come to be {then}."
+                return refuse("IncorrectInstanceState", why)
         items = ""
         for instance_id in ids:
             record = ec2._instances[instance_id]
             before = record["State"]
-            if self._fleet.terminate(instance_id):
-                record["State"] = _state("shutting-down")
+            if switch(instance_id):
+                record["State"] = _state(then)
             now = record["State"]
             items += (
                 f"<item><instanceId>{instance_id}</instanceId>"
                 f"<previousState><code>{before['Code']}</code><name>{before['Name']}</name></previousState>"
                 f"<currentState><code>{now['Code']}</code><name>{now['Name']}</name></currentState></item>"
             )
-        return answer("TerminateInstances", f"<instancesSet>{items}</instancesSet>")
+        return answer(action, f"<instancesSet>{items}</instancesSet>")
 
     def _launch(self, request: LaunchRequest) -> dict[str, Any]:
         region, account = region_name(), account_id()
@@ -171,11 +198,13 @@ class Launcher:
     def _state_changed(self, instance: Instance, state: State) -> None:
         scoped = (instance.account, instance.region, instance.instance_id)
         record = ec2._instances._data.get(scoped)
-        if record is not None and CODES[state] >= record["State"]["Code"]:
+        if record is not None and (state in _ENDED or record["State"]["Name"] not in _ENDED):
             record["State"] = _state(state)
             if state == "running":
                 record["PublicIpAddress"] = instance.public_address
                 record["PublicDnsName"] = f"ec2-{instance.public_address.replace('.', '-')}.local"
+            if state == "stopped":
+                record.update(PublicIpAddress="", PublicDnsName="")
             if state == "terminated":
                 record.update(PublicIpAddress="", PrivateIpAddress="", _terminated_at=ec2.time.time())
         self._emit(instance, "EC2 Instance State-change Notification", {"state": state})
@@ -194,11 +223,11 @@ def install(fleet: Fleet, state: StateDir) -> None:
     launcher = Launcher(fleet, state)
     ec2._ACTION_MAP["RunInstances"] = launcher.run_instances
     ec2._ACTION_MAP["TerminateInstances"] = launcher.terminate_instances
-    for action in ("StopInstances", "StartInstances", "RebootInstances"):
-        ec2._ACTION_MAP[action] = lambda params: refuse(
-            "UnsupportedOperation",
-            "The local cloud launches and terminates instances; it does not stop or restart them.",
-        )
+    ec2._ACTION_MAP["StopInstances"] = launcher.stop_instances
+    ec2._ACTION_MAP["StartInstances"] = launcher.start_instances
+    ec2._ACTION_MAP["RebootInstances"] = lambda params: refuse(
+        "UnsupportedOperation", "The local cloud stops and starts instances; it does not reboot them."
+    )
 
 
 def _state(name: State) -> dict[str, Any]:
