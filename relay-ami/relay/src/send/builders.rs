@@ -60,10 +60,6 @@ impl Taker for Idle {
         false
     }
 
-    fn is_idle(&self) -> bool {
-        true
-    }
-
     fn time_for(&self, _bytes: u64) -> Option<Duration> {
         None
     }

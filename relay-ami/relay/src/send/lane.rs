@@ -50,7 +50,7 @@ impl Lane {
     /// Runs until the transfer is over or the lane is told to leave.
     pub fn run(&self) {
         let waiting = Unacknowledged::default();
-        let (mut failures, mut failing_since) = (0, None);
+        let (mut failures, mut failing_since, mut was_silent) = (0, None, false);
         let mut pause = RECONNECT_PAUSE;
         loop {
             let mut worked = false;
@@ -65,6 +65,7 @@ impl Lane {
             if worked {
                 (failures, pause, failing_since) = (0, RECONNECT_PAUSE, None);
             }
+            was_silent = if failures == 0 { matches!(error, LaneError::Silent) } else { was_silent };
             failures += 1;
             let since = *failing_since.get_or_insert_with(Instant::now);
             tracing::warn!(path = %self.path.path_id, lane = self.number, failures, %error, "lane broken");
@@ -73,7 +74,7 @@ impl Lane {
                     break;
                 }
             } else {
-                self.give_up(&waiting, &error, since);
+                self.give_up(&waiting, &error, since, was_silent);
                 if self.shared.stop.sleep(pause) || self.handle.leave.load(Ordering::SeqCst) {
                     break;
                 }
@@ -87,13 +88,17 @@ impl Lane {
     }
 
     /// The path does not come back. Where the receiver is heard nowhere, be it for a moment, it is not the path that is lost, and the
-    /// chunks wait.
-    fn give_up(&self, waiting: &Unacknowledged, error: &LaneError, failing_since: Instant) {
+    /// chunks wait. A chunk may have broken the stream, so that costs it the attempt; no chunk silences a path.
+    fn give_up(&self, waiting: &Unacknowledged, error: &LaneError, failing_since: Instant, was_silent: bool) {
         let hearing = &self.shared.hearing;
         let suspect = blame::suspect(hearing, &self.path, error, failing_since);
         if suspect.is_some() || hearing.anywhere(failing_since) {
             for (work, sent) in waiting.take_all() {
-                self.shared.chunks.unacknowledged(work, sent, &self.handle, error.to_string());
+                if was_silent {
+                    self.shared.chunks.queue.give_back(work, &self.handle);
+                } else {
+                    self.shared.chunks.unacknowledged(work, sent, &self.handle, error.to_string());
+                }
             }
         }
         if let Some(node) = suspect {
@@ -159,14 +164,10 @@ impl Taker for Link<'_> {
         leaves || self.waiting.len() >= LANE_WINDOW || rest.is_some_and(|rest| self.leaves_it_to_others(rest))
     }
 
-    fn is_idle(&self) -> bool {
-        !self.waiting.is_wanted()
-    }
-
     /// A second copy would wait for the receiver's disk as the first one does, and take its share of a rate that a person has set.
     fn time_for(&self, bytes: u64) -> Option<Duration> {
         let shared = &self.lane.shared;
-        let may_be_twice = !shared.hearing.is_busy() && shared.streams.limit.is_unlimited();
+        let may_be_twice = !self.waiting.is_wanted() && !shared.hearing.is_busy() && shared.streams.limit.is_unlimited();
         self.speed.time_for(bytes, Instant::now()).filter(|_| may_be_twice)
     }
 }

@@ -38,9 +38,8 @@ pub trait Taker {
     fn leaves(&self) -> bool;
     /// Whether it wants no more, near the end in view of the rest.
     fn is_full(&self, rest: Option<Rest>) -> bool;
-    /// Whether all that it took has been answered.
-    fn is_idle(&self) -> bool;
-    /// How long it would take for so many bytes more; none where it is not known, or nothing may be sent twice without need.
+    /// How long it would take for so many bytes more; none where it is not known, or nothing may be sent twice without need: while
+    /// what it took is not answered, for example.
     fn time_for(&self, bytes: u64) -> Option<Duration>;
 }
 
@@ -153,7 +152,7 @@ impl WorkQueue {
         state.wake_delayed();
         let now = Instant::now();
         let taken = if lane.is_full(state.rest()) { None } else { state.take(now) };
-        let hedges = taken.is_none() && state.ready.is_empty() && state.held.is_none() && lane.is_idle();
+        let hedges = taken.is_none() && state.ready.is_empty() && state.held.is_none() && !lane.is_full(None);
         if let Some(work) = taken.or_else(|| if hedges { state.hedge(lane, now) } else { None }) {
             state.under_way.take(&work, lane.handle(), now);
             self.changed.notify_all();

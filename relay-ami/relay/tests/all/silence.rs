@@ -69,7 +69,7 @@ fn what_a_frozen_relay_has_at_the_end_arrives_by_another_path_before_the_relay_i
 }
 
 #[test]
-fn a_frozen_relay_is_named_while_data_moves_on_other_paths() {
+fn a_frozen_relay_is_named_while_data_moves_on_other_paths_and_costs_no_chunk_an_attempt() {
     let mut transfer = Transfer::plan(CHUNK, Some(5), two_megabytes);
     let receiver = transfer.receive();
     let (frozen, _relay) = freezing_relay(&transfer, 200_000);
@@ -83,4 +83,6 @@ fn a_frozen_relay_is_named_while_data_moves_on_other_paths() {
     assert!(matches!(outcome, send::Outcome::Delivered(_)), "{outcome:?}");
     receiver.join();
     transfer.assert_same_trees();
+    assert_eq!(of_kind(&transfer, "Chunk Failed"), Vec::<Value>::new());
+    assert!(transfer.chunks().iter().all(|chunk| chunk.attempt == 1));
 }
