@@ -124,7 +124,11 @@ impl State {
     }
 
     /// What a lane with nothing else to do sends as well; near its end a transfer waits for no lane that is cut off or late.
+    /// Directories may wait meanwhile: they go out once all data has arrived.
     pub fn hedge(&mut self, lane: &impl Taker, now: Instant) -> Option<Work> {
+        if self.held.is_some() || self.ready.iter().any(|work| work.phase == 0) {
+            return None;
+        }
         let allowed = self.whole.map_or(0.0, |whole| whole.bytes as f64 * HEDGED_SHARE);
         let left = allowed - self.late_bytes as f64;
         let time_for = |bytes: u64| lane.time_for(bytes).filter(|_| bytes as f64 <= left);

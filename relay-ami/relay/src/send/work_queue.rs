@@ -152,8 +152,7 @@ impl WorkQueue {
         state.wake_delayed();
         let now = Instant::now();
         let taken = if lane.is_full(state.rest()) { None } else { state.take(now) };
-        let hedges = taken.is_none() && state.ready.is_empty() && state.held.is_none() && !lane.is_full(None);
-        if let Some(work) = taken.or_else(|| if hedges { state.hedge(lane, now) } else { None }) {
+        if let Some(work) = taken.or_else(|| if lane.is_full(None) { None } else { state.hedge(lane, now) }) {
             state.under_way.take(&work, lane.handle(), now);
             self.changed.notify_all();
             return Some(Next::Send(work));

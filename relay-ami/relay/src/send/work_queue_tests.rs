@@ -184,6 +184,17 @@ fn a_chunk_of_a_lane_that_is_cut_off_goes_out_on_an_idle_one_too_and_counts_once
     assert_eq!(take(&work_queue, &LANE).unwrap().attempt, 1, "nobody has failed at it");
 }
 
+#[test]
+fn directories_that_wait_for_the_last_data_keep_no_lane_from_helping() {
+    let work_queue = data_board(Duration::from_secs(60));
+    let gone = Idle::on("pair-1");
+    work_queue.feed(work(3));
+    let taken: Vec<u64> = (0..3).map(|_| take(&work_queue, &gone).unwrap().chunk).collect();
+    std::thread::sleep(HEARD_WITHIN);
+    let copies: Vec<u64> = (0..3).map(|_| take(&work_queue, &LANE).unwrap().chunk).collect();
+    assert_eq!((taken, copies), (vec![0, 1, 2], vec![0, 1, 2]));
+}
+
 /// Takes a chunk on a lane.
 fn take(work_queue: &WorkQueue, lane: &Idle) -> Option<Work> {
     match work_queue.try_next(lane)? {
