@@ -117,14 +117,15 @@ impl Lanes {
         self.running.retain(|lane| !lane.thread.is_finished());
     }
 
-    /// Tells all lanes to leave and waits for them, at most for `time`.
+    /// Tells all lanes to leave and waits for those with a stream, at most for `time`. One that is still connecting has nobody to part
+    /// from.
     pub fn end(&mut self, shared: &Shared, time: Duration) {
         let deadline = Instant::now() + time;
         for lane in &mut self.running {
             lane.leave(time);
         }
         shared.chunks.queue.wake();
-        while !self.running.is_empty() && Instant::now() < deadline + Duration::from_secs(1) {
+        while self.running.iter().any(|lane| lane.handle.is_connected()) && Instant::now() < deadline + Duration::from_secs(1) {
             self.reap();
             std::thread::sleep(Duration::from_millis(1));
         }
