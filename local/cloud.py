@@ -118,10 +118,14 @@ class LocalCloud:
         """Launch a VM that can be an end of a transfer: group and policy attached; waits until SSM shows it online."""
         instance_id = endpoints.launch(self.client, region, name, instance_type)
         if wait:
-            ssm = self.client("ssm", region)
-            filters = [{"Key": "InstanceIds", "Values": [instance_id]}]
-            self.wait_for(lambda: ssm.describe_instance_information(Filters=filters)["InstanceInformationList"], 60)
+            self.wait_online(region, instance_id)
         return instance_id
+
+    def wait_online(self, region: str, instance_id: str) -> None:
+        """Wait until SSM shows a VM online. Raises TimeoutError."""
+        ssm = self.client("ssm", region)
+        filters = [{"Key": "InstanceIds", "Values": [instance_id]}]
+        self.wait_for(lambda: ssm.describe_instance_information(Filters=filters)["InstanceInformationList"], 60)
 
     def live_relays(self) -> list[str]:
         """Ids of instances of any transfer that are not terminated, in all regions."""

@@ -11,7 +11,7 @@ import pytest
 from local.config import Fault
 from tests.e2e.account import HOME, OTHER, SLOW_MBPS, Account
 from tests.e2e.files import make_files, tree
-from tests.e2e.test_events import paths_with_data
+from tests.e2e.test_events import paths_with_data, rules_disabled
 
 # Bytes are counted to the last one, and a disk that another test keeps busy delays what is counted.
 pytestmark = pytest.mark.alone
@@ -103,6 +103,26 @@ def test_receiver_that_was_stopped_is_started_again_and_the_large_file_goes_on(
     assert sent(account, "receiver-stopped") - run.report["bytes"] == on_the_way
     assert run.report["restarts"] == {"sender": 0, "receiver": 1}
     assert not list((tmp_path / "out").glob(".cpt-partial-*"))
+
+
+def test_machine_that_stops_ends_the_transfer_at_once_and_started_again_it_goes_on(
+    account: Account, tmp_path: Path
+) -> None:
+    ec2 = account.cloud.client("ec2", OTHER)
+    with rules_disabled(account, "cpt-reconcile"):
+        arn = begin(account, tmp_path, "machine-gone", relays={"pairs": 0})
+        ec2.stop_instances(InstanceIds=[account.destination])
+        run = account.wait(arn, 60)
+    assert (run.status, run.error) == ("FAILED", "EndGone")
+    assert f"the machine of the receiver, {account.destination} (eu-west-1), is sto" in str(run.cause)
+    ec2.get_waiter("instance_stopped").wait(InstanceIds=[account.destination], WaiterConfig={"Delay": 1})
+    ec2.start_instances(InstanceIds=[account.destination])
+    account.cloud.wait_online(OTHER, account.destination)
+    request = account.request(tmp_path / "set", tmp_path / "out", relays={"pairs": 0}, resume=True, name="machine-gone")
+    again = account.run(request, "machine-gone-again")
+    assert (again.status, again.cause) == ("SUCCEEDED", None)
+    assert again.report["same"]["bytes"] > 0
+    assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
 
 
 def test_end_that_never_comes_back_is_given_up_and_nothing_is_left(account: Account, tmp_path: Path) -> None:
