@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from botocore.exceptions import ClientError
+
 from bench.data_plane.network import NetworkError, command
 from local.state import namespaces
 from tests.e2e.account import Account
@@ -25,7 +27,11 @@ class Machine:
 
     def signal(self, name: str) -> None:
         """Send a signal to the daemons' processes; who starts them again gets none."""
-        self.account.shell(self.instance_id, self.region, f"systemctl kill --signal={name} 'cpt-*'")
+        try:
+            self.account.shell(self.instance_id, self.region, f"systemctl kill --signal={name} 'cpt-*'")
+        except ClientError:
+            if self._is_running:
+                raise
 
     def terminate(self) -> None:
         """Take the machine away."""
@@ -54,9 +60,13 @@ class Machine:
         try:
             command("nsenter", f"--net=/run/netns/{self.namespace}", "--", "nft", *words, text=text)
         except NetworkError:
-            found = self.account.cloud.client("ec2", self.region).describe_instances(InstanceIds=[self.instance_id])
-            if found["Reservations"][0]["Instances"][0]["State"]["Name"] == "running":
+            if self._is_running:
                 raise
+
+    @property
+    def _is_running(self) -> bool:
+        found = self.account.cloud.client("ec2", self.region).describe_instances(InstanceIds=[self.instance_id])
+        return bool(found["Reservations"][0]["Instances"][0]["State"]["Name"] == "running")
 
 
 @contextmanager
