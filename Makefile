@@ -14,7 +14,7 @@ DAEMON_SOURCES := $(shell find $(CRATE)/src $(CRATE)/wire $(CRATE)/record $(CRAT
 SYNTH_SOURCES := $(shell find infra statemachine lambdas contracts -type f -not -name "*.pyc" 2>/dev/null) cdk.json package-lock.json
 ARGS ?=
 # Most tests wait for a local cloud rather than compute; each worker has clouds of its own.
-WORKERS ?= 2
+WORKERS ?= 3
 
 # Where the operating system keeps its own certificates, uv and cargo should use them too.
 export UV_SYSTEM_CERTS := 1
@@ -107,10 +107,10 @@ test-infra: synth
 	@npm test --silent
 
 test-daemon: | .tools/stamp
-	@cd $(CRATE) && cargo test --release --locked --quiet --workspace --exclude cpt-relay-fuzz
+	@cd $(CRATE) && RUST_TEST_THREADS=4 cargo test --release --locked --quiet --workspace --exclude cpt-relay-fuzz
 
 chaos: synth $(LABORATORY) faults model  ## Everything that tests/chaos can break (`make test` runs a part), 40 minutes; needs root for all of it
-	@CPT_CHAOS=full $(RUN) pytest $(ARGS) tests/chaos
+	@CPT_CHAOS=full $(RUN) pytest $(ARGS) tests/chaos tests/e2e/test_come_back.py
 
 faults: | .tools/stamp  ## Three times the faults that `make test` injects (CPT_FAULT_FACTOR, CPT_FAULT_SEED)
 	@cd $(CRATE) && CPT_FAULT_FACTOR=$${CPT_FAULT_FACTOR:-3} cargo test --release --locked --quiet --package cpt-laboratory --test faults
@@ -122,8 +122,8 @@ fuzz: | .tools/stamp  ## Fuzz every parser of the daemon, each for FUZZ_SECONDS 
 	@$(CRATE)/fuzz/run.sh
 
 test-python: synth browser $(LABORATORY)
-	@$(RUN) pytest --numprocesses $(WORKERS) --dist loadfile -m "not alone" $(ARGS)
-	@$(RUN) pytest -m alone $(ARGS) || [ $$? = 5 ]  # 5: ARGS chose none of them
+	@$(RUN) pytest --numprocesses $(WORKERS) --dist loadfile --durations 20 -m "not alone" $(ARGS)
+	@$(RUN) pytest --durations 10 -m alone $(ARGS) || [ $$? = 5 ]  # 5: ARGS chose none of them
 
 browser: | .tools/stamp
 	@tools/install-browser.sh

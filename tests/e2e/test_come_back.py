@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.chaos.extent import cases
 from tests.e2e.account import HOME, OTHER, SLOW_MBPS, Account
 from tests.e2e.files import make_files, tree
 from tests.e2e.test_events import paths_with_data, rules_disabled
@@ -14,6 +15,9 @@ pytestmark = pytest.mark.alone
 
 LARGE = 300_000_000  # 60 s as slowly as it begins
 PLACES = {"sender": (HOME, "send"), "receiver": (OTHER, "receive")}
+# The daemons are one program: each signal and each side once, all pairs of them in `make chaos`.
+SHORT = [("sender", "KILL"), ("receiver", "STOP")]
+ENDS = cases([*SHORT, ("sender", "STOP"), ("receiver", "KILL")], SHORT)
 RULES = ("cpt-reconcile", "cpt-watch-relays", "cpt-retry-chunk", "cpt-replace-relay")
 
 
@@ -46,8 +50,7 @@ def check(account: Account, arn: str, name: str, work: Path) -> dict[str, Any]:
     return run.report
 
 
-@pytest.mark.parametrize("signal", ["KILL", "STOP"])
-@pytest.mark.parametrize("side", ["sender", "receiver"])
+@pytest.mark.parametrize(("side", "signal"), ENDS)
 def test_end_comes_back_and_goes_on_without_an_attempt_lost(
     account: Account, tmp_path: Path, side: str, signal: str
 ) -> None:
@@ -67,7 +70,7 @@ def test_end_comes_back_and_goes_on_without_an_attempt_lost(
     assert int(json.loads(json.dumps(outcome["delivered"], default=int))["sentBytes"]) >= report["bytes"]
 
 
-@pytest.mark.parametrize("signal", ["KILL", "STOP"])
+@pytest.mark.parametrize("signal", cases(["STOP", "KILL"], ["STOP"]))
 def test_relay_comes_back_and_carries_on(account: Account, tmp_path: Path, signal: str) -> None:
     name = f"relay-{signal.lower()}"
     with rules_disabled(account, *RULES):
