@@ -176,8 +176,8 @@ pub const FILE_SYSTEM_SLOW: Duration = Duration::from_secs(5);
 /// A command is obeyed for so long after it was written, as long as the units run: systemd starts a daemon again that has died, and a
 /// transfer takes 7 days at most.
 pub const ORDER_KEPT: Duration = Duration::from_secs(8 * 86_400);
-/// `notBefore` was written by another clock: longer than this is not believed.
-pub const MAX_NOT_BEFORE: Duration = Duration::from_secs(300);
+/// `notBefore` was written by another clock: longer than this is not believed. The retry policy asks for 8 s at most.
+pub const MAX_NOT_BEFORE: Duration = Duration::from_secs(10);
 
 /// Lines of one listing or digest object: at about 250 bytes a line 12 MB.
 pub const PART_LINES: usize = 50_000;

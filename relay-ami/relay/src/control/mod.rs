@@ -9,7 +9,8 @@ mod chunk_changes;
 pub mod clients;
 
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
@@ -182,8 +183,16 @@ pub fn tell(control: &dyn Control, event: &Event, epoch: u64) -> Result<()> {
     control.put_event(event)
 }
 
-/// Unix time in seconds, for reports; never compared with another machine's.
+/// Unix time in seconds: the machine's clock when the process first asked, and what has passed since.
+///
+/// So it does not jump with the clock: the control plane divides bytes by differences of these times, and a rate over an hour
+/// that never was would cost a relay its place.
 #[must_use]
 pub fn unix_now() -> f64 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
+    static FIRST: OnceLock<(Instant, f64)> = OnceLock::new();
+    let (asked, time) = FIRST.get_or_init(|| {
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
+        (Instant::now(), time)
+    });
+    time + asked.elapsed().as_secs_f64()
 }
