@@ -43,7 +43,6 @@ FAULTS = (
     Fault("is not heard", (*ENDS, *RELAYS), CUT_SECONDS, 10),
     Fault("slow", (*ENDS, *RELAYS), CUT_SECONDS, 10),
     Fault("short of memory", (*ENDS, *RELAYS), CUT_SECONDS, 10),
-    Fault("clock jumps", ENDS, 0, 5),
     Fault("machine gone", RELAYS, REPLACED_SECONDS, 10),
     Fault("disk stalls", ("receiver",), STALL_SECONDS, 5, is_waiting=True),
     Fault("without AWS", (*ENDS, *RELAYS), STALL_SECONDS, 5, is_waiting=True),

@@ -1,6 +1,5 @@
 """Faults of a machine of the local cloud, each ended by whoever began it."""
 
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,9 +11,6 @@ from local.state import namespaces
 from tests.e2e.account import Account
 
 MEMORY_GROUPS = Path("/sys/fs/cgroup/memory")
-CLOCK_SECONDS = 240
-"""AWS refuses calls that are signed 5 min ahead or ago."""
-
 METADATA = "169.254.169.254"
 
 
@@ -70,53 +66,19 @@ class Machine:
 
     @contextmanager
     def short_of_memory(self) -> Iterator[None]:
-        """Its daemons get 4 MiB more than they have now, for files that they read and write too."""
+        """Its daemons get 4 MiB more than they have, for what they read and write of files too."""
         group = MEMORY_GROUPS / f"cpt-fault-{self.instance_id}"
         group.mkdir()
         try:
-            (group / "memory.move_charge_at_immigrate").write_text("1")
             for unit in self._home.glob("units/*/pid"):
                 _move(unit.read_text().strip(), group)
-            used = int((group / "memory.usage_in_bytes").read_text())
-            (group / "memory.limit_in_bytes").write_text(str(used + (4 << 20)))
+            (group / "memory.limit_in_bytes").write_text(str(4 << 20))
             yield
         finally:
             (group / "memory.limit_in_bytes").write_text("-1")
             for pid in (group / "cgroup.procs").read_text().split():
                 _move(pid, MEMORY_GROUPS)
             group.rmdir()
-
-    @contextmanager
-    def own_clock(self) -> Iterator[None]:
-        """Daemons that start meanwhile have the machine's own clock, which `wrong_clock` changes."""
-        libraries = [*Path("/usr/lib").glob("*/faketime/libfaketime.so.1")]
-        if not libraries:
-            raise NetworkError("a clock that jumps needs the distribution's package faketime")
-        (self._home / "clock").write_text("+0")
-        settings = {
-            "LD_PRELOAD": libraries[0],
-            "FAKETIME_TIMESTAMP_FILE": self._home / "clock",
-            "FAKETIME_CACHE_DURATION": 1,
-            "FAKETIME_DONT_FAKE_MONOTONIC": 1,
-            "NO_FAKE_STAT": 1,
-        }
-        environment = self._home / "env"
-        before = environment.read_text()
-        exports = [f"export {name}={shlex.quote(str(value))}\n" for name, value in settings.items()]
-        environment.write_text(before + "".join(exports))
-        try:
-            yield
-        finally:
-            environment.write_text(before)
-
-    @contextmanager
-    def wrong_clock(self) -> Iterator[None]:
-        """Its clock jumps ahead by less than AWS accepts, and back again at the end."""
-        (self._home / "clock").write_text(f"+{CLOCK_SECONDS}")
-        try:
-            yield
-        finally:
-            (self._home / "clock").write_text("+0")
 
     @property
     def _home(self) -> Path:

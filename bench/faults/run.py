@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,13 +35,6 @@ class Run:
 
     def measure(self, title: str) -> list[Result]:
         """Run it; the note has what the bound was made of."""
-        with ExitStack() as stack:
-            for case in self.cases:
-                if case.fault.name == "clock jumps":
-                    stack.enter_context(self._machine(case).own_clock())
-            return self._measure(title)
-
-    def _measure(self, title: str) -> list[Result]:
         request = self.account.request(self.source, self.place / "out", relays={"pairs": self.cases[0].pairs})
         arn = self.account.start(request, self.name)
         injected = []
@@ -136,7 +129,6 @@ class Run:
             "without AWS": (case.fault.away_seconds, machine.dropping("out ip daddr 127.0.0.1")),
             "without credentials": (STALL_SECONDS, machine.dropping(f"out ip daddr {METADATA}")),
             "short of memory": (CUT_SECONDS, machine.short_of_memory()),
-            "clock jumps": (2 * CUT_SECONDS, machine.wrong_clock()),
             "disk stalls": (
                 case.fault.away_seconds,
                 frozen_disk(self.place) if case.party == "receiver" else nullcontext(),
