@@ -77,7 +77,9 @@ class Run:
                 if case.fault.away_seconds and (case.party not in RELAYS or name == "pair-1")
             ]
             serving += _without(joined, away)
-        model = zero_wait(self.megabytes, serving, INSIDE, INSIDE)
+        # Whatever the model says of the rest, no transfer ends before an end is back that it has lost.
+        back = [at - first + case.fault.away_seconds for case, at in injected if case.party not in RELAYS]
+        model = max(zero_wait(self.megabytes, serving, INSIDE, INSIDE), *back, 0.0)
         under_way = 16.0 / (CAP * (1 + self.cases[0].pairs))  # two chunks of 8 MB
         ends_away = sum(case.fault.away_seconds for case, _ in injected if case.party not in RELAYS)
         direct = self.megabytes / CAP + ends_away + DIRECT_SLACK_SECONDS * max(len(injected), 1)
