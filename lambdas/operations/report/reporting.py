@@ -4,6 +4,7 @@ import json
 
 from lambdas.adapters.world import World
 from lambdas.core import transfer_life
+from lambdas.core.ends.liveness import Ends
 from lambdas.core.metrics import MetricName
 from lambdas.core.report import report
 from lambdas.core.report.page.render import Files, render
@@ -13,6 +14,7 @@ from lambdas.core.transfer import Failure
 from lambdas.core.transfer_record import ENDED, TransferRecord
 from lambdas.operations import teardown
 from lambdas.operations.chunks import skipped
+from lambdas.operations.ends.end_daemons import sides
 from lambdas.operations.report.learning import learn
 from lambdas.operations.spending import metering
 
@@ -38,7 +40,7 @@ def write(
     tally = Tally.of(world.chunks.read(record.transfer.shared, record.plan) if record.plan else iter(()), since)
     nodes = world.nodes.of(transfer_id)
     document = report.build(
-        record,
+        _with_last_reports(world, record),
         failure=failure,
         verified=verified,
         tally=tally,
@@ -61,6 +63,14 @@ def write(
         _count(world, document)
         learn(world, record, tally.arrivals, nodes)
     return document
+
+
+def _with_last_reports(world: World, record: TransferRecord) -> TransferRecord:
+    """With what its ends have said since they were watched the last time: a minute ago, or never."""
+    now, which = world.clock.now(), sides(record.transfer)
+    ends = record.ends or Ends.begun(record.earlier_starts + 1, now, receives="receiver" in which)
+    reports = {side: world.agents.progress(record.transfer.shared, side) for side in which}
+    return record.model_copy(update={"ends": ends.seen(reports, now)})
 
 
 def _count(world: World, document: Report) -> None:

@@ -7,12 +7,13 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from jsonschema import Draft202012Validator
 
 from lambdas.core import transfer_life
+from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.ends.liveness import Ends
 from lambdas.core.errors import Throttled, WriteConflict
 from lambdas.core.estimate.profile import Known
 from lambdas.core.transfer_record import Outcome, Spawned
 from lambdas.handlers.states.write_report import ReportInput, write_report
-from tests.lambdas.builders import ARN, IRELAND, WEST, chunk, delivered, estimate, node, plan, transfer
+from tests.lambdas.builders import ARN, IRELAND, WEST, chunk, delivered, estimate, node, plan, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.memory.stores import MemoryProfileStore
 from tests.lambdas.traffic import Traffic
@@ -65,6 +66,17 @@ def test_ends_that_were_started_again_are_counted() -> None:
     found = run(cloud)
     SCHEMA.validate(found)
     assert found["restarts"] == {"sender": 1, "receiver": 0}
+
+
+@pytest.mark.parametrize("watched", [None, Ends.begun(1, 1000.0, receives=True, version=1)])
+def test_ends_that_came_back_since_they_were_watched_are_counted(watched: Ends | None) -> None:
+    cloud = finished()
+    if watched:
+        cloud.transfers.change(transfer(), transfer_life.note(ends=watched))
+    shared = transfer().shared
+    again = progress().model_copy(update={"epoch": first_epoch(1) + 2})
+    cloud.agents.progresses.update({(shared, "sender"): again, (shared, "receiver"): progress()})
+    assert run(cloud)["restarts"] == {"sender": 2, "receiver": 0}
 
 
 def test_chunks_that_were_repaired_and_bytes_that_went_out_twice_are_counted() -> None:
