@@ -179,6 +179,12 @@ export function imageName(settings: Settings, architecture: Architecture): strin
   return `${settings.name}-relay-${architecture.replace('_', '-')}`;
 }
 
+/**
+ * Amazon's own key for disks. Where an account encrypts by default with a key of its own, our roles may not use that one, and a
+ * launch that names none is accepted, and ended a second later.
+ */
+export const DISK_KEY = 'alias/aws/ebs';
+
 /** Parameter with the latest image in each region; Image Builder's own role may write below this prefix only. */
 export function imageParameter(settings: Settings, architecture: Architecture): string {
   return `/imagebuilder/${settings.name}/relay-${architecture}`;

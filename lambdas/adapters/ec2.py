@@ -146,4 +146,5 @@ def _instance(item: Any) -> Instance:
         spot=item.get("InstanceLifecycle") == "spot",
         lent_to=tags.get(LENT_TAG),
         group_ids=frozenset(group["GroupId"] for group in item.get("SecurityGroups", [])),
+        state_reason=(item.get("StateReason") or {}).get("Message"),
     )

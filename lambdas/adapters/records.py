@@ -44,6 +44,7 @@ class Instance:
     spot: bool = False
     lent_to: str | None = None
     group_ids: frozenset[str] = frozenset()
+    state_reason: str | None = None
 
     @property
     def gone(self) -> bool:

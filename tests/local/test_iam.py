@@ -89,6 +89,25 @@ def launch(ec2: Any, owner: str = "cpt", **options: Any) -> str:
     return str(ec2.run_instances(**request)["Instances"][0]["InstanceId"])
 
 
+def test_a_disk_of_the_accounts_own_key_ends_the_launch_of_a_role_that_may_not_use_it(
+    cloud: LocalCloud, acting: Acting
+) -> None:
+    disk = {"VolumeSize": 8, "Encrypted": True}
+    ended, runs = (
+        launch(acting(LAUNCH, "ec2"), BlockDeviceMappings=[{"DeviceName": "/dev/xvda", "Ebs": {**disk, **key}}])
+        for key in ({}, {"KmsKeyId": "alias/aws/ebs"})
+    )
+    ec2 = cloud.client("ec2", HOME)
+
+    def found(instance_id: str, state: str) -> list[dict[str, Any]]:
+        filters = [{"Name": "instance-id", "Values": [instance_id]}, {"Name": "instance-state-name", "Values": [state]}]
+        return [one for many in ec2.describe_instances(Filters=filters)["Reservations"] for one in many["Instances"]]
+
+    cloud.wait_for(lambda: found(ended, "terminated"), 10)
+    assert found(ended, "terminated")[0]["StateReason"]["Code"] == "Client.InternalError"
+    cloud.wait_for(lambda: found(runs, "running"), 10)
+
+
 def test_launch_is_allowed_with_type_tags_profile_and_role_as_granted(acting: Acting) -> None:
     ec2 = acting(LAUNCH, "ec2")
     ec2.terminate_instances(InstanceIds=[launch(ec2)])

@@ -7,7 +7,7 @@ import { Construct } from 'constructs';
 import { allow } from '../access/access';
 import { ssmAgent } from '../access/agent';
 import { Settings } from '../config';
-import { allTags, Architecture, imageParameter, launchTemplateName, RegionDaemons, relayRoleName } from '../names';
+import { allTags, Architecture, DISK_KEY, imageParameter, launchTemplateName, RegionDaemons, relayRoleName } from '../names';
 import { daemonObjectArns } from './relay-daemon';
 
 // The full image: the minimal one has no SSM agent.
@@ -49,7 +49,7 @@ export class RelayFleet extends Construct {
         blockDeviceMappings: [
           {
             deviceName: '/dev/xvda',
-            ebs: { volumeType: 'gp3', volumeSize: 8, encrypted: true, deleteOnTermination: true },
+            ebs: { volumeType: 'gp3', volumeSize: 8, encrypted: true, kmsKeyId: DISK_KEY, deleteOnTermination: true },
           },
         ],
         tagSpecifications: [

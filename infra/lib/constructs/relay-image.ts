@@ -5,7 +5,7 @@ import * as imagebuilder from 'aws-cdk-lib/aws-imagebuilder';
 import * as assets from 'aws-cdk-lib/aws-s3-assets';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
-import { allTags, Architecture, DaemonAsset, imageName, imageParameter } from '../names';
+import { allTags, Architecture, DaemonAsset, DISK_KEY, imageName, imageParameter } from '../names';
 
 export interface RelayImageProps {
   readonly settings: Settings;
@@ -42,7 +42,10 @@ export class RelayImage extends Construct {
       parentImage: `ssm:${BASE}${architecture}`,
       components: [{ componentArn: made.attrArn }],
       blockDeviceMappings: [
-        { deviceName: '/dev/xvda', ebs: { volumeType: 'gp3', volumeSize: 8, encrypted: true, deleteOnTermination: true } },
+        {
+          deviceName: '/dev/xvda',
+          ebs: { volumeType: 'gp3', volumeSize: 8, encrypted: true, kmsKeyId: DISK_KEY, deleteOnTermination: true },
+        },
       ],
       additionalInstanceConfiguration: { systemsManagerAgent: { uninstallAfterBuild: false } },
       tags,

@@ -66,7 +66,8 @@ class RelayStarter:
                 lose(self._world, node, f"EC2 does not know {node.instance_id}")
             return None
         if instance.gone or instance.state in ("stopping", "stopped"):
-            lose(self._world, node, f"the instance is {instance.state}")
+            why = f" ({instance.state_reason})" if instance.state_reason else ""
+            lose(self._world, node, f"the instance is {instance.state}{why}")
             return None
         if instance.state != "running" or (self._paths.inter_region == "public" and not instance.public_address):
             return None

@@ -52,6 +52,9 @@ def instance_xml(record: dict[str, Any]) -> str:
     more = f"<clientToken>{ec2._esc(record.get('ClientToken', ''))}</clientToken>"
     cores, threads = cores_and_threads(record["InstanceType"])
     more += f"<cpuOptions><coreCount>{cores}</coreCount><threadsPerCore>{threads}</threadsPerCore></cpuOptions>"
+    if "StateReason" in record:
+        code, message = record["StateReason"]
+        more += f"<stateReason><code>{code}</code><message>{ec2._esc(message)}</message></stateReason>"
     if record.get("InstanceLifecycle"):
         more += f"<instanceLifecycle>{record['InstanceLifecycle']}</instanceLifecycle>"
     more += (

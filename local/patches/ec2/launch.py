@@ -25,6 +25,7 @@ from local.patches.ec2.launch_request import LaunchRefusedError, LaunchRequest, 
 from local.patches.ec2.wire import Params, Response, answer, members, parameter, refuse
 from local.patches.events import bus as events
 from local.patches.faults.answers import MESSAGES, refused
+from local.patches.iam.checks import caller_may
 from local.patches.upstream import account_id, ec2, region_name
 from local.state import StateDir
 
@@ -38,6 +39,8 @@ CODES: dict[State, int] = {
     "stopping": 64,
     "stopped": 80,
 }
+# This account encrypts disks by default with a key of its own.
+DEFAULT_DISK_KEY = "arn:aws:kms:{}:{}:key/disks"
 _ENDED = ("shutting-down", "terminated")
 
 
@@ -193,6 +196,10 @@ class Launcher:
                 tags=request.tags,
             )
         )
+        if not request.names_disk_key and not caller_may("kms:CreateGrant", DEFAULT_DISK_KEY.format(region, account)):
+            # EC2 finds that out after its answer.
+            record["StateReason"] = ("Client.InternalError", "Client.InternalError: Client error on launch")
+            self._fleet.terminate(instance_id)
         return record
 
     def _state_changed(self, instance: Instance, state: State) -> None:

@@ -40,6 +40,7 @@ class LaunchRequest:
     role: str | None
     http_tokens: str
     encrypted: str
+    names_disk_key: bool
 
     @property
     def market(self) -> str:
@@ -51,6 +52,8 @@ def read_request(params: Params) -> LaunchRequest:
     """Merge and check. Raises LaunchRefusedError with AWS's code for whatever does not exist."""
     template_id, template = _template(params)
     own = ec2._parse_lt_data({f"R.{key}": value for key, value in params.items()}, prefix="R")
+    for number, mapping in enumerate(own.get("BlockDeviceMappings") or [], 1):
+        mapping.get("Ebs", {})["KmsKeyId"] = parameter(params, f"BlockDeviceMapping.{number}.Ebs.KmsKeyId")
     merged = {**template, **{key: value for key, value in own.items() if key != "TagSpecifications"}}
     interface = (merged.get("NetworkInterfaces") or [{}])[0]
     subnet_id = parameter(params, "SubnetId") or interface.get("SubnetId") or ec2._DEFAULT_SUBNET_ID
@@ -93,6 +96,7 @@ def read_request(params: Params) -> LaunchRequest:
         role=_role_of(profile),
         http_tokens=str((merged.get("MetadataOptions") or {}).get("HttpTokens", "optional")),
         encrypted=_encrypted(merged),
+        names_disk_key=all(volume.get("KmsKeyId") for volume in _volumes(merged)),
     )
 
 
@@ -175,8 +179,12 @@ def _tags(template: dict[str, Any], own: dict[str, Any]) -> dict[str, str]:
 
 
 def _encrypted(merged: dict[str, Any]) -> str:
-    volumes = [item["Ebs"] for item in merged.get("BlockDeviceMappings") or [] if "Ebs" in item]
+    volumes = _volumes(merged)
     return str(bool(volumes) and all(str(item.get("Encrypted", "")).lower() == "true" for item in volumes)).lower()
+
+
+def _volumes(merged: dict[str, Any]) -> list[dict[str, Any]]:
+    return [item["Ebs"] for item in merged.get("BlockDeviceMappings") or [] if "Ebs" in item]
 
 
 def _role_of(profile: dict[str, str] | None) -> str | None:

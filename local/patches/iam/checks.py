@@ -22,6 +22,7 @@ from local.patches.tables.item_conditions import item_context
 from local.patches.upstream import account_id, app, iam_actions, iam_evaluator, region_name
 
 _request: contextvars.ContextVar[tuple[Params, bytes]] = contextvars.ContextVar("_request")
+_caller: contextvars.ContextVar[tuple[str, str]] = contextvars.ContextVar("_caller")
 _extract = iam_actions.extract_resource_arn
 _enforce = iam_evaluator.enforce
 _pin_origin = app.pin_request_origin
@@ -77,6 +78,7 @@ def _noting(
 def _enforce_all(
     access_key: str, action: str, service: str, region: str, resource_arn: str = "*", service_context: Any = None
 ) -> Any:
+    _caller.set((access_key, region))
     params, body = _request.get(({}, b""))
     scope = Scope(account_id(), region)
     plain = Check(action, resource_arn, {**(service_context or {}), **item_context(action, body)})
@@ -92,6 +94,14 @@ def _enforce_all(
         if denied:
             return denied
     return None
+
+
+def caller_may(action: str, resource: str) -> bool:
+    """Whether whoever makes the present request is allowed something else that comes of it."""
+    access_key, region = _caller.get(("", ""))
+    if not app.AUTH or not access_key:
+        return True
+    return not _enforce(access_key, action, action.split(":")[0], region, resource_arn=resource, service_context={})
 
 
 def role_may(role_arn: str, action: str, resource: str) -> bool:
