@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+INTERNET_MTU, PEERING_MTU = 1500, 8500
+IP_AND_TCP = 40  # bytes of both headers
+
 PROTOCOLS = {"tcp": "tcp", "udp": "udp", "6": "tcp", "17": "udp"}
 
 
@@ -29,6 +32,26 @@ def ruleset(ingress: Sequence[Rule], egress: Sequence[Rule]) -> str:
         "table inet cpt {",
         *_chain("input", "iifname", "saddr", ingress),
         *_chain("output", "oifname", "daddr", egress),
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def path_mtu(private_range: str) -> str:
+    """Text for `nft -f`: what the network takes of a machine whose own MTU is 9 001.
+
+    An internet gateway passes packets of 1 500 bytes on, peering between regions 8 500. Nobody says which were dropped.
+    A connection that announces larger segments would stand still with its first full packet. Here its first packet is
+    dropped: packets of full size are never seen one by one on a virtual link, which carries them in lots.
+    """
+    first = "tcp flags & (syn | ack) == syn tcp option maxseg size gt"
+    lines = [
+        "table ip path {",
+        "  chain output {",
+        "    type filter hook output priority 10; policy accept;",
+        f"    ip daddr 100.64.0.0/10 {first} {INTERNET_MTU - IP_AND_TCP} drop",
+        f"    ip daddr 10.0.0.0/8 ip daddr != {private_range} {first} {PEERING_MTU - IP_AND_TCP} drop",
+        "  }",
         "}",
     ]
     return "\n".join(lines) + "\n"

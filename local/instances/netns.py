@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from local.instances import tree
+from local.instances.firewall import path_mtu
 from local.instances.forward import Forwarder
 from local.instances.imds import Credentials, MetadataServer
 from local.instances.model import AddressPlan, CommandResult, Instance
@@ -137,6 +138,8 @@ class NamespaceBackend:
             batch.append(f"route add 100.64.0.0/10 dev eth0 src {instance.public_address}")
         command("ip", "-n", name, "-batch", "-", text="\n".join(batch) + "\n")
         own = [self._plan.private_range(instance.region), self._plan.public_range(instance.region)]
+        limits = path_mtu(self._plan.private_range(instance.region))
+        command("nsenter", f"--net=/run/netns/{name}", "--", "nft", "-f", "-", text=limits)
         for line in link_commands(instance.caps, "eth0", "dst", own):
             command("tc", "-n", name, *line)
         for line in link_commands(instance.caps, port, "src", own):

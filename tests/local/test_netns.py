@@ -37,7 +37,10 @@ SEND = """python3 -c '
 import socket, sys, time
 began = time.monotonic()
 try:
-    peer = socket.create_connection((sys.argv[1], 4600), 1)
+    peer = socket.socket()
+    peer.settimeout(1)
+    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, int(sys.argv[3]))
+    peer.connect((sys.argv[1], 4600))
 except OSError as error:
     print(type(error).__name__, error.errno, "-", 0)
     sys.exit()
@@ -47,6 +50,7 @@ peer.shutdown(1)
 seen, size = peer.recv(99).decode().split()
 print("ok", seen, size, int(size) / 1e6 / (time.monotonic() - began))
 ' """
+SEGMENT_BYTES = 1448
 
 
 @pytest.fixture(scope="module")
@@ -94,13 +98,15 @@ def test_no_rule_no_connection_and_caps_hold_to_other_regions(
     sh(destination, SERVE, OTHER)
     _, public = addresses(network, destination, OTHER)
     own = addresses(network, source, HOME)[1]
-    assert sh(source, SEND + f"{public} 1").startswith("TimeoutError")
+    assert sh(source, SEND + f"{public} 1 {SEGMENT_BYTES}").startswith("TimeoutError")
     allow(network, OTHER, f"{own}/32")
-    status, seen, size, rate = sh(source, SEND + f"{public} 20").split()
+    status, seen, size, rate = sh(source, SEND + f"{public} 20 {SEGMENT_BYTES}").split()
     assert (status, seen, size) == ("ok", own, "20000000")
     assert 8.5 < float(rate) < 10.5
+    # As the machines' own MTU of 9 001 would have it.
+    assert sh(source, SEND + f"{public} 1 8961").startswith("TimeoutError")
     allow(network, OTHER, f"{own}/32", revoke=True)
-    assert sh(source, SEND + f"{public} 1").startswith("TimeoutError")
+    assert sh(source, SEND + f"{public} 1 {SEGMENT_BYTES}").startswith("TimeoutError")
 
 
 def test_inside_the_region_private_addresses_have_the_inner_cap(
@@ -111,7 +117,7 @@ def test_inside_the_region_private_addresses_have_the_inner_cap(
     private, _ = addresses(network, neighbour, HOME)
     own = addresses(network, source, HOME)[0]
     allow(network, HOME, f"{own}/32")
-    status, seen, _, rate = sh(source, SEND + f"{private} 80").split()
+    status, seen, _, rate = sh(source, SEND + f"{private} 80 {SEGMENT_BYTES}").split()
     assert (status, seen) == ("ok", own)
     assert 68 < float(rate) < 84
 
@@ -120,7 +126,7 @@ def test_private_addresses_of_another_region_have_no_route(
     network: LocalCloud, vms: list[str], sh: Callable[..., str]
 ) -> None:
     private, _ = addresses(network, vms[2], OTHER)
-    assert sh(vms[0], SEND + f"{private} 1").startswith("OSError 101")
+    assert sh(vms[0], SEND + f"{private} 1 {SEGMENT_BYTES}").startswith("OSError 101")
 
 
 def test_instance_has_the_real_metadata_address_and_the_endpoint(

@@ -1,18 +1,19 @@
 """Resolve Paths: choose the address of each kind of hop, open it, and prove that it is reachable."""
 
+from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
 from lambdas.core import transfer_life
 from lambdas.core.documents import Handover
 from lambdas.core.ends import commands
 from lambdas.core.errors import LaunchRefused, PathUnreachable
 from lambdas.core.transfer import AcceptedTransfer, EndMachine, ResolvedPaths
-from lambdas.operations.ends.commands import Order, answer, run_all
+from lambdas.operations.ends.commands import Order, answer, await_all, begin
 from lambdas.operations.fleet.launch import security_group
 from lambdas.runtime.handler import task_state
 
-# The agents of both machines may fetch their command some seconds apart.
-LISTEN_SECONDS, CONNECT_SECONDS = 20.0, 15.0
-# A first command also installs the daemon (some MB).
+# A first command also installs the daemon (some MB): one machine may begin most of a minute after the other. The
+# listener waits so long. The other probe does while it is refused: the machine is there then, its listener to come.
+LISTEN_SECONDS, CONNECT_SECONDS = 60.0, 15.0
 COMMAND_SECONDS = 120.0
 
 
@@ -63,7 +64,11 @@ def _prove(world: World, transfer: AcceptedTransfer, source: str, destination: s
         Order.on(end, "probe", commands.probe(transfer.transfer_id, "listen", listen, LISTEN_SECONDS)),
         Order.on(transfer.source, "probe", commands.probe(transfer.transfer_id, "connect", target, CONNECT_SECONDS)),
     ]
-    listened, connected = run_all(world, transfer.transfer_id, orders, COMMAND_SECONDS)
+    running = begin(world, transfer.transfer_id, orders)
+    # Nobody comes any more to a listener whose peer has given up.
+    await_all(world, running, COMMAND_SECONDS, lambda: 1 in running.results)
+    still = CommandResult(False, "InProgress", "", "its listener still waits")
+    listened, connected = (running.results.get(at, still) for at in range(2))
     if connected.succeeded and answer(orders[1], connected).get("reachable", True):
         return
     raise PathUnreachable(

@@ -4,6 +4,11 @@ use std::time::Duration;
 
 /// Longest wait for a TCP connection. A SYN is repeated after 1 and 3 s; two repeats must fit.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Segments to a public address. An internet gateway drops packets of more than 1 500 bytes, and the ICMP message that would say so
+/// may be dropped too. Machines in EC2 send up to 9 001.
+pub const PUBLIC_SEGMENT_BYTES: u32 = 1_448;
+/// Segments to a private address: peering between regions takes packets of 8 500 bytes.
+pub const PRIVATE_SEGMENT_BYTES: u32 = 8_448;
 /// Longest exchange with one relay, and longest TLS handshake, each as a whole: four round trips across three hops between regions of
 /// 300 ms each are 3.6 s, and a relay's dial may lose two packets (1 + 2 s). A relay that is silent for `SILENT_AFTER` is lost 10 s after
 /// its last word.
@@ -192,6 +197,10 @@ pub const PROBE_STREAMS: usize = 8;
 pub const INTRA_PROBE_SHARE: f64 = 0.25;
 /// Port of all daemons.
 pub const PORT: u16 = 4600;
+/// What a probe sends each way: enough packets of full size that a network which drops them is noticed.
+pub const PROBE_BYTES: usize = 64 << 10;
+/// A probe that is refused goes on for so long: the machine is there, and the other probe is still being installed.
+pub const PROBE_REFUSED: Duration = Duration::from_secs(60);
 /// Wait for the port: a probe lets go of it once it has answered. Start Transfer waits 20 s for the receiver.
 pub const PORT_WAIT: Duration = Duration::from_secs(15);
 pub const PORT_LOOK: Duration = Duration::from_millis(50);

@@ -1,10 +1,11 @@
 //! Sockets: listening where we can, dialling with a deadline, noticing dead peers.
 
 use std::io;
-use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
-use std::time::Instant;
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
 
 use rustix::net::sockopt;
+use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::defaults;
 use crate::stop::Stop;
@@ -46,10 +47,31 @@ fn bind(address: SocketAddrV4, deadline: Instant, stop: &Stop) -> io::Result<Tcp
     }
 }
 
+/// A connection within a time, whose segments every network on the way passes on.
+///
+/// What is said here holds for both directions: neither end sends larger segments than the other one has announced.
+pub fn connect(address: SocketAddrV4, time: Duration) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+    if let Some(bytes) = largest_segment(*address.ip()) {
+        socket.set_tcp_mss(bytes)?;
+    }
+    socket.connect_timeout(&address.into(), time)?;
+    Ok(socket.into())
+}
+
+/// None within one machine.
+fn largest_segment(address: Ipv4Addr) -> Option<u32> {
+    match address {
+        _ if address.is_loopback() => None,
+        _ if address.is_private() => Some(defaults::PRIVATE_SEGMENT_BYTES),
+        _ => Some(defaults::PUBLIC_SEGMENT_BYTES),
+    }
+}
+
 /// Connects within the deadline.
 pub fn dial(address: SocketAddrV4) -> io::Result<TcpStream> {
     let started = Instant::now();
-    let socket = TcpStream::connect_timeout(&SocketAddr::V4(address), defaults::CONNECT_TIMEOUT)?;
+    let socket = connect(address, defaults::CONNECT_TIMEOUT)?;
     let round_trip = started.elapsed();
     tune(&socket)?;
     if round_trip >= defaults::LONG_ROUND_TRIP

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use crate::defaults::{CONNECT_TIMEOUT, PROBE_BYTES, PROBE_REFUSED};
+use crate::net;
 use crate::stop::Stop;
 
 /// Says that a CPT probe answered, not some other server.
@@ -46,7 +48,7 @@ impl Report {
     }
 }
 
-/// Greets until the first connection or the end of the time.
+/// Answers until the first connection that brings all of its bytes, or the end of the time.
 pub fn listen(listeners: &[TcpListener], time: Duration, stop: &Stop) -> Report {
     let deadline = Instant::now() + time;
     let mut report = Report {
@@ -64,7 +66,7 @@ pub fn listen(listeners: &[TcpListener], time: Duration, stop: &Stop) -> Report 
             break;
         }
         match stop.accept(listeners, left) {
-            Ok(Some(mut socket)) => match socket.write_all(GREETING) {
+            Ok(Some(mut socket)) => match greet(&mut socket) {
                 Ok(()) => return Report { reachable: true, peer: socket.peer_addr().ok(), ..report },
                 Err(error) => report.error = Some(error.to_string()),
             },
@@ -76,9 +78,11 @@ pub fn listen(listeners: &[TcpListener], time: Duration, stop: &Stop) -> Report 
     report
 }
 
-/// Tries until the listener greets or the time is over: the listener may start later.
+/// Tries until the listener has answered, or the time is over. Where the machine refuses the connection, its listener is still to start:
+/// then the time is `PROBE_REFUSED` at least.
 pub fn connect(address: SocketAddrV4, time: Duration, stop: &Stop) -> Report {
-    let deadline = Instant::now() + time;
+    let started = Instant::now();
+    let mut deadline = started + time;
     let mut error = format!("{} s are no time to try", time.as_secs_f64());
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -102,16 +106,105 @@ pub fn connect(address: SocketAddrV4, time: Duration, stop: &Stop) -> Report {
                 report.milliseconds = Some((start.elapsed().as_secs_f64() * 1e6).round() / 1e3);
                 return report;
             }
-            Err(why) => error = why.to_string(),
+            Err(why) => {
+                deadline = started + if why.kind() == io::ErrorKind::ConnectionRefused { time.max(PROBE_REFUSED) } else { time };
+                error = why.to_string();
+            }
         }
         stop.sleep(Duration::from_millis(200).min(deadline.saturating_duration_since(Instant::now())));
     }
 }
 
+/// The listener's part: it reads as many bytes as it sends.
+fn greet(socket: &mut TcpStream) -> io::Result<()> {
+    limit(socket)?;
+    socket.write_all(GREETING)?;
+    swallow(socket)?;
+    socket.write_all(&vec![0; PROBE_BYTES])
+}
+
 fn greeted(address: SocketAddrV4, time: Duration) -> io::Result<()> {
-    let mut socket = TcpStream::connect_timeout(&address.into(), time.min(crate::defaults::CONNECT_TIMEOUT))?;
-    socket.set_read_timeout(Some(time))?;
+    let mut socket = net::connect(address, time.min(CONNECT_TIMEOUT))?;
+    limit(&socket)?;
     let mut greeting = [0; GREETING.len()];
     socket.read_exact(&mut greeting)?;
-    if &greeting == GREETING { Ok(()) } else { Err(io::Error::other("something answers there that is no CPT probe")) }
+    if &greeting != GREETING {
+        return Err(io::Error::other("something answers there that is no CPT probe"));
+    }
+    socket.write_all(&vec![0; PROBE_BYTES]).and_then(|()| swallow(&mut socket)).map_err(|error| {
+        let why = format!("small packets arrive, large ones do not ({error}): does the network between drop packets of 1 500 bytes?");
+        io::Error::new(error.kind(), why)
+    })
+}
+
+fn limit(socket: &TcpStream) -> io::Result<()> {
+    socket.set_read_timeout(Some(CONNECT_TIMEOUT))?;
+    socket.set_write_timeout(Some(CONNECT_TIMEOUT))
+}
+
+fn swallow(socket: &mut TcpStream) -> io::Result<()> {
+    let copied = io::copy(&mut socket.take(PROBE_BYTES as u64), &mut io::sink())?;
+    if copied == PROBE_BYTES as u64 { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, SocketAddr};
+    use std::thread;
+
+    use super::*;
+
+    const SECONDS: Duration = Duration::from_secs(20);
+
+    fn listener() -> (TcpListener, SocketAddrV4) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let SocketAddr::V4(address) = listener.local_addr().unwrap() else { panic!("not IPv4") };
+        (listener, address)
+    }
+
+    #[test]
+    fn both_say_that_they_have_met() {
+        let (listener, address) = listener();
+        let stop = Stop::new().unwrap();
+        let (listened, connected) = thread::scope(|scope| {
+            let listening = scope.spawn(|| listen(&[listener], SECONDS, &stop));
+            (connect(address, SECONDS, &stop), listening.join().unwrap())
+        });
+        assert_eq!((listened.reachable, connected.reachable), (true, true));
+    }
+
+    #[test]
+    fn a_listener_that_starts_after_the_time_is_waited_for_where_the_machine_refuses() {
+        let (taken, address) = listener();
+        drop(taken);
+        let stop = Stop::new().unwrap();
+        let connected = thread::scope(|scope| {
+            let connecting = scope.spawn(|| connect(address, Duration::from_millis(1), &stop));
+            thread::sleep(Duration::from_millis(300));
+            assert!(!connecting.is_finished());
+            let listening = scope.spawn(|| listen(&[TcpListener::bind(address).unwrap()], SECONDS, &stop));
+            assert!(listening.join().unwrap().reachable);
+            connecting.join().unwrap()
+        });
+        assert!(connected.reachable);
+    }
+
+    #[test]
+    fn a_path_that_carries_small_packets_alone_is_named() {
+        let (listener, address) = listener();
+        let stop = Stop::new().unwrap();
+        let connected = thread::scope(|scope| {
+            let listening = scope.spawn(move || {
+                let (mut socket, _) = listener.accept().unwrap();
+                socket.write_all(GREETING).unwrap();
+                // What comes is lost, and so is the answer.
+                swallow(&mut socket).unwrap();
+                (listener, socket)
+            });
+            let connected = connect(address, Duration::from_secs(1), &stop);
+            drop(listening.join().unwrap());
+            connected
+        });
+        assert!(connected.error.unwrap().contains("large ones do not"), "the reason is said");
+    }
 }

@@ -2,7 +2,7 @@ import pytest
 
 from lambdas.core.errors import PathUnreachable
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
-from lambdas.handlers.states.resolve_paths import ResolveInput, resolve_paths
+from lambdas.handlers.states.resolve_paths import LISTEN_SECONDS, ResolveInput, resolve_paths
 from tests.lambdas.builders import DESTINATION_ID, IRELAND, SOURCE_ID, WEST, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.machines import failed, printed
@@ -53,6 +53,16 @@ def test_unreachable_destination_is_told_with_addresses_port_and_what_to_check(a
         run(cloud, transfer())
     for words in ("54.0.0.1", "54.1.0.1:4601", "cpt-endpoint", "timed out"):
         assert words in str(error.value)
+
+
+def test_a_listener_that_nobody_reaches_delays_no_answer() -> None:
+    cloud = Cloud()
+    cloud.commands[IRELAND].scripts["probe"] = lambda _: None
+    cloud.commands[WEST].scripts["probe"] = lambda _: printed({"reachable": False})
+    before = cloud.clock.monotonic()
+    with pytest.raises(PathUnreachable, match="its listener still waits"):
+        run(cloud, transfer())
+    assert cloud.clock.monotonic() - before < LISTEN_SECONDS
 
 
 def test_machine_without_public_address_is_refused_on_the_internet_path() -> None:
