@@ -26,7 +26,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo check test lint test-python test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth bench bench-control bench-cost bench-speed bench-data-plane bench-estimate bench-fleet bench-faults bench-scale figures diagram aws-smoke clean down
+.PHONY: help setup demo check test lint test-python test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth userlands bench bench-control bench-cost bench-speed bench-data-plane bench-estimate bench-fleet bench-faults bench-scale figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -111,6 +111,16 @@ test-daemon: | .tools/stamp
 
 chaos: synth $(LABORATORY) faults model  ## Everything that tests/chaos can break (`make test` runs a part), 40 minutes; needs root for all of it
 	@CPT_CHAOS=full $(RUN) pytest $(ARGS) tests/chaos tests/e2e/test_come_back.py
+
+# With a module for names as machines in EC2 have it: what the C library loads when it is asked.
+.cache/userlands/%:
+	@command -v debootstrap > /dev/null || { echo "userlands: debootstrap is missing. Run: apt-get install debootstrap" >&2; exit 1; }
+	@mkdir -p $(@D) && rm -rf $@.new
+	@debootstrap --variant=minbase --include=ca-certificates,libnss-myhostname $* $@.new > $@.log
+	@mv $@.new $@
+
+userlands: $(DAEMON) .cache/userlands/bullseye .cache/userlands/bookworm .cache/userlands/trixie  ## The daemon in Debian 11, 12 and 13; needs root and debootstrap
+	@CPT_USERLANDS="$(CURDIR)/.cache/userlands" $(RUN) pytest $(ARGS) tests/relay_ami/test_userlands.py
 
 faults: | .tools/stamp  ## Three times the faults that `make test` injects (CPT_FAULT_FACTOR, CPT_FAULT_SEED)
 	@cd $(CRATE) && CPT_FAULT_FACTOR=$${CPT_FAULT_FACTOR:-3} cargo test --release --locked --quiet --package cpt-laboratory --test faults

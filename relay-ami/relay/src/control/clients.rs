@@ -3,12 +3,17 @@
 use std::time::Duration;
 
 use aws_config::imds::credentials::ImdsCredentialsProvider;
+use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::config::retry::RetryPartition;
 use aws_sdk_dynamodb::config::{ProvideCredentials, SharedCredentialsProvider};
+use aws_smithy_http_client::tls::Provider;
+use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
 use tokio::runtime::Runtime;
+
+use super::names::Names;
 
 /// Attempts of one call by the SDK, with pauses of 1, 2, 4, … 20 s at most between them; `Times::call` ends it before the last.
 const CALL_ATTEMPTS: u32 = 8;
@@ -114,14 +119,20 @@ impl Clients {
         let times = &setup.times;
         let retries = RetryConfig::standard().with_max_attempts(CALL_ATTEMPTS).with_initial_backoff(times.backoff);
         let stalled = aws_sdk_s3::config::StalledStreamProtectionConfig::enabled().grace_period(times.stalled).build();
+        let http =
+            aws_smithy_http_client::Builder::new().tls_provider(Provider::Rustls(CryptoMode::AwsLc)).build_with_resolver(Names::default());
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
+            .http_client(http.clone())
             .region(Region::new(region.to_owned()))
             .timeout_config(times.limits(times.attempt, times.call))
             .stalled_stream_protection(stalled)
             .retry_config(retries.clone());
         loader = match &setup.credentials {
             Some(credentials) => loader.credentials_provider(credentials.clone()),
-            None => loader.credentials_provider(ImdsCredentialsProvider::builder().build()),
+            None => {
+                let provider = ProviderConfig::without_region().with_http_client(http);
+                loader.credentials_provider(ImdsCredentialsProvider::builder().configure(&provider).build())
+            }
         };
         if let Some(endpoint) = &setup.endpoint {
             loader = loader.endpoint_url(endpoint);

@@ -7,6 +7,7 @@ mod aws_items;
 mod calls;
 mod chunk_changes;
 pub mod clients;
+mod names;
 
 use std::ops::Range;
 use std::sync::OnceLock;
