@@ -71,9 +71,18 @@ def test_without_capacity_in_any_zone_all_goes_on_the_direct_path(account: Accou
     assert "Go On Without Relays" in account.history(run.arn)
 
 
-def test_spot_relays_are_on_demand_where_there_is_no_spot_capacity(account: Account, files: Path) -> None:
-    run = transfer(account, files, "no-spot", [{"market": "spot", "count": TYPES}], market="spot")
-    assert {node["role"]: node["market"] for node in account.nodes("no-spot")} == {
+@pytest.mark.parametrize(
+    ("name", "refusal"),
+    [
+        ("no-spot", {"count": TYPES}),
+        ("no-spot-role", {"code": "AuthFailure.ServiceLinkedRoleCreationNotPermitted", "count": 1}),
+    ],
+)
+def test_spot_relays_are_on_demand_where_there_is_no_spot(
+    account: Account, files: Path, name: str, refusal: dict[str, Any]
+) -> None:
+    run = transfer(account, files, name, [{"market": "spot", **refusal}], market="spot")
+    assert {node["role"]: node["market"] for node in account.nodes(name)} == {
         "source": "on-demand",
         "destination": "spot",
     }

@@ -9,6 +9,7 @@ class LaunchDecision(Enum):
 
     ELSEWHERE = "no capacity for this type, in this market and zone"
     OTHER_TYPE = "the zone does not offer the type"
+    OTHER_MARKET = "the account has no service-linked role for spot, and we may not create it"
     OTHER_SUBNET = "no address is left in the subnet"
     FEWER = "the quota does not allow so many"
     MISSING_PERMISSION = "not permitted"
@@ -28,6 +29,7 @@ _CODES = {
         "IdempotentInstanceTerminated",
     ),
     LaunchDecision.OTHER_TYPE: ("Unsupported",),
+    LaunchDecision.OTHER_MARKET: ("AuthFailure.ServiceLinkedRoleCreationNotPermitted",),
     LaunchDecision.OTHER_SUBNET: ("InsufficientFreeAddressesInSubnet",),
     LaunchDecision.FEWER: (
         "VcpuLimitExceeded",
@@ -43,7 +45,6 @@ _CODES = {
         "UnauthorizedOperation",
         "AccessDenied",
         "AccessDeniedException",
-        "AuthFailure.ServiceLinkedRoleCreationNotPermitted",
     ),
     LaunchDecision.RETRY_LATER: (
         "RequestLimitExceeded",
@@ -81,8 +82,6 @@ def decide_launch(code: str) -> LaunchDecision:
 
 def missing_permission(code: str, message: str) -> str:
     """The action that is not allowed, e.g. `iam:PassRole`: EC2 names it where it lies in another service."""
-    if code == "AuthFailure.ServiceLinkedRoleCreationNotPermitted":
-        return "iam:CreateServiceLinkedRole for spot.amazonaws.com"
     named = _ACTION.search(message)
     return named["action"] if named else "ec2:RunInstances"
 

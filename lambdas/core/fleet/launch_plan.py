@@ -107,6 +107,9 @@ class LaunchPlan:
                 return f"{quota} in {region} allowed {self._launched_like(step)} of {self.wanted} relays"
             case LaunchDecision.OTHER_TYPE:
                 return f"{step.subnet.zone} does not offer {{kinds}}"
+            case LaunchDecision.OTHER_MARKET:
+                command = "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"
+                return f"the account has no service-linked role for spot: run {command}"
             case LaunchDecision.OTHER_SUBNET:
                 return f"no address is left in {step.subnet.subnet_id}"
             case _:
@@ -156,6 +159,7 @@ _OVER: dict[LaunchDecision, Callable[[Step, Step], bool]] = {
     LaunchDecision.OTHER_TYPE: lambda one, other: (
         (one.instance_type, one.subnet.zone) == (other.instance_type, other.subnet.zone)
     ),
+    LaunchDecision.OTHER_MARKET: lambda one, other: one.market == other.market,
     LaunchDecision.OTHER_SUBNET: lambda one, other: one.subnet == other.subnet,
     LaunchDecision.FEWER: _same_quota,
 }

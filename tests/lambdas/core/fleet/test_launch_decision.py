@@ -10,6 +10,7 @@ from lambdas.core.fleet.launch_decision import LaunchDecision, decide_launch, mi
         ("SpotMaxPriceTooLow", LaunchDecision.ELSEWHERE),
         ("Unsupported", LaunchDecision.OTHER_TYPE),
         ("InsufficientFreeAddressesInSubnet", LaunchDecision.OTHER_SUBNET),
+        ("AuthFailure.ServiceLinkedRoleCreationNotPermitted", LaunchDecision.OTHER_MARKET),
         ("VcpuLimitExceeded", LaunchDecision.FEWER),
         ("MaxSpotInstanceCountExceeded", LaunchDecision.FEWER),
         ("UnauthorizedOperation", LaunchDecision.MISSING_PERMISSION),
@@ -33,7 +34,6 @@ def test_each_class_of_launch_error_has_its_decision(code: str, decision: Launch
             "User: arn:aws:sts::1:x is not authorized to perform: iam:PassRole on resource: arn:aws:iam::1:role/r",
             "iam:PassRole",
         ),
-        ("AuthFailure.ServiceLinkedRoleCreationNotPermitted", "", "iam:CreateServiceLinkedRole for spot.amazonaws.com"),
     ],
 )
 def test_the_permission_that_is_missing_is_named(code: str, message: str, action: str) -> None:

@@ -106,6 +106,14 @@ def test_quota_of_spot_leaves_that_of_on_demand_whole() -> None:
     assert done.notes("us-west-2") == ["the quota of spot vCPUs in us-west-2 allowed 0 of 4 relays"]
 
 
+def test_an_account_without_the_role_for_spot_gets_on_demand_in_its_own_zone() -> None:
+    refusal = refusing("AuthFailure.ServiceLinkedRoleCreationNotPermitted", market="spot")
+    done, asked = run(plan(2, TYPES, [A, B], A.zone, spot=True), refusal)
+    assert asked == ["2 spot c6in.large a", "2 c6in.large a"]
+    (note,) = done.notes("us-west-2")
+    assert note.startswith("the account has no service-linked role for spot")
+
+
 def test_other_limits_are_named_by_their_code() -> None:
     done, _ = run(plan(1, TYPES, [A], A.zone, spot=False), lambda _: "VolumeLimitExceeded")
     assert done.notes("us-west-2") == ["a limit (VolumeLimitExceeded) in us-west-2 allowed 0 of 1 relays"]
