@@ -1,5 +1,6 @@
 """The request: its schema as models, its defaults, and the rules that a schema cannot say."""
 
+import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -23,6 +24,8 @@ MAX_REQUEST_PAIRS = 64
 MAX_APPROVAL_SECONDS = 604_800
 # The thesis tests for 30 s between datacenters and 30 s inside (4.3.2).
 MAX_PRE_TEST_SECONDS = 60
+# A machine gets its command as one variable, which Linux limits to 131 072 bytes: in base64 90 000 bytes are 120 000.
+PATHS_BYTES = 90_000
 _RIGHT = {"$.relays.pairs": f'write "auto", 0 to {MAX_REQUEST_PAIRS}, or {{"source": 2, "destination": 3}}'}
 ChunkSize = Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
@@ -164,7 +167,7 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
     for i, path in enumerate(request.source.paths):
         problems += _path_problem(f"$.source.paths[{i}]", path)
     problems += _path_problem("$.destination.path", request.destination.path)
-    problems += _collisions(request.source.paths)
+    problems += _collisions(request.source.paths) + _too_long_together(request.source.paths)
     problems += _pairs_problems(request, limits)
     for i, instance_type in enumerate(request.relays.instance_types or ()):
         if limits.instance_types and instance_type not in limits.instance_types:
@@ -224,6 +227,16 @@ def _path_problem(where: str, path: str) -> list[str]:
     if ".." in path.split("/"):
         return [f"{where}: '{path}' contains '..'; give the path without it"]
     return []
+
+
+def _too_long_together(paths: list[str]) -> list[str]:
+    size = len(json.dumps(paths))
+    if size <= PATHS_BYTES:
+        return []
+    return [
+        f"$.source.paths: {len(paths)} paths are {size} bytes of JSON together, and {PATHS_BYTES} reach the machine; "
+        "name a directory above them, or move them in several transfers"
+    ]
 
 
 def _collisions(paths: list[str]) -> list[str]:

@@ -102,8 +102,18 @@ def test_models_accept_only_what_the_schema_accepts_and_nothing_less_in_shape(
             "is the source as well",
             "'..'",
             "with a deadline",
+            "name a directory above",
         )
         assert all(any(rule in problem for rule in rules) for problem in refusal(document))
+
+
+def test_paths_that_are_too_long_together_for_a_machines_command_are_refused() -> None:
+    document = request()
+    document["source"]["paths"] = [f"/{number:03}{'é' * 140}" for number in range(100)]
+    assert accepted(document)
+    document["source"]["paths"] = [f"/{number:03}{'é' * 150}" for number in range(100)]
+    (problem,) = refusal(document)
+    assert problem.startswith("$.source.paths: 100 paths are 90800 bytes of JSON together, and 90000 reach the machine")
 
 
 @pytest.mark.parametrize(
