@@ -15,6 +15,8 @@ from local.instances.model import AddressPlan, Backend, Instance, NoAddressLeftE
 log = logging.getLogger("local.fleet")
 
 USER_DATA_SECONDS = 60  # cloud-init has no limit; a script that takes longer than this is a mistake here
+# cloud-init runs user data at the first boot, and these scripts at each.
+PER_BOOT = '#!/bin/sh\nfor script in "$CPT_PER_BOOT"/*; do [ ! -x "$script" ] || "$script"; done\n'
 
 State = Literal["pending", "running", "stopping", "stopped", "shutting-down", "terminated"]
 
@@ -161,10 +163,11 @@ class Fleet:
     def _booted(self, instance: Instance) -> None:
         self.clock.after(self.config.ssm_registration_seconds, lambda: self._register(instance))
         first, instance.booted = not instance.booted, True
-        if first and instance.user_data.startswith("#!") and self._alive(instance):
-            result = self.backend.run(instance, instance.user_data, {}, USER_DATA_SECONDS)
+        script = instance.user_data if first else PER_BOOT
+        if script.startswith("#!") and self._alive(instance):
+            result = self.backend.run(instance, script, {}, USER_DATA_SECONDS)
             if result.code != 0:
-                log.error("user data of %s: code %d: %s", instance.instance_id, result.code, result.stderr[-500:])
+                log.error("boot of %s: code %d: %s", instance.instance_id, result.code, result.stderr[-500:])
 
     def _register(self, instance: Instance) -> None:
         aim = {"zone": instance.zone, "instance_type": instance.instance_type}

@@ -44,6 +44,7 @@ def base_environment(instance: Instance, state: StateDir, endpoint: str, metadat
         "TMPDIR": f"{home}/tmp",  # noqa: S108 - the instance's own
         "LANG": "C.UTF-8",
         "CPT_HOME": f"{home}/cpt",
+        "CPT_PER_BOOT": f"{home}/per-boot",
         "CPT_INSTANCE_DIR": str(home),
         "CPT_INSTANCE_ID": instance.instance_id,
         "CPT_SHUTDOWN_MINUTE_SECONDS": str(instance.shutdown_minute_seconds),
@@ -61,7 +62,7 @@ def make_tree(instance: Instance, environment: Mapping[str, str], image: Path | 
     home = instance.home
     if image is not None:
         shutil.copytree(image, home, dirs_exist_ok=True)
-    for name in ("bin", "root", "tmp", "cpt/bin", "cpt/run", "units"):
+    for name in ("bin", "root", "tmp", "cpt/bin", "cpt/run", "units", "per-boot"):
         (home / name).mkdir(parents=True, exist_ok=True)
     for source in STAND_INS.iterdir():
         target = home / "bin" / source.name

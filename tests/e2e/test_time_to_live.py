@@ -59,6 +59,22 @@ def test_relay_that_no_command_ever_reaches_ends_itself(hurried: Account) -> Non
     hurried.cloud.wait_for(lambda: states(hurried, OTHER, forgotten) == {"terminated"}, 6 * LIFE)
 
 
+def test_relay_that_was_stopped_and_started_ends_itself(hurried: Account) -> None:
+    ec2 = hurried.cloud.client("ec2", OTHER)
+    launched = ec2.run_instances(
+        LaunchTemplate={"LaunchTemplateName": "cpt-relay"}, InstanceType="t3.small", MinCount=1, MaxCount=1
+    )
+    again = {launched["Instances"][0]["InstanceId"]}
+    hurried.cloud.wait_for(lambda: states(hurried, OTHER, again) == {"running"}, 30)
+    scripts = hurried.cloud.state.instances.joinpath(*again) / "per-boot"
+    hurried.cloud.wait_for(lambda: any(script.stat().st_mode & 0o100 for script in scripts.iterdir()), LIFE)
+    ec2.stop_instances(InstanceIds=[*again])
+    hurried.cloud.wait_for(lambda: states(hurried, OTHER, again) == {"stopped"}, 30)
+    ec2.start_instances(InstanceIds=[*again])
+    hurried.cloud.wait_for(lambda: states(hurried, OTHER, again) == {"running"}, 30)
+    hurried.cloud.wait_for(lambda: states(hurried, OTHER, again) == {"terminated"}, 6 * LIFE)
+
+
 def test_relays_whose_sender_died_end_themselves(hurried: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     arn = hurried.start(hurried.request(source, tmp_path / "out", relays={"pairs": 1}), "orphans")

@@ -42,7 +42,7 @@ describe.each(['us-west-2', 'eu-west-1'])('region %s', (region) => {
         MetadataOptions: { HttpTokens: 'required', HttpPutResponseHopLimit: 1 },
         BlockDeviceMappings: [{ Ebs: { Encrypted: true, VolumeType: 'gp3', DeleteOnTermination: true } }],
         InstanceInitiatedShutdownBehavior: 'terminate',
-        UserData: { 'Fn::Base64': '#!/bin/bash\nshutdown -P +15\n' },
+        UserData: { 'Fn::Base64': Match.stringLikeRegexp('^#!/bin/bash\nshutdown -P \\+15\n') },
         NetworkInterfaces: Match.absent(),
         SecurityGroupIds: Match.absent(),
         InstanceType: Match.absent(),

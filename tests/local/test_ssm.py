@@ -64,8 +64,10 @@ def test_exit_code_and_standard_error_are_the_scripts(shell: Shell, vm: str) -> 
     assert (done["Status"], done["ResponseCode"], done["StandardErrorContent"]) == ("Failed", 3, "trouble\n")
 
 
-def test_output_is_kept_up_to_24000_characters(shell: Shell, vm: str) -> None:
-    assert len(shell(vm, "head -c 30000 /dev/zero | tr '\\0' x")["StandardOutputContent"]) == 24_000
+def test_the_first_24000_characters_of_output_and_8000_of_errors_are_kept(shell: Shell, vm: str) -> None:
+    done = shell(vm, "head -c 30000 /dev/zero | tr '\\0' x; head -c 9000 /dev/zero | tr '\\0' y >&2; echo end >&2")
+    assert done["StandardOutputContent"] == "x" * 24_000
+    assert done["StandardErrorContent"] == "y" * 8_000
 
 
 def test_timeout_kills_the_whole_process_group(cloud: LocalCloud, shell: Shell, vm: str) -> None:

@@ -74,8 +74,17 @@ export class RelayFleet extends Construct {
 
 /**
  * The last net under a relay: it powers itself off, which terminates it, even after the stack is gone. Armed before any
- * command reaches it; from then on its daemon arms it anew each time that the sender keeps it alive.
+ * command reaches it; from then on its daemon arms it anew each time that the sender keeps it alive. User data runs at the
+ * first boot only, so it leaves a script that cloud-init runs at each later one.
  */
 export function userData(settings: Settings): string {
-  return `#!/bin/bash\nshutdown -P +${settings.relayTimeToLiveMinutes}\n`;
+  const arm = `shutdown -P +${settings.relayTimeToLiveMinutes}`;
+  return [
+    '#!/bin/bash',
+    arm,
+    'script="${CPT_PER_BOOT:-/var/lib/cloud/scripts/per-boot}/cpt-time-to-live"',
+    `printf '#!/bin/sh\\n${arm}\\n' >"$script"`,
+    'chmod 755 "$script"',
+    '',
+  ].join('\n');
 }

@@ -28,7 +28,7 @@ from local.patches.upstream import account_id, ec2, region_name, responses, scop
 
 log = logging.getLogger("local.ssm")
 
-OUTPUT_CHARACTERS = 24_000
+OUTPUT_CHARACTERS, ERROR_CHARACTERS = 24_000, 8_000
 LIST_CHARACTERS = 2_500
 MOST_INSTANCES = 50
 CODE_TIMED_OUT = 137  # what the agent reports for a command it killed
@@ -123,7 +123,7 @@ class RunCommand:
             return
         invocation.update(
             stdout=result.stdout[:OUTPUT_CHARACTERS],
-            stderr=result.stderr[:OUTPUT_CHARACTERS],
+            stderr=result.stderr[:ERROR_CHARACTERS],
             ResponseCode=CODE_TIMED_OUT if result.timed_out else result.code,
             end=_iso(),
             elapsed=f"PT{time.monotonic() - started:.3f}S",
