@@ -2,6 +2,7 @@
 
 Run inside a network namespace: `python -m tests.relay_ami.foreign_services CERTIFICATE NAME STATE`. It prints a line of
 JSON with the ports, then obeys lines: `answer`, `refuse` (SERVFAIL) or `silent` says what the name server does then.
+Another one, at 127.0.0.2, always answers.
 """
 
 import asyncio
@@ -72,6 +73,7 @@ async def main(certificate: str, name: str, state: Path) -> None:
     names = Names(name)
     for tcp in (False, True):
         DNSServer(names, address="127.0.0.1", port=53, tcp=tcp, logger=_Quiet()).start_thread()
+        DNSServer(Names(name), address="127.0.0.2", port=53, tcp=tcp, logger=_Quiet()).start_thread()
     listener = socket.create_server(("127.0.0.1", 0))
     MetadataServer(INSTANCE, listener, lambda _: KEYS)
     with LocalCloud(LocalConfig(port=0, iam=False), state, None) as cloud:

@@ -168,6 +168,20 @@ def test_a_name_server_that_fails_for_seconds_costs_seconds(
     assert files(process) == 1
 
 
+def test_another_name_server_is_asked_once_the_machine_names_it(
+    machine: Path, services: Services, authority: trustme.CA
+) -> None:
+    write(machine / BUNDLES[0], authority.cert_pem.bytes().decode())
+    services.names("silent")
+    try:
+        process = start(machine, services)
+        time.sleep(3)
+        write(machine / "etc" / "resolv.conf", "nameserver 127.0.0.2\n")
+        assert files(process) == 1
+    finally:
+        services.names("answer")
+
+
 def test_a_machine_whose_name_server_is_not_known_yet_waits_for_it(
     machine: Path, services: Services, authority: trustme.CA
 ) -> None:

@@ -39,7 +39,7 @@ const BACKGROUND = { parts: ['daemon.sh', 'units.sh', 'properties.sh', 'restart.
 const DEFINITIONS: Readonly<Record<Document, DocumentDefinition>> = {
   // A minute less than the Lambda that waits for it has.
   scan: { ...FOREGROUND, description: 'Lists the source or checks the destination', timeoutSeconds: 840 },
-  probe: { ...FOREGROUND, description: 'Finds out whether an address is reachable', timeoutSeconds: 120 },
+  probe: { ...FOREGROUND, description: 'Finds out whether an address is reachable', timeoutSeconds: 150 },
   receive: { ...BACKGROUND, description: 'Starts the receiver and prints its ready file' },
   send: { ...BACKGROUND, description: 'Starts the sender and prints its ready file' },
   relay: { ...BACKGROUND, parameters: [...ENDS, 'CpuQuota'], description: 'Starts a relay and prints its ready file' },

@@ -5,7 +5,7 @@ import * as imagebuilder from 'aws-cdk-lib/aws-imagebuilder';
 import * as assets from 'aws-cdk-lib/aws-s3-assets';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
-import { allTags, Architecture, DaemonAsset, DISK_KEY, imageName, imageParameter } from '../names';
+import { allTags, Architecture, arn, DaemonAsset, DISK_KEY, imageName, imageParameter } from '../names';
 
 export interface RelayImageProps {
   readonly settings: Settings;
@@ -36,6 +36,8 @@ export class RelayImage extends Construct {
     // Image Builder takes other contents only under another version; both parts stay below its 2^30.
     const version = `1.0.${parseInt(createHash('sha256').update(fingerprint(props)).digest('hex').slice(0, 7), 16)}`;
     const made = new imagebuilder.CfnComponent(this, 'Component', { name, version, platform: 'Linux', data, tags });
+    // Image Builder takes no alias by its bare name.
+    const diskKey = arn('kms', settings.homeRegion, DISK_KEY);
     const recipe = new imagebuilder.CfnImageRecipe(this, 'Recipe', {
       name,
       version,
@@ -44,7 +46,7 @@ export class RelayImage extends Construct {
       blockDeviceMappings: [
         {
           deviceName: '/dev/xvda',
-          ebs: { volumeType: 'gp3', volumeSize: 8, encrypted: true, kmsKeyId: DISK_KEY, deleteOnTermination: true },
+          ebs: { volumeType: 'gp3', volumeSize: 8, encrypted: true, kmsKeyId: diskKey, deleteOnTermination: true },
         },
       ],
       additionalInstanceConfiguration: { systemsManagerAgent: { uninstallAfterBuild: false } },

@@ -14,7 +14,7 @@ from lambdas.runtime.handler import task_state
 # A first command also installs the daemon (some MB): one machine may begin most of a minute after the other. The
 # listener waits so long. The other probe does while it is refused: the machine is there then, its listener to come.
 LISTEN_SECONDS, CONNECT_SECONDS = 60.0, 15.0
-COMMAND_SECONDS = 120.0
+COMMAND_SECONDS = 180.0
 
 
 class ResolveInput(Handover):
@@ -65,9 +65,9 @@ def _prove(world: World, transfer: AcceptedTransfer, source: str, destination: s
         Order.on(transfer.source, "probe", commands.probe(transfer.transfer_id, "connect", target, CONNECT_SECONDS)),
     ]
     running = begin(world, transfer.transfer_id, orders)
-    # Nobody comes any more to a listener whose peer has given up.
-    await_all(world, running, COMMAND_SECONDS, lambda: 1 in running.results)
-    still = CommandResult(False, "InProgress", "", "its listener still waits")
+    # Where one has failed the other one waits for nobody. Where both succeed the listener has let go of the port.
+    await_all(world, running, COMMAND_SECONDS, lambda: any(not one.succeeded for one in running.results.values()))
+    still = CommandResult(False, "InProgress", "", "it still waits")
     listened, connected = (running.results.get(at, still) for at in range(2))
     if connected.succeeded and answer(orders[1], connected).get("reachable", True):
         return

@@ -69,7 +69,10 @@ def _with_last_reports(world: World, record: TransferRecord) -> TransferRecord:
     """With what its ends have said since they were watched the last time: a minute ago, or never."""
     now, which = world.clock.now(), sides(record.transfer)
     ends = record.ends or Ends.begun(record.earlier_starts + 1, now, receives="receiver" in which)
-    reports = {side: world.agents.progress(record.transfer.shared, side) for side in which}
+    try:
+        reports = {side: world.agents.progress(record.transfer.shared, side) for side in which}
+    except (KeyError, ValueError):
+        return record  # a machine of the user wrote something else there: no reason to have no report
     return record.model_copy(update={"ends": ends.seen(reports, now)})
 
 

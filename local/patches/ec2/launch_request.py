@@ -96,7 +96,7 @@ def read_request(params: Params) -> LaunchRequest:
         role=_role_of(profile),
         http_tokens=str((merged.get("MetadataOptions") or {}).get("HttpTokens", "optional")),
         encrypted=_encrypted(merged),
-        names_disk_key=all(volume.get("KmsKeyId") for volume in _volumes(merged)),
+        names_disk_key=bool(_volumes(merged)) and all(volume.get("KmsKeyId") for volume in _volumes(merged)),
     )
 
 

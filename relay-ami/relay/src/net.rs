@@ -59,8 +59,8 @@ pub fn connect(address: SocketAddrV4, time: Duration) -> io::Result<TcpStream> {
     Ok(socket.into())
 }
 
-/// None within one machine.
-fn largest_segment(address: Ipv4Addr) -> Option<u32> {
+/// What connections to this address announce; None within one machine.
+pub fn largest_segment(address: Ipv4Addr) -> Option<u32> {
     match address {
         _ if address.is_loopback() => None,
         _ if address.is_private() => Some(defaults::PRIVATE_SEGMENT_BYTES),

@@ -107,7 +107,9 @@ pub fn connect(address: SocketAddrV4, time: Duration, stop: &Stop) -> Report {
                 return report;
             }
             Err(why) => {
-                deadline = started + if why.kind() == io::ErrorKind::ConnectionRefused { time.max(PROBE_REFUSED) } else { time };
+                if why.kind() == io::ErrorKind::ConnectionRefused {
+                    deadline = deadline.max(started + PROBE_REFUSED);
+                }
                 error = why.to_string();
             }
         }
@@ -132,8 +134,11 @@ fn greeted(address: SocketAddrV4, time: Duration) -> io::Result<()> {
         return Err(io::Error::other("something answers there that is no CPT probe"));
     }
     socket.write_all(&vec![0; PROBE_BYTES]).and_then(|()| swallow(&mut socket)).map_err(|error| {
-        let why = format!("small packets arrive, large ones do not ({error}): does the network between drop packets of 1 500 bytes?");
-        io::Error::new(error.kind(), why)
+        if !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) {
+            return error;
+        }
+        let largest = net::largest_segment(*address.ip()).map_or_else(String::new, |bytes| format!(" of {bytes} bytes"));
+        io::Error::new(error.kind(), format!("small packets arrive and full ones do not: does the network drop segments{largest}?"))
     })
 }
 
@@ -205,6 +210,6 @@ mod tests {
             drop(listening.join().unwrap());
             connected
         });
-        assert!(connected.error.unwrap().contains("large ones do not"), "the reason is said");
+        assert!(connected.error.unwrap().contains("full ones do not"), "the reason is said");
     }
 }

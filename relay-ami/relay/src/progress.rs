@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::control::{Control, Side, unix_now};
+use crate::control::{Control, Side, report_time, unix_now};
 use crate::documents::event::{LaneProgress, Progress};
 use crate::documents::text::SchemaVersion1;
 use crate::epoch::same_start;
@@ -94,7 +94,7 @@ impl Reporter {
             files: load(&counters.files),
             failed_chunks: load(&counters.failed),
             rate_mb_s: round(rate),
-            at: unix_now(),
+            at: report_time(),
             first_byte_at: *lock(&counters.first_byte_at),
             in_file_system_seconds: self.in_file_system.map(|time| round(time.as_secs_f64())),
             lanes,

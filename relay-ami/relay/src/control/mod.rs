@@ -184,16 +184,19 @@ pub fn tell(control: &dyn Control, event: &Event, epoch: u64) -> Result<()> {
     control.put_event(event)
 }
 
-/// Unix time in seconds: the machine's clock when the process first asked, and what has passed since.
-///
-/// So it does not jump with the clock: the control plane divides bytes by differences of these times, and a rate over an hour
-/// that never was would cost a relay its place.
+/// Unix time in seconds, by the machine's clock.
 #[must_use]
 pub fn unix_now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
+}
+
+/// Unix time in seconds: the machine's clock when the process first asked, and what has passed since.
+///
+/// So it does not jump with the clock: the control plane divides what reports say by differences of their times, and a rate over an
+/// hour that never was would cost a relay its place.
+#[must_use]
+pub fn report_time() -> f64 {
     static FIRST: OnceLock<(Instant, f64)> = OnceLock::new();
-    let (asked, time) = FIRST.get_or_init(|| {
-        let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
-        (Instant::now(), time)
-    });
+    let (asked, time) = FIRST.get_or_init(|| (Instant::now(), unix_now()));
     time + asked.elapsed().as_secs_f64()
 }

@@ -4,12 +4,19 @@
 //! another version, into the same process, and crash where `/etc/nsswitch.conf` names one.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use aws_smithy_runtime_api::client::dns::{DnsFuture, ResolveDns, ResolveDnsError};
 use hickory_resolver::TokioResolver;
 use hickory_resolver::net::NetError;
 
 use crate::thread::lock;
+
+/// A question to a name server; it is repeated twice.
+const QUESTION: Duration = Duration::from_secs(1);
+const REPEATS: usize = 2;
+/// All of a lookup: less than a connection may take, of which it is a part.
+const LOOKUP: Duration = Duration::from_secs(4);
 
 /// The machine's name servers, as its files have them. After a lookup that fails the files are read again.
 #[derive(Clone, Default)]
@@ -23,7 +30,10 @@ impl Names {
         if let Some(resolver) = &*kept {
             return Ok(resolver.clone());
         }
-        let resolver = Arc::new(TokioResolver::builder_tokio()?.build()?);
+        let mut builder = TokioResolver::builder_tokio()?;
+        builder.options_mut().timeout = QUESTION;
+        builder.options_mut().attempts = REPEATS;
+        let resolver = Arc::new(builder.build()?);
         *kept = Some(resolver.clone());
         Ok(resolver)
     }
@@ -39,7 +49,8 @@ impl ResolveDns for Names {
     fn resolve_dns<'a>(&'a self, name: &'a str) -> DnsFuture<'a> {
         DnsFuture::new(async move {
             let found = match self.resolver() {
-                Ok(resolver) => resolver.lookup_ip(name).await,
+                // A lookup that its caller gives up would not be noticed as one that fails.
+                Ok(resolver) => tokio::time::timeout(LOOKUP, resolver.lookup_ip(name)).await.unwrap_or(Err(NetError::Timeout)),
                 Err(error) => Err(error),
             };
             found.map(|addresses| addresses.iter().collect()).map_err(|error| {

@@ -58,9 +58,19 @@ def test_unreachable_destination_is_told_with_addresses_port_and_what_to_check(a
 def test_a_listener_that_nobody_reaches_delays_no_answer() -> None:
     cloud = Cloud()
     cloud.commands[IRELAND].scripts["probe"] = lambda _: None
-    cloud.commands[WEST].scripts["probe"] = lambda _: printed({"reachable": False})
+    cloud.commands[WEST].scripts["probe"] = lambda _: failed("timed out")
     before = cloud.clock.monotonic()
-    with pytest.raises(PathUnreachable, match="its listener still waits"):
+    with pytest.raises(PathUnreachable, match="Destination said: it still waits"):
+        run(cloud, transfer())
+    assert cloud.clock.monotonic() - before < LISTEN_SECONDS
+
+
+def test_a_listener_that_cannot_start_is_told_at_once() -> None:
+    cloud = Cloud()
+    cloud.commands[IRELAND].scripts["probe"] = lambda _: failed("cannot read s3://daemon")
+    cloud.commands[WEST].scripts["probe"] = lambda _: None
+    before = cloud.clock.monotonic()
+    with pytest.raises(PathUnreachable, match="cannot read s3://daemon"):
         run(cloud, transfer())
     assert cloud.clock.monotonic() - before < LISTEN_SECONDS
 
