@@ -7,6 +7,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from jsonschema import Draft202012Validator
 
 from lambdas.core import transfer_life
+from lambdas.core.chunks.progress import Progress, Side
 from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.ends.liveness import Ends
 from lambdas.core.errors import Throttled, WriteConflict
@@ -77,6 +78,17 @@ def test_ends_that_came_back_since_they_were_watched_are_counted(watched: Ends |
     again = progress().model_copy(update={"epoch": first_epoch(1) + 2})
     cloud.agents.progresses.update({(shared, "sender"): again, (shared, "receiver"): progress()})
     assert run(cloud)["restarts"] == {"sender": 2, "receiver": 0}
+
+
+def test_a_report_that_the_receivers_machine_spoiled_prevents_no_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloud = finished()
+    told = cloud.agents.progress
+
+    def spoilt(shared: str, side: Side) -> Progress | None:
+        return told(shared, side) if side == "sender" else Progress.from_document({"bytes": "many"})
+
+    monkeypatch.setattr(cloud.agents, "progress", spoilt)
+    assert run(cloud)["status"] == "SUCCEEDED"
 
 
 def test_chunks_that_were_repaired_and_bytes_that_went_out_twice_are_counted() -> None:
