@@ -178,6 +178,8 @@ pub const CONTROL_SLOW: Duration = Duration::from_secs(5);
 /// A call of the file system that has been under way for longer may hang, so whoever is in it waits for nobody else. Shorter than two
 /// of the three reports by which a standstill is judged; a busy disk that takes as long still moves other bytes meanwhile.
 pub const FILE_SYSTEM_SLOW: Duration = Duration::from_secs(5);
+/// A failed chunk that nobody has decided about is told of again: its function takes a second, and is invoked again after a minute.
+pub const ASK_AGAIN: Duration = Duration::from_secs(5);
 /// A command is obeyed for so long after it was written, as long as the units run: systemd starts a daemon again that has died, and a
 /// transfer takes 7 days at most.
 pub const ORDER_KEPT: Duration = Duration::from_secs(8 * 86_400);

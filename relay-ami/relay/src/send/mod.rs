@@ -198,7 +198,10 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
     });
     {
         let shared = Arc::clone(&shared);
-        let run = move || failures::run(&*shared.control, &shared.streams.router.transfer, &shared.stop, &failures);
+        let run = move || {
+            let undecided = || shared.chunks.queue.undecided();
+            failures::run(&*shared.control, &shared.streams.router.transfer, &shared.stop, &failures, undecided);
+        };
         crate::thread::spawn("failures", run)?;
     }
     {

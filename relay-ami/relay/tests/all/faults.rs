@@ -98,6 +98,11 @@ fn a_failed_chunk_comes_back_only_through_the_table() {
     });
     let failed = undecided();
     assert!(!failed.is_empty(), "a chunk came back by itself");
+    let told = || {
+        let of = |event: &serde_json::Value| event["chunk"] == failed[0].chunk && event["attempt"] == failed[0].attempt;
+        transfer.events().iter().filter(|event| of(event)).count()
+    };
+    wait_for("event that is put again", || (told() >= 2).then_some(()));
     // A stream that is still to be bent may break a second attempt too.
     wait_for("end", || {
         for item in undecided() {
