@@ -1,7 +1,8 @@
 """S3 over HTTPS, a metadata service and a name server, as a machine with its own network sees them.
 
 Run inside a network namespace: `python -m tests.relay_ami.foreign_services CERTIFICATE NAME STATE`. It prints a line of
-JSON with the ports, then obeys lines: `answer`, `refuse` (SERVFAIL) or `silent` says what the name server does then.
+JSON with the ports, then obeys lines: `answer`, `refuse` (SERVFAIL) or `silent` says what the name server does then,
+and `asked` is answered once it was asked since.
 Another one, at 127.0.0.2, always answers.
 """
 
@@ -10,6 +11,7 @@ import json
 import socket
 import ssl
 import sys
+import threading
 from pathlib import Path
 
 import dnslib
@@ -52,11 +54,12 @@ class Names:
     """Knows one name."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.mode = name, "answer"
+        self.name, self.mode, self.asked = name, "answer", threading.Event()
 
     def resolve(self, request: dnslib.DNSRecord, handler: DNSHandler) -> dnslib.DNSRecord:
         """What a resolver of a VPC says."""
         reply = request.reply()
+        self.asked.set()
         if self.mode == "silent":
             raise TimeoutError
         if self.mode == "refuse":
@@ -87,7 +90,11 @@ async def main(certificate: str, name: str, state: Path) -> None:
         ports = {"https": server.sockets[0].getsockname()[1], "metadata": listener.getsockname()[1]}
         say(json.dumps(ports))
         while line := await asyncio.to_thread(sys.stdin.readline):
-            names.mode = line.strip()
+            if line.strip() == "asked":
+                await asyncio.to_thread(names.asked.wait)
+            else:
+                names.mode = line.strip()
+                names.asked.clear()
             say("ok")
 
 

@@ -3,12 +3,13 @@
 `make userlands` adds whole userlands of other distributions, which are directories of `CPT_USERLANDS`.
 """
 
+import ctypes
 import json
 import os
 import stat
 import subprocess
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "relay-ami" / "dist" / "x86_64" / "cpt-relay"
 EXAMPLE = ROOT / "contracts" / "examples" / "good" / "relay-command" / "scan-source.json"
 NAME = "s3.us-west-2.cpt.test"
+IN_CLOSE_NOWRITE = 0x10
 NAMESPACE = f"cpt-userland-{os.getpid()}"
 
 pytestmark = pytest.mark.skipif(not namespaces_available(), reason="namespaces need root, iproute2 and nftables")
@@ -113,6 +115,18 @@ def write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
+@contextmanager
+def opened(path: Path) -> Iterator[Callable[[], object]]:
+    """What it gives returns once somebody has opened the file and closed it again."""
+    library = ctypes.CDLL(None)
+    watch = library.inotify_init1(0)
+    try:
+        assert library.inotify_add_watch(watch, os.fsencode(path), IN_CLOSE_NOWRITE) >= 0
+        yield lambda: os.read(watch, 4096)
+    finally:
+        os.close(watch)
+
+
 def start(machine: Path, services: Services) -> subprocess.Popen[str]:
     """Start a scan of the source, whose listing goes to S3 by its name."""
     environment = {
@@ -161,7 +175,7 @@ def test_a_name_server_that_fails_for_seconds_costs_seconds(
     services.names(failure)
     try:
         process = start(machine, services)
-        time.sleep(3)
+        services.names("asked")
         assert process.poll() is None
     finally:
         services.names("answer")
@@ -175,7 +189,7 @@ def test_another_name_server_is_asked_once_the_machine_names_it(
     services.names("silent")
     try:
         process = start(machine, services)
-        time.sleep(3)
+        services.names("asked")
         write(machine / "etc" / "resolv.conf", "nameserver 127.0.0.2\n")
         assert files(process) == 1
     finally:
@@ -186,8 +200,10 @@ def test_a_machine_whose_name_server_is_not_known_yet_waits_for_it(
     machine: Path, services: Services, authority: trustme.CA
 ) -> None:
     write(machine / BUNDLES[0], authority.cert_pem.bytes().decode())
-    (machine / "etc" / "resolv.conf").unlink()
-    process = start(machine, services)
-    time.sleep(3)
+    unknown = machine / "etc" / "resolv.conf"
+    write(unknown, "# none yet\n")
+    with opened(unknown) as wait:
+        process = start(machine, services)
+        wait()
     write(machine / "etc" / "resolv.conf", "nameserver 127.0.0.1\n")
     assert files(process) == 1
