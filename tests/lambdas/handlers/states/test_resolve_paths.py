@@ -1,5 +1,6 @@
 import pytest
 
+from lambdas.adapters.records import CommandResult
 from lambdas.core.errors import PathUnreachable
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
 from lambdas.handlers.states.resolve_paths import LISTEN_SECONDS, ResolveInput, resolve_paths
@@ -55,22 +56,21 @@ def test_unreachable_destination_is_told_with_addresses_port_and_what_to_check(a
         assert words in str(error.value)
 
 
-def test_a_listener_that_nobody_reaches_delays_no_answer() -> None:
+@pytest.mark.parametrize(
+    ("listener", "caller", "told"),
+    [
+        (None, failed("timed out"), "Destination said: it still waits"),
+        (failed("cannot read s3://daemon"), None, "cannot read s3://daemon"),
+    ],
+)
+def test_where_one_probe_has_failed_nobody_waits_for_the_other(
+    listener: CommandResult | None, caller: CommandResult | None, told: str
+) -> None:
     cloud = Cloud()
-    cloud.commands[IRELAND].scripts["probe"] = lambda _: None
-    cloud.commands[WEST].scripts["probe"] = lambda _: failed("timed out")
+    cloud.commands[IRELAND].scripts["probe"] = lambda _: listener
+    cloud.commands[WEST].scripts["probe"] = lambda _: caller
     before = cloud.clock.monotonic()
-    with pytest.raises(PathUnreachable, match="Destination said: it still waits"):
-        run(cloud, transfer())
-    assert cloud.clock.monotonic() - before < LISTEN_SECONDS
-
-
-def test_a_listener_that_cannot_start_is_told_at_once() -> None:
-    cloud = Cloud()
-    cloud.commands[IRELAND].scripts["probe"] = lambda _: failed("cannot read s3://daemon")
-    cloud.commands[WEST].scripts["probe"] = lambda _: None
-    before = cloud.clock.monotonic()
-    with pytest.raises(PathUnreachable, match="cannot read s3://daemon"):
+    with pytest.raises(PathUnreachable, match=told):
         run(cloud, transfer())
     assert cloud.clock.monotonic() - before < LISTEN_SECONDS
 
