@@ -81,12 +81,12 @@ class Fault(_Section):
 
     With `delay_seconds` they do not fail: they reach EC2 so much later (only `operation` and `region` are looked at).
 
-    `operation` is RunInstances or any other action of EC2; SendCommand, where `code` TimedOut means a command that
-    times out; UpdateInstanceInformation, by which an agent registers: one that fails never comes online; or a call of
-    DynamoDB that reads or writes items: BatchWriteItem's code UnprocessedItems writes `available` of them; PutEvents,
-    of which an entry is refused; DeliverEvent, which a rule's target gets not at all (code Lost), twice (Doubled) or
-    `late_seconds` later (Late); or Invoke: the function does its work, and then the caller is told `code`, such as
-    Sandbox.Timedout; with code Twice it works twice at the same time.
+    `operation` is RunInstances or any other action of EC2; SendCommand, counted by machine, where `code` TimedOut
+    means a command that times out; UpdateInstanceInformation, by which an agent registers: one that fails never comes
+    online; or a call of DynamoDB that reads or writes items: BatchWriteItem's code UnprocessedItems writes `available`
+    of them; PutEvents, of which an entry is refused; DeliverEvent, which a rule's target gets not at all (code Lost),
+    twice (Doubled) or `late_seconds` later (Late); or Invoke: the function does its work, and then the caller is told
+    `code`, such as Sandbox.Timedout; with code Twice it works twice at the same time.
     """
 
     operation: str = "RunInstances"
@@ -121,6 +121,13 @@ class Latency(_Section):
     ssm_seconds: float = Field(default=0, ge=0)
 
 
+class Rate(_Section):
+    """How often one kind of call is answered in a region: a bucket of `burst` calls that fills again."""
+
+    burst: int = Field(ge=1)
+    per_second: float = Field(gt=0)
+
+
 class LocalConfig(_Section):
     """All settings of one local cloud."""
 
@@ -146,7 +153,7 @@ class LocalConfig(_Section):
         default=0, ge=0, description="Describe calls that answer InvalidInstanceID.NotFound."
     )
     invocation_does_not_exist: int = Field(
-        default=0, ge=0, description="First GetCommandInvocation calls of each command that answer so."
+        default=0, ge=0, description="First looks at each command that do not find it."
     )
     lambda_retry_seconds: float = Field(
         default=1, gt=0, description="First wait between asynchronous Lambda attempts, doubled each time (AWS: 60)."
@@ -158,7 +165,24 @@ class LocalConfig(_Section):
         default=60, gt=0, description="How long a minute of an instance's `shutdown +MINUTES` takes."
     )
     vcpu_quota: int = Field(default=1024, ge=0, description="Quota of vCPUs per region and market.")
+    spot_vcpu_quota: int | None = Field(default=None, ge=0, description="Of spot; absent: as `vcpu_quota`.")
+    function_concurrency: int = Field(
+        default=1000, ge=1, description="Functions that may run at once; a new account may have 10."
+    )
+    cold_start_seconds: float = Field(
+        default=0, ge=0, description="A function's first invocation in a process starts so much later (AWS: 1 to 2)."
+    )
+    poll_seconds: float = Field(
+        default=0.1, gt=0, description="How long functions wait between two looks (as deployed: 1)."
+    )
+    rates: dict[Annotated[str, Field(pattern=r"^[a-z0-9]+:[A-Za-z]+$")], Rate] = Field(
+        default_factory=dict, description="By service and action, as in `ssm:SendCommand`; others are not limited."
+    )
     latency: Latency = Field(default_factory=Latency)
+
+    def vcpus(self, market: str) -> int:
+        """Quota of vCPUs of one market in each region."""
+        return self.vcpu_quota if market != "spot" or self.spot_vcpu_quota is None else self.spot_vcpu_quota
 
 
 _MESSAGES = {"extra_forbidden": "no such key; docs/local-cloud.md lists them"}

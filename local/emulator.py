@@ -93,6 +93,7 @@ async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, f
     from local.control import with_control
     from local.holds import Holds, with_holds
     from local.patches.faults.latency import with_latency
+    from local.patches.faults.rates import with_rates
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -104,7 +105,7 @@ async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, f
     settings.loglevel = "WARNING"
     settings.graceful_timeout = 0.2
     holds = Holds()
-    served = with_holds(with_latency(app.app, config, fleet.faults), holds)
+    served = with_holds(with_rates(with_latency(app.app, config, fleet.faults), config), holds)
     door: Any = counted(with_control(served, fleet, holds), calls)
     server = asyncio.create_task(hypercorn_serve(door, settings, shutdown_trigger=stop.wait))
     port = listener.getsockname()[1]

@@ -318,6 +318,7 @@ function startRelays(settings: Settings): Access[] {
     ...ssm.commandRelays(settings, 'relay'),
     ...ssm.commandLent(settings, 'relay', 'stop'),
     ssm.findMachines(),
+    ssm.listInvocations(),
     ssm.readResults(),
   ];
 }

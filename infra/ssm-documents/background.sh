@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2154
-# Starts role $1 as a unit and prints its ready file. Sent twice with the same command, it only prints the ready file again.
+# Starts role $1 as a unit and prints its ready file. Its command may be for several machines: $machine is this one. Sent twice with the same command, it only prints the ready file again.
 start_daemon() {
   unit="cpt-$1-$transfer"
   command="$run/$1.json"
@@ -24,7 +24,8 @@ $(restart_properties)
 ${SSM_CpuQuota:+CPUQuota=$SSM_CpuQuota}
 END
     # The agent kills a command's process group at its timeout, hence a unit of its own.
-    systemd-run --quiet --unit="$unit" --collect "$@" "$bin" "$role" --command "$command" --ready "$ready" >&2 9>&-
+    systemd-run --quiet --unit="$unit" --collect "$@" "$bin" "$role" --command "$command" --ready "$ready" \
+      ${machine:+--machine "$machine"} >&2 9>&-
   fi
   release
   "$bin" await-ready "$ready" --seconds 20 || {

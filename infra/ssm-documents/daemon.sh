@@ -12,6 +12,10 @@ install_daemon() {
   [ ! -x "$bin" ] || return 0
   command -v aws >/dev/null || fail "the AWS command line is missing on this machine: install awscli 2"
   mkdir -p "$home/bin"
+  # Two commands may come at once, and one download does for both.
+  exec 8>"$home/bin/lock"
+  flock 8
+  [ ! -x "$bin" ] || { exec 8>&- && return 0; }
   download="$(mktemp "$home/bin/.download.XXXXXX")"
   trap 'rm -f "$download"' EXIT
   aws s3 cp --only-show-errors --region "$daemon_region" "$uri" "$download" >&2 \
@@ -20,5 +24,6 @@ install_daemon() {
   chmod 755 "$download"
   mv -f "$download" "$bin"
   trap - EXIT
+  exec 8>&-
 }
 

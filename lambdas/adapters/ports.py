@@ -1,6 +1,6 @@
 """What the handlers ask of AWS: one protocol per service, kept by the real adapter and by its in-memory twin."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from lambdas.adapters.records import (
@@ -206,15 +206,21 @@ class Commands(Protocol):
     def send(
         self,
         document: DocumentName,
-        instance_id: str,
+        instance_ids: Sequence[str],
         transfer_id: str,
         command: Command | None,
         cpu_percent: int | None = None,
     ) -> str:
-        """Start a document, with at most `cpu_percent` of one processor; the command's id. Raises NotManagedError."""
+        """Start a document on up to 50 machines, with at most `cpu_percent` of one processor; the command's id.
+
+        Raises NotManagedError where SSM does not know one of them: then it is started nowhere.
+        """
+
+    def ended(self, command_id: str) -> dict[str, CommandResult]:
+        """By machine, where it has ended: without what it printed. Fewer where SSM is too busy to say."""
 
     def result(self, command_id: str, instance_id: str) -> CommandResult | None:
-        """None while it runs."""
+        """None while it runs, or where SSM is too busy to say."""
 
 
 class Objects(Protocol):

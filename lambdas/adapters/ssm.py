@@ -1,6 +1,6 @@
 """SSM Run Command of one region: our own documents only."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
@@ -12,6 +12,7 @@ from lambdas.core.errors import MissingPermission, Throttled
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
+    from mypy_boto3_ssm.type_defs import CommandInvocationTypeDef, GetCommandInvocationResultTypeDef
 
 # SSM's least: how long a command may wait for the agent to fetch it.
 DELIVERY_SECONDS = 30
@@ -42,7 +43,7 @@ class SsmCommands:
     def send(
         self,
         document: DocumentName,
-        instance_id: str,
+        instance_ids: Sequence[str],
         transfer_id: str,
         command: Command | None,
         cpu_percent: int | None = None,
@@ -56,14 +57,14 @@ class SsmCommands:
         try:
             answer = self._client.send_command(
                 DocumentName=f"{self._deployment}-{document}",
-                InstanceIds=[instance_id],
+                InstanceIds=list(instance_ids),
                 Parameters=parameters,
                 TimeoutSeconds=DELIVERY_SECONDS,
             )
         except ClientError as error:
             code = error.response["Error"]["Code"]
             if code in ("InvalidInstanceId", "InvalidInstanceID.NotFound"):
-                raise NotManagedError(instance_id) from error
+                raise NotManagedError(", ".join(instance_ids)) from error
             if code in ("AccessDeniedException", "AccessDenied"):
                 raise MissingPermission(f"ssm:SendCommand of {self._deployment}-{document}: {error}") from error
             if is_throttle(error):
@@ -71,19 +72,33 @@ class SsmCommands:
             raise
         return answer["Command"]["CommandId"]
 
+    def ended(self, command_id: str) -> dict[str, CommandResult]:
+        """See Commands."""
+        pages = self._client.get_paginator("list_command_invocations").paginate(CommandId=command_id)
+        try:
+            listed = [item for page in pages for item in page["CommandInvocations"]]
+        except ClientError as error:
+            if is_throttle(error):
+                return {}
+            raise
+        return {item["InstanceId"]: result for item in listed if (result := _result(item))}
+
     def result(self, command_id: str, instance_id: str) -> CommandResult | None:
         """See Commands."""
         try:
             found = self._client.get_command_invocation(CommandId=command_id, InstanceId=instance_id)
         except ClientError as error:
-            if error.response["Error"]["Code"] == "InvocationDoesNotExist":  # usual for a moment after sending
+            unknown = error.response["Error"]["Code"] == "InvocationDoesNotExist"  # usual for a moment after sending
+            if unknown or is_throttle(error):
                 return None
             raise
-        if found["Status"] in _RUNNING:
-            return None
-        return CommandResult(
-            succeeded=found["Status"] == "Success",
-            status=found.get("StatusDetails") or found["Status"],
-            output=found.get("StandardOutputContent", ""),
-            error=found.get("StandardErrorContent", ""),
-        )
+        return _result(found, found.get("StandardOutputContent", ""), found.get("StandardErrorContent", ""))
+
+
+def _result(
+    found: "GetCommandInvocationResultTypeDef | CommandInvocationTypeDef", output: str = "", error: str = ""
+) -> CommandResult | None:
+    status = found["Status"]
+    if status in _RUNNING:
+        return None
+    return CommandResult(status == "Success", found.get("StatusDetails") or status, output, error)

@@ -39,6 +39,8 @@ Result = Document | dict[str, Any] | None
 Handler = Callable[[dict[str, Any], LambdaContext], Any]
 
 
+# What the state machine invokes a function with, for it to be there when it is needed.
+WARM = {"warm": True}
 STATE_CHANGE = "EC2 Instance State-change Notification"
 
 
@@ -118,6 +120,8 @@ def _observed(
     @tracer.capture_lambda_handler(capture_response=False)
     @metrics.log_metrics(capture_cold_start_metric=True)
     def handler(event: dict[str, Any], context: LambdaContext) -> Any:
+        if event == WARM:
+            return None
         idempotency.register(context)
         try:
             parsed = read(event, model)

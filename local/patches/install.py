@@ -21,7 +21,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     from local.patches.faults import events as event_faults
     from local.patches.faults import functions as lambda_faults
     from local.patches.faults import tables as table_faults
-    from local.patches.functions import dead_letters
+    from local.patches.functions import concurrency, dead_letters
     from local.patches.functions import runtime as lambda_runtime
     from local.patches.iam import checks as iam_checks
     from local.patches.iam import policy_variables, privileges
@@ -31,7 +31,8 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
 
     endpoint = os.environ["AWS_ENDPOINT_URL"]
     stepfunctions.install(endpoint)
-    lambda_runtime.install(state, endpoint, calls)
+    lambda_runtime.install(config, state, endpoint, calls)
+    concurrency.install(config)
     events.install(config)
     dead_letters.install()
     iam_checks.install()

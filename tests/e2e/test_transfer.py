@@ -33,7 +33,9 @@ def test_a_tree_arrives_identical_through_any_number_of_pairs(account: Account, 
     assert run.report["verified"]
     assert run.report["pairs"] == pairs
     history = account.history(run.arn)
-    assert [stage for stage in history if stage in STAGES] == STAGES
+    stages = [stage for stage in history if stage in STAGES]
+    # The two that look at the ends do so at once.
+    assert [stages[0], *sorted(stages[1:3]), *stages[3:]] == STAGES
     for region, role in ((HOME, "source"), (OTHER, "destination")):
         relays = account.launched(name, region)
         assert len(relays) == pairs

@@ -27,7 +27,7 @@ describe('least privilege', () => {
       .flatMap(([, statement]) => statement.actions);
     const free = [
       /^(ec2:Describe|xray:Put|ssmmessages:|states:SendTask)/,
-      /^ssm:(GetCommandInvocation|DescribeInstanceInformation|UpdateInstanceInformation)$/,
+      /^ssm:(GetCommandInvocation|ListCommandInvocations|DescribeInstanceInformation|UpdateInstanceInformation)$/,
       /^logs:\w*(LogDelivery|LogDeliveries|ResourcePolic|LogGroups)/,
       /^xray:GetSampling/,
       /^(pricing:GetProducts|servicequotas:GetServiceQuota)$/,

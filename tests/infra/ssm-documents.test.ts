@@ -134,6 +134,7 @@ echo "called $1"; cat "$3"
     PATH: `${path.join(home, 'bin')}:${process.env.PATH ?? ''}`,
     CPT_HOME: home,
     SSM_TransferId: 'demo',
+    AWS_SSM_INSTANCE_ID: 'i-0123456789abcdef0',
     SSM_Command: Buffer.from(command).toString('base64url'),
     ...variables,
   });

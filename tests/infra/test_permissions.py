@@ -58,6 +58,7 @@ PORTS: dict[str, list[str]] = {
     "compute.terminate": ["ec2:TerminateInstances"],
     "commands.online": ["ssm:DescribeInstanceInformation"],
     "commands.send": ["ssm:SendCommand"],
+    "commands.ended": ["ssm:ListCommandInvocations"],
     "commands.result": ["ssm:GetCommandInvocation"],
     "subnets.of_vpc": ["ec2:DescribeSubnets", "ec2:DescribeRouteTables"],
     "groups.find": ["ec2:DescribeSecurityGroups"],

@@ -10,6 +10,7 @@ interface State {
   readonly Type: string;
   readonly Resource?: string;
   readonly Arguments?: { readonly FunctionName?: string };
+  readonly Retry?: readonly { ErrorEquals: string[]; IntervalSeconds: number; MaxAttempts: number }[];
   readonly Branches?: readonly StateMachine[];
 }
 interface StateMachine {
@@ -20,17 +21,17 @@ const ASL = workflowDefinition();
 const tasks = tasksOf(JSON.parse(ASL) as StateMachine);
 
 /** `[state name, placeholder of its function]` of each task, in branches too. */
-function tasksOf({ States }: StateMachine): [string, string][] {
-  return Object.entries(States).flatMap(([name, state]): [string, string][] => [
-    ...(state.Type === 'Task'
-      ? [
-          [name, /\$\{(\w+)\}/.exec(state.Arguments?.FunctionName ?? state.Resource ?? '')?.[1] ?? ''] as [
-            string,
-            string,
-          ],
-        ]
-      : []),
-    ...(state.Branches ?? []).flatMap(tasksOf),
+function tasksOf(machine: StateMachine): [string, string][] {
+  return statesOf(machine).flatMap(([name, { Type, Arguments, Resource }]): [string, string][] =>
+    Type === 'Task' ? [[name, /\$\{(\w+)\}/.exec(Arguments?.FunctionName ?? Resource ?? '')?.[1] ?? '']] : [],
+  );
+}
+
+/** Every state with its name, in branches too. */
+function statesOf({ States }: StateMachine): [string, State][] {
+  return Object.entries(States).flatMap(([name, state]): [string, State][] => [
+    [name, state],
+    ...(state.Branches ?? []).flatMap(statesOf),
   ]);
 }
 
@@ -88,7 +89,8 @@ it('a request that waits for its destination is tried again for hours, which the
   const seconds = (waits?.IntervalSeconds ?? 0) * (waits?.MaxAttempts ?? 0);
   expect(seconds).toBe(12 * 3_600);
   // Where only the survey finds that it is taken: 60, 120, 240, 480 s, then 600 s each.
-  const again = States['Survey Ends']?.Retry?.find(({ ErrorEquals }) => ErrorEquals.includes('DestinationTaken'));
+  const survey = new Map(statesOf(JSON.parse(ASL) as StateMachine)).get('Survey Ends');
+  const again = survey?.Retry?.find(({ ErrorEquals }) => ErrorEquals.includes('DestinationTaken'));
   const more = 900 + 600 * ((again?.MaxAttempts ?? 0) - 4);
   expect(more).toBeGreaterThan(11 * 3_600);
   expect(more).toBeLessThan(12 * 3_600);

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from lambdas.adapters.records import CommandResult, DocumentName, Instance, LaunchError, LaunchRequest, NotManagedError
@@ -144,9 +144,14 @@ class MemoryCommands:
         self.scripts: dict[tuple[str, str] | str, Script] = {}
         self.sent: list[tuple[DocumentName, str, Command | None]] = []
         self.quotas: dict[str, int | None] = {}
-        self._results: dict[str, CommandResult | None] = {}
+        self.shown: set[str] = set()
+        self._results: dict[str, dict[str, CommandResult | None]] = {}
 
     def online(self, instance_ids: Iterable[str]) -> set[str]:
+        """As SSM shows them; a machine that has ended is shown for some minutes."""
+        return self._answer(instance_ids) | self.shown.intersection(instance_ids)
+
+    def _answer(self, instance_ids: Iterable[str]) -> set[str]:
         ready = BOOT_SECONDS + AGENT_SECONDS
         machines = {i: self._compute.machines[i] for i in instance_ids if i in self._compute.machines}
         return {
@@ -158,26 +163,37 @@ class MemoryCommands:
     def send(
         self,
         document: DocumentName,
-        instance_id: str,
+        instance_ids: Sequence[str],
         transfer_id: str,
         command: Command | None,
         cpu_percent: int | None = None,
     ) -> str:
-        if instance_id not in self.online([instance_id]):
-            raise NotManagedError(instance_id)
+        if self._answer(instance_ids) != set(instance_ids):
+            raise NotManagedError(", ".join(instance_ids))
         decoded = None
         if command is not None:
             text = encode(command)
             decoded = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        self.sent.append((document, instance_id, decoded))
-        self.quotas[instance_id] = cpu_percent
-        script = self.scripts.get((document, instance_id)) or self.scripts.get(document)
-        command_id = f"command-{len(self.sent)}"
-        self._results[command_id] = script(decoded) if script else printed({"ok": True})
+        command_id = f"command-{len(self._results) + 1}-{self._compute.region}"
+        results = self._results.setdefault(command_id, {})
+        for instance_id in instance_ids:
+            self.sent.append((document, instance_id, decoded))
+            self.quotas[instance_id] = cpu_percent
+            script = self.scripts.get((document, instance_id)) or self.scripts.get(document)
+            results[instance_id] = script(decoded) if script else printed({"ok": True})
         return command_id
 
-    def result(self, command_id: str, _instance_id: str) -> CommandResult | None:
-        return self._results[command_id]
+    @property
+    def commands(self) -> int:
+        """How many were sent, to however many machines each."""
+        return len(self._results)
+
+    def ended(self, command_id: str) -> dict[str, CommandResult]:
+        results = self._results[command_id].items()
+        return {instance_id: replace(result, output="", error="") for instance_id, result in results if result}
+
+    def result(self, command_id: str, instance_id: str) -> CommandResult | None:
+        return self._results[command_id][instance_id]
 
     def end(self, command_id: str, result: CommandResult) -> None:
-        self._results[command_id] = result
+        self._results[command_id] = dict.fromkeys(self._results[command_id], result)

@@ -13,6 +13,15 @@ export function readResults(): Access {
   };
 }
 
+/** On which of its machines a command has ended. */
+export function listInvocations(): Access {
+  return {
+    actions: ['ssm:ListCommandInvocations'],
+    resources: ['*'],
+    why: 'SSM evaluates this action without a resource.',
+  };
+}
+
 /** Which machines SSM manages. */
 export function findMachines(): Access {
   return {

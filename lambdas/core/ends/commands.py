@@ -2,6 +2,7 @@
 
 import json
 from base64 import urlsafe_b64encode
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from lambdas.core.documents import SCHEMA_VERSION, Document
@@ -149,30 +150,27 @@ def send(
     }
 
 
-def relay(
-    transfer_id: str,
-    node_id: str,
-    listen: list[str],
-    route_key: str,
-    idle_seconds: int,
-    *,
-    time_to_live_seconds: int | None,
-    bandwidth_limit_mbps: int | None = None,
-) -> Command:
-    """Pass streams on that are signed with `route_key`.
+class RelayMachine(Document):
+    """What one machine of a relay command is told.
 
-    The machine powers itself off `time_to_live_seconds` after the last keepalive; with None it is never touched.
+    It powers itself off `time_to_live_seconds` after the last keepalive; with None it is never touched.
     `bandwidth_limit_mbps`: of all that it sends, Mbit/s.
     """
-    command = {
+
+    node_id: str
+    listen: list[str]
+    time_to_live_seconds: int | None = None
+    bandwidth_limit_mbps: int | None = None
+
+
+def relay(transfer_id: str, route_key: str, idle_seconds: int, machines: Mapping[str, RelayMachine]) -> Command:
+    """Pass streams on that are signed with `route_key`; `machines`: by instance id."""
+    return {
         **_head("relay", transfer_id),
-        "nodeId": node_id,
-        "listen": listen,
         "senderRouteKey": route_key,
         "idleSeconds": idle_seconds,
+        "machines": {instance_id: machine.to_document() for instance_id, machine in machines.items()},
     }
-    bounds = {"timeToLiveSeconds": time_to_live_seconds, "bandwidthLimitMbps": bandwidth_limit_mbps}
-    return command | {name: bound for name, bound in bounds.items() if bound is not None}
 
 
 def probe(transfer_id: str, mode: Literal["listen", "connect"], target: list[str] | str, seconds: float) -> Command:

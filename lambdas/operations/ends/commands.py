@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lambdas.adapters.records import CommandResult, DocumentName, NotManagedError
@@ -11,8 +11,10 @@ from lambdas.core.ends.commands import Command
 from lambdas.core.errors import CommandFailed
 from lambdas.core.transfer import EndMachine
 
-# 0.05 s growing by half: a command of 10 ms costs 50 ms, one of a minute is looked at every 2 s.
-FIRST_POLL, POLL_GROWTH, LONGEST_POLL = 0.05, 1.5, 2.0
+# After 10 s that were waited, the next look is in 1 s; after a minute in 6 s. SSM refuses those who ask more often.
+WAITED_PER_POLL, LONGEST_POLL = 10.0, 10.0
+# SSM's limit for one command.
+MOST_MACHINES = 50
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,10 @@ class Order:
     def on(cls, end: EndMachine, document: DocumentName, command: Command | None = None) -> "Order":
         """An order for an end machine."""
         return cls(document, end.region, end.instance_id, command)
+
+    def alike(self, other: "Order") -> bool:
+        """Whether one command serves both."""
+        return replace(self, instance_id=other.instance_id) == other
 
 
 @dataclass
@@ -45,17 +51,36 @@ class Running:
 
 
 def begin(world: World, transfer_id: str, orders: Sequence[Order]) -> Running:
-    """Send all."""
+    """Send all: one command for those that are alike."""
     running = Running(orders)
     for at, order in enumerate(orders):
-        try:
-            running.sent[at] = world.commands(order.region).send(
-                order.document, order.instance_id, transfer_id, order.command
-            )
-        except NotManagedError:
-            why = f"the SSM agent of {order.instance_id} does not answer"
-            running.results[at] = CommandResult(False, "NotManaged", "", why)
+        if at not in running.sent and at not in running.results:
+            alike = [other for other in range(at, len(orders)) if order.alike(orders[other])]
+            _send(world, transfer_id, running, alike[:MOST_MACHINES])
     return running
+
+
+def _send(world: World, transfer_id: str, running: Running, alike: list[int]) -> None:
+    first = running.orders[alike[0]]
+    machines = [running.orders[at].instance_id for at in alike]
+    try:
+        command_id = world.commands(first.region).send(first.document, machines, transfer_id, first.command)
+        running.sent |= dict.fromkeys(alike, command_id)
+    except NotManagedError:
+        if len(alike) > 1:  # one that does not answer is not to keep the others from it
+            for at in alike:
+                _send(world, transfer_id, running, [at])
+            return
+        why = f"the SSM agent of {first.instance_id} does not answer"
+        running.results[alike[0]] = CommandResult(False, "NotManaged", "", why)
+
+
+def _look(world: World, running: Running) -> None:
+    """Note the results that are there."""
+    for at, command_id in running.waiting.items():
+        order = running.orders[at]
+        if found := world.commands(order.region).result(command_id, order.instance_id):
+            running.results[at] = found
 
 
 def await_all(
@@ -66,20 +91,16 @@ def await_all(
     longest_poll: float = LONGEST_POLL,
 ) -> list[CommandResult]:
     """Wait for all up to `seconds`, or until `enough` says so; the results that are there, in the order of `orders`."""
-    deadline = world.clock.monotonic() + seconds
-    pause = FIRST_POLL
+    started = world.clock.monotonic()
     while running.waiting:
-        for at, command_id in running.waiting.items():
-            order = running.orders[at]
-            if found := world.commands(order.region).result(command_id, order.instance_id):
-                running.results[at] = found
-        if running.waiting and world.clock.monotonic() >= deadline:
+        _look(world, running)
+        waited = world.clock.monotonic() - started
+        if running.waiting and waited >= seconds:
             late = CommandResult(False, "TimedOut", "", f"no result within {seconds:.0f} s")
             running.results |= dict.fromkeys(running.waiting, late)
         if not running.waiting or enough():
             break
-        world.clock.sleep(pause)
-        pause = min(pause * POLL_GROWTH, longest_poll)
+        world.clock.sleep(max(world.env.poll_seconds, min(waited / WAITED_PER_POLL, longest_poll)))
     return [running.results[at] for at in sorted(running.results)]
 
 

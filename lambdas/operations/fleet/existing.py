@@ -109,7 +109,7 @@ def give_back(world: World, nodes: Iterable[Node]) -> list[Node]:
             ours.append(node)
             continue
         try:
-            world.commands(node.region).send("stop", node.instance_id, node.transfer_id, None)
+            world.commands(node.region).send("stop", [node.instance_id], node.transfer_id, None)
         except NotManagedError:
             continue
     return ours

@@ -1,5 +1,7 @@
 """From launched to joined: rules opened, daemons started, relays let into the membership."""
 
+from collections.abc import Sequence
+
 from lambdas.adapters.records import CommandResult, Instance, NotManagedError
 from lambdas.adapters.world import World
 from lambdas.core.ends import commands
@@ -9,6 +11,7 @@ from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import Admission, admissions, route_of
 from lambdas.core.transfer import RELAY_PORT
 from lambdas.core.transfer_record import Estimated
+from lambdas.operations.ends.commands import MOST_MACHINES
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import membership
 from lambdas.operations.fleet.launch import security_group
@@ -16,8 +19,6 @@ from lambdas.operations.fleet.relay_end import fail_to_start, lose
 
 # EC2 may not show an instance for some seconds after RunInstances has named it.
 UNSEEN_SECONDS = 60.0
-# Also while a daemon is being started, which takes a moment.
-SHORTEST_PAUSE = 0.2
 
 
 class RelayStarter:
@@ -31,19 +32,13 @@ class RelayStarter:
         self._sent: dict[str, str] = {}
         self._admitted: set[Admission] = set()
 
-    def pause(self, waited: float) -> float:
-        """Seconds until the next look: 5 % of what was waited, so that a quick boot is seen quickly."""
-        shortest = SHORTEST_PAUSE if self._sent else max(SHORTEST_PAUSE, waited / 20)
-        return min(self._world.env.poll_seconds, shortest)
-
     def look(self, nodes: list[Node]) -> None:
         """One look at every SPAWNED node."""
-        for stage in self._route.stages:
-            waiting = [node for node in nodes if node.stage == stage.index and node.state == "SPAWNED"]
-            if waiting:
-                self._look_at_stage(stage.region, waiting)
+        spawned = [node for node in nodes if node.state == "SPAWNED"]
+        for region in dict.fromkeys(node.region for node in spawned):
+            self._look_at_region(region, [node for node in spawned if node.region == region])
 
-    def _look_at_stage(self, region: str, waiting: list[Node]) -> None:
+    def _look_at_region(self, region: str, waiting: list[Node]) -> None:
         running = [node for node in waiting if node.running_at is not None]
         if booting := [node for node in waiting if node.running_at is None]:
             found = {i.instance_id: i for i in self._world.compute(region).describe(n.instance_id for n in booting)}
@@ -51,12 +46,15 @@ class RelayStarter:
         unsent = [node for node in running if node.node_id not in self._sent]
         if unsent:
             online = self._world.commands(region).online(node.instance_id for node in unsent)
-            for node in unsent:
-                if node.instance_id in online:
-                    self._start(node)
-        for node in running:
-            if command_id := self._sent.get(node.node_id):
-                self._finish(node, self._world.commands(region).result(command_id, node.instance_id))
+            there = [node for node in unsent if node.instance_id in online]
+            # What of the processor a machine lends is the command's, and not a part of what it carries.
+            for share in dict.fromkeys(node.cpu_percent for node in there):
+                self._start(region, [node for node in there if node.cpu_percent == share][:MOST_MACHINES], share)
+        sent = [(node, command_id) for node in running if (command_id := self._sent.get(node.node_id))]
+        ended = {command_id: self._world.commands(region).ended(command_id) for _, command_id in sent}
+        for node, command_id in sent:
+            if result := ended[command_id].get(node.instance_id):
+                self._finish(node, command_id, result)
 
     def _booted(self, node: Node, instance: Instance | None) -> Node | None:
         """The node with its addresses once its instance runs."""
@@ -97,39 +95,44 @@ class RelayStarter:
                 groups.admit(group, one.address, one.port, self._transfer.transfer_id)
                 self._admitted.add(one)
 
-    def _start(self, node: Node) -> None:
+    def _start(self, region: str, nodes: Sequence[Node], cpu_percent: int | None) -> None:
+        """One command for all of them, which tells each machine what is its own."""
         key = self._world.agents.route_key(self._transfer.shared)
         if key is None:
             return  # the sender has not published it yet
-        listen = commands.listen_addresses(node.private_address, node.public_address, RELAY_PORT)
-        command = commands.relay(
-            node.transfer_id,
-            node.node_id,
-            listen,
-            key,
-            relay_node.RELAY_IDLE_SECONDS,
+        transfer_id, machines = self._transfer.transfer_id, {node.instance_id: self._told(node) for node in nodes}
+        command = commands.relay(transfer_id, key, relay_node.RELAY_IDLE_SECONDS, machines)
+        try:
+            sent = self._world.commands(region).send("relay", list(machines), transfer_id, command, cpu_percent)
+        except NotManagedError:
+            # SSM shows a machine that has ended as online for minutes: it is not to keep the others from theirs.
+            for node in nodes if len(nodes) > 1 else []:
+                self._start(region, [node], cpu_percent)
+            return
+        for node in nodes:
+            self._sent[node.node_id] = sent
+            if node.online_at is None:
+                self._world.nodes.change(node, node_life.answer(self._world.clock.now()))
+
+    def _told(self, node: Node) -> commands.RelayMachine:
+        return commands.RelayMachine(
+            node_id=node.node_id,
+            listen=commands.listen_addresses(node.private_address, node.public_address, RELAY_PORT),
             # A machine of the user is not to power itself off.
             time_to_live_seconds=None if node.existing else self._world.env.relay_time_to_live_seconds,
             bandwidth_limit_mbps=node.bandwidth_limit_mbps,
         )
-        machines = self._world.commands(node.region)
-        try:
-            sent = machines.send("relay", node.instance_id, node.transfer_id, command, node.cpu_percent)
-        except NotManagedError:
-            return
-        self._sent[node.node_id] = sent
-        if node.online_at is None:
-            self._world.nodes.change(node, node_life.answer(self._world.clock.now()))
 
-    def _finish(self, node: Node, result: CommandResult | None) -> None:
-        if result is None:
-            return
-        del self._sent[node.node_id]
+    def _finish(self, node: Node, command_id: str, result: CommandResult) -> None:
         if result.succeeded:
             self._world.nodes.change(node, node_life.start(self._world.clock.now(), RELAY_PORT))
         else:
-            reason = f"cpt-relay did not start ({result.status}): {result.tail()}"
+            printed = self._world.commands(node.region).result(command_id, node.instance_id)
+            if printed is None:
+                return  # SSM is too busy to say why
+            reason = f"cpt-relay did not start ({printed.status}): {printed.tail()}"
             fail_to_start(self._world, node, reason)
+        del self._sent[node.node_id]
 
 
 def await_ready(world: World, record: Estimated, *, join_at_once: bool, seconds: float) -> list[Node]:
@@ -155,7 +158,7 @@ def await_ready(world: World, record: Estimated, *, join_at_once: bool, seconds:
                 if node.state == "SPAWNED" and world.clock.now() - node.requested_at >= seconds:
                     fail_to_start(world, node, f"not ready within {seconds:.0f} s: {_where_it_hangs(node)}")
             return world.nodes.of(transfer_id)
-        world.clock.sleep(starter.pause(waited))
+        world.clock.sleep(world.env.poll_seconds)
 
 
 def _where_it_hangs(node: Node) -> str:

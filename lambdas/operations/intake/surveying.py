@@ -17,7 +17,7 @@ from lambdas.operations.intake.destination_diff import compared
 COMMAND_SECONDS = 870.0
 # A listing that ends within a second of its first object is waited for: sizes that are known make better plans.
 WAITED_SECONDS = 1.0
-WATCHED_POLL = 0.25
+WATCHED_POLL = 1.0
 SOURCE, DESTINATION = 0, 1
 
 
@@ -54,11 +54,20 @@ def look_at_ends(transfer: AcceptedTransfer, world: World) -> Survey | OpenSurve
 
 
 def hold(transfer: AcceptedTransfer, destination: DestinationSurvey, world: World) -> None:
-    """Take the destination's lock by the directory that it is; raises DestinationBusy or DestinationTaken."""
+    """Take the destination's lock by the directory that it is.
+
+    Raises DestinationBusy or DestinationTaken; TransferFenced where the transfer has ended meanwhile.
+    """
     asked = transfer.request.destination
     held = world.locks.acquire(asked.lock_id, asked.path, transfer.transfer_id, ways_of(destination))
     if isinstance(held, Busy):
         raise refusal(transfer, held)
+    record = world.transfers.get(transfer.transfer_id)
+    if record is not None and not record.serves(transfer):
+        # Resolve Paths has failed beside it: the teardown may have given the lock back before it was taken here.
+        if record.is_of(transfer):
+            world.locks.release(asked.lock_id, transfer.transfer_id)
+        raise TransferFenced(f"{transfer.transfer_id} has ended before its ends were surveyed")
 
 
 def survey_of_followed(transfer: AcceptedTransfer, found: OpenSurvey, world: World) -> Survey:

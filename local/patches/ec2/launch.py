@@ -85,11 +85,10 @@ class Launcher:
 
     def _admitted(self, request: LaunchRequest) -> int:
         """How many instances a request gets. Raises LaunchRefusedError when they are too few."""
-        if (
-            self._vcpus_running(request) + request.most * vcpus_of(request.instance_type)
-            > self._fleet.config.vcpu_quota
-        ):
-            raise LaunchRefusedError("VcpuLimitExceeded", MESSAGES["VcpuLimitExceeded"])
+        wanted = self._vcpus_running(request) + request.most * vcpus_of(request.instance_type)
+        if wanted > self._fleet.config.vcpus(request.market):
+            code = "MaxSpotInstanceCountExceeded" if request.spot else "VcpuLimitExceeded"
+            raise LaunchRefusedError(code, MESSAGES[code])
         aim = {"zone": request.zone, "instance_type": request.instance_type, "market": request.market}
         fault = self._fleet.faults.hit("RunInstances", region_name(), **aim)
         if fault is None:

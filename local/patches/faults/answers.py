@@ -27,6 +27,7 @@ STATUS = {
 }
 MESSAGES = {
     "InvalidAMIID.NotFound": "The image id '[ami-00000000000000000]' does not exist",
+    "MaxSpotInstanceCountExceeded": "Max spot instance count exceeded",
     "RequestLimitExceeded": "Request limit exceeded.",
     "UnauthorizedOperation": "You are not authorized to perform this operation.",
     "VcpuLimitExceeded": "You have requested more vCPU capacity than your current vCPU limit allows for the instance "

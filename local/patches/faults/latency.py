@@ -17,8 +17,8 @@ from local.instances.faults import Faults
 
 Asgi = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
-_SCOPE = re.compile(rb"Credential=[^/]+/\d{8}/([a-z0-9-]+)/([a-z0-9-]+)/")
-_ACTION = re.compile(rb"(?:^|&)Action=([A-Za-z]+)")
+SCOPE = re.compile(rb"Credential=[^/]+/\d{8}/([a-z0-9-]+)/([a-z0-9-]+)/")
+ACTION = re.compile(rb"(?:^|&)Action=([A-Za-z]+)")
 
 
 def with_latency(app: Asgi, config: LocalConfig, faults: Faults) -> Asgi:
@@ -26,14 +26,14 @@ def with_latency(app: Asgi, config: LocalConfig, faults: Faults) -> Asgi:
     remote, ssm = config.latency.remote_region_seconds, config.latency.ssm_seconds
 
     async def delayed(scope: dict[str, Any], receive: Any, send: Any) -> None:
-        found = _SCOPE.search(dict(scope["headers"]).get(b"authorization", b"")) if scope["type"] == "http" else None
+        found = SCOPE.search(dict(scope["headers"]).get(b"authorization", b"")) if scope["type"] == "http" else None
         if found is not None:
             region, service = found.group(1).decode(), found.group(2).decode()
             seconds = (remote if region != config.home_region else 0) + (ssm if service == "ssm" else 0)
             if service == "ec2":
                 first = await receive()
-                receive = _again(first, receive)
-                action = _ACTION.search(first.get("body", b""))
+                receive = again(first, receive)
+                action = ACTION.search(first.get("body", b""))
                 seconds += faults.delay(action.group(1).decode(), region) if action else 0
             await asyncio.sleep(seconds)
         await app(scope, receive, send)
@@ -41,7 +41,7 @@ def with_latency(app: Asgi, config: LocalConfig, faults: Faults) -> Asgi:
     return delayed
 
 
-def _again(first: dict[str, Any], receive: Any) -> Callable[[], Awaitable[dict[str, Any]]]:
+def again(first: dict[str, Any], receive: Any) -> Callable[[], Awaitable[dict[str, Any]]]:
     """`receive` with the first message, which was looked at, put back; queries of EC2 fit into one."""
     waiting = [first]
 

@@ -26,6 +26,7 @@ from typing import Any
 import boto3
 
 from local.calls import Calls
+from local.config import LocalConfig
 from local.patches.functions.fork import ForkedProcess, ForkServer
 from local.patches.iam.credentials import role_session
 from local.patches.replace import override
@@ -46,7 +47,7 @@ _server_lock = threading.Lock()
 _servers: dict[Path, ForkServer] = {}
 
 
-def install(state: StateDir, endpoint: str, calls: Calls) -> None:
+def install(config: LocalConfig, state: StateDir, endpoint: str, calls: Calls) -> None:
     """Replace how workers are spawned and asked; invocations are counted, and their time as AWS charges it."""
     runtime = _runtime_packages(state)
 
@@ -58,10 +59,12 @@ def install(state: StateDir, endpoint: str, calls: Calls) -> None:
         _proc: ForkedProcess | None
 
         def _spawn(self) -> None:
+            time.sleep(config.cold_start_seconds)
             code = _unpacked(state, self.code_zip)
             state.logs.joinpath("lambda").mkdir(parents=True, exist_ok=True)
             process = _server(state, runtime, code).start(
-                self.config["Handler"], _environment(self.config, state, code, endpoint)
+                self.config["Handler"],
+                {**_environment(self.config, state, code, endpoint), "POLL_SECONDS": str(config.poll_seconds)},
             )
             self._proc = process
             self._stderr_queue: queue.Queue[str] = queue.Queue()

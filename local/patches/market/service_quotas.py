@@ -13,29 +13,30 @@ from local.patches.json_services import Action, RefusedError, add
 from local.patches.upstream import account_id, region_name
 
 QUOTAS = {
-    "L-1216C47A": "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances",
-    "L-34B43A08": "All Standard (A, C, D, H, I, M, R, T, Z) Spot Instance Requests",
+    "L-1216C47A": ("on-demand", "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"),
+    "L-34B43A08": ("spot", "All Standard (A, C, D, H, I, M, R, T, Z) Spot Instance Requests"),
 }
 
 
 def install(config: LocalConfig) -> None:
     """Add the service with the configured quota."""
-    add("servicequotas", "ServiceQuotasV20190624", {"GetServiceQuota": _answering(config.vcpu_quota)})
+    add("servicequotas", "ServiceQuotasV20190624", {"GetServiceQuota": _answering(config)})
 
 
-def _answering(vcpus: int) -> Action:
+def _answering(config: LocalConfig) -> Action:
     def get_service_quota(request: dict[str, Any]) -> dict[str, Any]:
         service, code = request.get("ServiceCode"), request.get("QuotaCode", "")
         if service != "ec2" or code not in QUOTAS:
             raise RefusedError("NoSuchResourceException", f"{service} has no quota {code} here")
+        market, name = QUOTAS[code]
         return {
             "Quota": {
                 "ServiceCode": "ec2",
                 "ServiceName": "Amazon Elastic Compute Cloud (Amazon EC2)",
                 "QuotaArn": f"arn:aws:servicequotas:{region_name()}:{account_id()}:ec2/{code}",
                 "QuotaCode": code,
-                "QuotaName": QUOTAS[code],
-                "Value": float(vcpus),
+                "QuotaName": name,
+                "Value": float(config.vcpus(market)),
                 "Unit": "None",
                 "Adjustable": True,
                 "GlobalQuota": False,

@@ -69,9 +69,10 @@ class RunCommand:
         if not 1 <= len(ids) <= MOST_INSTANCES:
             raise DocumentError("ValidationException", f"InstanceIds: 1 to {MOST_INSTANCES} instances, not {len(ids)}")
         instances = [self._online(instance_id) for instance_id in ids]
-        fault = self._fleet.faults.hit("SendCommand", region_name(), document=data["DocumentName"])
-        if fault and fault.code != "TimedOut":
-            raise DocumentError(fault.code, "Spoiled by a script of the local cloud.")
+        faults = [self._fleet.faults.hit("SendCommand", region_name(), document=data["DocumentName"]) for _ in ids]
+        for fault in faults:
+            if fault and fault.code != "TimedOut":
+                raise DocumentError(fault.code, "Spoiled by a script of the local cloud.")
         now = time.time()
         command_id = str(uuid.uuid4())
         command: Json = {
@@ -92,7 +93,7 @@ class RunCommand:
             "Hidden": self._fleet.config.invocation_does_not_exist,
         }
         self._commands[command_id] = command
-        for instance in instances:
+        for instance, fault in zip(instances, faults, strict=True):
             invocation: Json = {"Status": "Pending", "ResponseCode": -1, "stdout": "", "stderr": "", "start": ""}
             command["Invocations"][instance.instance_id] = invocation
             arguments = (command, instance, invocation, script)
@@ -193,6 +194,9 @@ class RunCommand:
     def _list_invocations(self, data: Json) -> Json:
         found = []
         for command in self._commands.values():
+            if command["Hidden"] > 0:
+                command["Hidden"] -= 1
+                continue
             for instance_id, invocation in command["Invocations"].items():
                 if data.get("CommandId", command["CommandId"]) != command["CommandId"]:
                     continue

@@ -83,8 +83,8 @@ def test_command_carries_its_parameters_and_stop_only_the_transfer(ssm: tuple[Ss
     stubber.add_response("send_command", answer, {**common, "DocumentName": "cpt-scan", "Parameters": parameters})
     stop = {**common, "DocumentName": "cpt-stop", "Parameters": {"TransferId": ["first"]}}
     stubber.add_response("send_command", answer, stop)
-    assert commands.send("scan", "i-00000001", "first", {"a": 1}) == answer["Command"]["CommandId"]
-    commands.send("stop", "i-00000001", "first", None)
+    assert commands.send("scan", ["i-00000001"], "first", {"a": 1}) == answer["Command"]["CommandId"]
+    commands.send("stop", ["i-00000001"], "first", None)
     stubber.assert_no_pending_responses()
 
 
@@ -101,7 +101,7 @@ def test_refused_command_is_told_apart(ssm: tuple[SsmCommands, Stubber], code: s
     for _ in range(10):
         stubber.add_client_error("send_command", code)
     with pytest.raises(error):
-        commands.send("scan", "i-00000001", "first", {})
+        commands.send("scan", ["i-00000001"], "first", {})
 
 
 @pytest.mark.parametrize("status", ["Pending", "InProgress", "Delayed"])
@@ -123,6 +123,25 @@ def test_finished_command_shows_status_and_both_outputs(ssm: tuple[SsmCommands, 
     found = commands.result("1" * 36, "i-00000001")
     assert found is not None
     assert (found.succeeded, found.status, found.tail()) == (False, "Failed", "o\ne")
+
+
+def test_listing_names_the_machines_where_a_command_has_ended(ssm: tuple[SsmCommands, Stubber]) -> None:
+    commands, stubber = ssm
+    listed = [
+        {"InstanceId": f"i-0000000{number}", "Status": status, "StatusDetails": status}
+        for number, status in enumerate(["Success", "InProgress", "Failed"])
+    ]
+    stubber.add_response("list_command_invocations", {"CommandInvocations": listed[:1], "NextToken": "2"})
+    stubber.add_response("list_command_invocations", {"CommandInvocations": listed[1:]})
+    found = commands.ended("1" * 36)
+    assert {name: result.succeeded for name, result in found.items()} == {"i-00000000": True, "i-00000002": False}
+
+
+def test_ssm_that_is_too_busy_to_say_is_asked_again(ssm: tuple[SsmCommands, Stubber]) -> None:
+    commands, stubber = ssm
+    stubber.add_client_error("list_command_invocations", "ThrottlingException")
+    stubber.add_client_error("get_command_invocation", "ThrottlingException")
+    assert (commands.ended("1" * 36), commands.result("1" * 36, "i-00000001")) == ({}, None)
 
 
 def test_agents_that_answer_are_online(ssm: tuple[SsmCommands, Stubber]) -> None:

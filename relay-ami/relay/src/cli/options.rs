@@ -12,6 +12,8 @@ pub struct Options {
     pub ready: Option<PathBuf>,
     /// How long to wait.
     pub seconds: Option<f64>,
+    /// Instance id of this machine: which part of a command for several is its own.
+    pub machine: Option<String>,
     pub paths: Vec<PathBuf>,
 }
 
@@ -45,6 +47,7 @@ impl Options {
         match name {
             "--command" => self.command = Some(value.into()),
             "--ready" => self.ready = Some(value.into()),
+            "--machine" => self.machine = Some(value.into_string().map_err(|value| format!("--machine is {value:?}; it must be text"))?),
             "--seconds" => {
                 let seconds = value.to_str().and_then(|text| text.parse::<f64>().ok()).filter(|seconds| *seconds >= 0.0);
                 let wrong = || format!("--seconds is {value:?}; it must be a number of at least 0");

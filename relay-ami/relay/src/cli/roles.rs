@@ -120,14 +120,21 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     let stop = if role == "scan" { Stop::new() } else { Stop::on_signals() };
     let stop = stop.map_err(|error| CliError::failed(Failure::Signals, error))?;
     watchdog::start().map_err(|error| CliError::failed(Failure::Signals, error))?;
-    match obey(command, &ready, kept, rules, &stop) {
+    match obey(command, options.machine.as_deref(), &ready, kept, rules, &stop) {
         // It was told to stop before it had begun.
         Err(CliError::Failed { class: Failure::ControlUnavailable, .. }) if stop.is_requested() => Ok(ExitCode::SUCCESS),
         result => result,
     }
 }
 
-fn obey(command: Command, ready: &ReadyFile, kept: Option<KeptBySender>, rules: RateRules, stop: &Stop) -> Result<ExitCode, CliError> {
+fn obey(
+    command: Command,
+    machine: Option<&str>,
+    ready: &ReadyFile,
+    kept: Option<KeptBySender>,
+    rules: RateRules,
+    stop: &Stop,
+) -> Result<ExitCode, CliError> {
     let alone =
         |place| -> Result<Aws, CliError> { Ok(Aws::new(place, stop, &Setup::AWS).map_err(control_error)?.with_patience(CONTROL_START)) };
     match command {
@@ -157,7 +164,7 @@ fn obey(command: Command, ready: &ReadyFile, kept: Option<KeptBySender>, rules: 
             let sender = Sender::new(command.transfer_id.clone(), command.epoch, key, rules)?.noting(journal);
             send(ready, sender, command, stop)
         }
-        Command::Relay(command) => relay(ready, rules, &command, stop),
+        Command::Relay(command) => relay(ready, rules, &command, machine, stop),
         Command::ProbeListen(probe) => {
             let addresses: Vec<_> = probe.listen.iter().map(|address| address.0).collect();
             print_probe(&match net::listen(&addresses, stop) {
@@ -244,17 +251,19 @@ fn send(ready: &ReadyFile, sender: Sender, command: command::Send, stop: &Stop) 
     )
 }
 
-fn relay(ready: &ReadyFile, rules: RateRules, command: &command::Relay, stop: &Stop) -> Result<ExitCode, CliError> {
+fn relay(ready: &ReadyFile, rules: RateRules, command: &command::Relay, machine: Option<&str>, stop: &Stop) -> Result<ExitCode, CliError> {
+    let id = machine.ok_or_else(|| CliError::Usage("relay needs --machine, the instance id of this machine".to_owned()))?;
+    let told = command.machines.get(id).ok_or_else(|| CliError::Usage(format!("--machine {id}: the command is for others")))?;
     let route_key = peer::route_key_from_text(command.sender_route_key.as_str());
     let route_key = route_key.ok_or_else(|| CliError::Usage("senderRouteKey is no key of 32 bytes".to_owned()))?;
-    let addresses: Vec<_> = command.listen.iter().map(|address| address.0).collect();
+    let addresses: Vec<_> = told.listen.iter().map(|address| address.0).collect();
     let idle = Duration::from_secs(command.idle_seconds);
     let (transfer, known_as) = (command.transfer_id.clone(), addresses.clone());
-    let lifetime = command.time_to_live_seconds.map(|seconds| relay::Lifetime::new(Duration::from_secs(seconds)));
-    let bandwidth = command.bandwidth_limit_mbps.map(Bucket::of_megabits);
+    let lifetime = told.time_to_live_seconds.map(|seconds| relay::Lifetime::new(Duration::from_secs(seconds)));
+    let bandwidth = told.bandwidth_limit_mbps.map(Bucket::of_megabits);
     let config = relay::Config { transfer, route_key, known_as, idle, lifetime, rules, bandwidth, limits: Limits::RELAY };
     open_files(descriptors::Role::Relay)?;
-    run_relay(config, &listen(&addresses, stop)?, Some(&command.node_id), ready, stop)
+    run_relay(config, &listen(&addresses, stop)?, Some(&told.node_id), ready, stop)
 }
 
 /// Whether the process may open the files that the role may need.

@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from lambdas.core.ends import commands
-from lambdas.core.ends.commands import Control
+from lambdas.core.ends.commands import Control, RelayMachine
 from tests.lambdas.builders import ENDS, SHARED, request, transfer
 from tests.paths import CONTRACTS
 
@@ -23,6 +23,8 @@ CONTROL = Control(
     bus="cpt",
 )
 LISTEN = commands.listen_addresses("10.0.0.1", "54.0.0.1", 4600)
+LAUNCHED = RelayMachine(node_id="source-1-0", listen=LISTEN, time_to_live_seconds=900)
+LENT = RelayMachine(node_id="source-2-0", listen=LISTEN, bandwidth_limit_mbps=80)
 COMMANDS: dict[str, dict[str, Any]] = {
     "scan source": commands.scan_source(transfer(), CONTROL),
     "scan source, announced": commands.scan_source(transfer(), CONTROL, "announced/first.json"),
@@ -32,9 +34,9 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "send": commands.send(transfer(), CONTROL, 1, f"{ENDS}plan.json", 900),
     "scan digests": commands.scan_digests(transfer(), CONTROL, 3),
     "scan comparison": commands.scan_comparison(transfer(), CONTROL, 3),
-    "relay": commands.relay("first", "source-1-0", LISTEN, "k" * 43, 600, time_to_live_seconds=900),
-    "relay on an existing machine": commands.relay(
-        "first", "source-1-0", LISTEN, "k" * 43, 600, time_to_live_seconds=None, bandwidth_limit_mbps=80
+    "relay": commands.relay("first", "k" * 43, 600, {"i-0123456789abcdef0": LAUNCHED}),
+    "relays, one of them on an existing machine": commands.relay(
+        "first", "k" * 43, 600, {"i-0123456789abcdef0": LAUNCHED, "i-0123456789abcdef1": LENT}
     ),
     "probe listen": commands.probe("first", "listen", LISTEN, 20.0),
     "probe connect": commands.probe("first", "connect", "54.0.0.1:4600", 15.0),
@@ -77,8 +79,7 @@ def test_receiver_is_told_what_verification_the_request_wants() -> None:
 
 
 def test_sender_keeps_relays_alive_fifteen_times_as_often_as_they_need() -> None:
-    assert COMMANDS["relay"]["timeToLiveSeconds"] == 15 * COMMANDS["send"]["keepaliveSeconds"]
-    assert "timeToLiveSeconds" not in COMMANDS["relay on an existing machine"]
+    assert LAUNCHED.time_to_live_seconds == 15 * COMMANDS["send"]["keepaliveSeconds"]
 
 
 def test_encoding_is_base64url_that_decodes_to_the_same() -> None:

@@ -15,7 +15,7 @@ from tests.lambdas import builders
 from tests.lambdas.builders import IRELAND, SHARED, WEST, delivered, paths, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import ROUTE_KEY, path_ids, spawned, states
-from tests.lambdas.machines import failed
+from tests.lambdas.machines import AGENT_SECONDS, BOOT_SECONDS, failed
 
 
 def run(cloud: Cloud) -> dict[str, Any]:
@@ -74,9 +74,10 @@ def test_relay_is_started_with_the_senders_key_and_both_addresses() -> None:
     run(cloud)
     (_, instance, command) = next(sent for sent in cloud.commands[WEST].sent if sent[0] == "relay")
     assert command is not None
-    assert (command["nodeId"], command["senderRouteKey"]) == ("source-1-0", ROUTE_KEY)
+    told = command["machines"][instance]
+    assert (told["nodeId"], command["senderRouteKey"]) == ("source-1-0", ROUTE_KEY)
     machine = cloud.compute[WEST].machines[instance].instance
-    assert command["listen"] == [f"{machine.private_address}:4600", f"{machine.public_address}:4600"]
+    assert told["listen"] == [f"{machine.private_address}:4600", f"{machine.public_address}:4600"]
 
 
 def test_path_goes_inside_then_between_regions_then_inside() -> None:
@@ -146,6 +147,20 @@ def test_relay_that_never_comes_is_lost_at_the_timeout_and_its_partner_released(
     assert all(state == "LOST" for node_id, state in states(cloud).items() if f"-{slot}-" in node_id)
     assert "agent" in str(next(n for n in cloud.nodes.of("first") if n.node_id == broken.node_id).reason)
     assert len(cloud.alive()) == 2
+
+
+def test_relays_of_a_region_that_come_up_together_are_started_by_one_command() -> None:
+    cloud = spawned(3)
+    assert run(cloud) == {"ready": 3}
+    assert [cloud.commands[region].commands for region in (WEST, IRELAND)] == [1, 1]
+
+
+def test_machine_that_ssm_shows_though_it_has_ended_keeps_no_other_relay_from_its_start() -> None:
+    cloud = spawned(2)
+    doomed = next(node for node in cloud.nodes.of("first") if node.stage == 0)
+    cloud.commands[WEST].shown.add(doomed.instance_id)
+    cloud.clock.at(BOOT_SECONDS + AGENT_SECONDS - 0.5, lambda: cloud.compute[WEST].terminate([doomed.instance_id]))
+    assert run(cloud) == {"ready": 1}
 
 
 def test_relay_whose_daemon_fails_is_lost_with_the_output() -> None:

@@ -16,7 +16,7 @@ def scanning() -> tuple[Cloud, FinishInput]:
     cloud.transfers.create(transfer())
     cloud.commands[WEST].scripts["scan"] = lambda _: None
     source = transfer().source
-    command_id = cloud.commands[WEST].send("scan", source.instance_id, "first", None)
+    command_id = cloud.commands[WEST].send("scan", [source.instance_id], "first", None)
     opened = open_survey().model_copy(update={"command_id": command_id})
     return cloud, FinishInput(transfer=transfer(), survey=opened)
 

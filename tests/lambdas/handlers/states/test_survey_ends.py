@@ -235,7 +235,7 @@ def listing_goes_on(
             cloud.objects.put(f"{ENDS}{command['announce']}", listed.to_json().encode())
 
     cloud.commands[WEST].scripts["scan"] = scan
-    cloud.clock.at(10.0, lambda: cloud.commands[WEST].end("command-1", printed(good.source.to_document())))
+    cloud.clock.at(10.0, lambda: cloud.commands[WEST].end("command-1-us-west-2", printed(good.source.to_document())))
     there = {**good.destination.to_document(), **(destination or {})}
     compares = {"comparison": COMPARISON.to_document()}
     cloud.commands[IRELAND].scripts["scan"] = lambda command: printed(compares.get((command or {})["side"], there))
@@ -245,7 +245,11 @@ def listing_goes_on(
 def test_a_listing_that_takes_long_is_left_to_go_on() -> None:
     cloud, found = listing_goes_on(announcement(2))
     assert isinstance(found, OpenSurvey)
-    assert (found.command_id, found.listed, found.destination) == ("command-1", announcement(2), survey().destination)
+    assert (found.command_id, found.listed, found.destination) == (
+        "command-1-us-west-2",
+        announcement(2),
+        survey().destination,
+    )
     assert cloud.clock.time < 1003
 
 

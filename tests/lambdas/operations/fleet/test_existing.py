@@ -166,8 +166,9 @@ def test_they_serve_without_a_launch_with_their_share() -> None:
     assert instance == LENT[WEST]
     assert command is not None
     # A type that EC2 does not describe counts 0.75 Gbit/s: a quarter of it, and of two processors.
-    assert command["bandwidthLimitMbps"] == 187
-    assert "timeToLiveSeconds" not in command  # it would power itself off
+    told = command["machines"][instance]
+    assert told["bandwidthLimitMbps"] == 187
+    assert "timeToLiveSeconds" not in told  # it would power itself off
     assert cloud.commands[WEST].quotas[instance] == 50
 
 

@@ -1,5 +1,7 @@
 //! The relay command: what an SSM command tells this daemon.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::text::{AbsolutePath, Address, AnnouncementKey, Partition, Region, RouteKeyText, SchemaVersion1, TransferId, UserText};
@@ -38,6 +40,18 @@ pub enum Compare {
     SizeTime,
     /// With the same content.
     Digest,
+}
+
+/// What one machine of a relay command is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RelayMachine {
+    pub node_id: String,
+    pub listen: Vec<Address>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_to_live_seconds: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_limit_mbps: Option<u64>,
 }
 
 /// Makes the struct of one role, with what all of them carry.
@@ -141,14 +155,10 @@ command!(
 command!(
     /// Pass streams on.
     Relay {
-        node_id: String,
-        listen: Vec<Address>,
         sender_route_key: RouteKeyText,
         idle_seconds: u64,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        time_to_live_seconds: Option<u64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        bandwidth_limit_mbps: Option<u64>,
+        /// By instance id: one SSM command goes to all of them.
+        machines: BTreeMap<String, RelayMachine>,
     }
 );
 command!(
@@ -231,10 +241,16 @@ impl Command {
             Self::Send(send) => positive("epoch", send.epoch)
                 .and(at_least_one("paths", send.paths.len()))
                 .and(life("keepaliveSeconds", send.keepalive_seconds)),
-            Self::Relay(relay) => at_least_one("listen", relay.listen.len())
-                .and(positive("idleSeconds", relay.idle_seconds))
-                .and(life("timeToLiveSeconds", relay.time_to_live_seconds.unwrap_or(1)))
-                .and(positive("bandwidthLimitMbps", relay.bandwidth_limit_mbps.unwrap_or(1))),
+            Self::Relay(relay) => relay
+                .machines
+                .values()
+                .try_fold((), |(), machine| {
+                    at_least_one("listen", machine.listen.len())
+                        .and(life("timeToLiveSeconds", machine.time_to_live_seconds.unwrap_or(1)))
+                        .and(positive("bandwidthLimitMbps", machine.bandwidth_limit_mbps.unwrap_or(1)))
+                })
+                .and(at_least_one("machines", relay.machines.len()))
+                .and(positive("idleSeconds", relay.idle_seconds)),
             Self::ProbeListen(probe) => at_least_one("listen", probe.listen.len()).and(duration(probe.seconds)),
             Self::ProbeConnect(probe) => duration(probe.seconds),
         }
