@@ -11,6 +11,7 @@ from cli.aws import Aws, home
 from cli.doctor.clock import clock
 from cli.doctor.deployment import Deployment
 from cli.doctor.finding import Finding, Findings, Status, failed, looked, ok
+from cli.doctor.functions import functions
 from cli.doctor.machine import End
 from cli.doctor.path import Paths
 from cli.doctor.quota import quotas
@@ -54,6 +55,7 @@ def findings(aws: Aws, document: dict[str, Any] | None) -> Findings:
         return
     for region, daemons in environment.daemon_assets.items():
         yield from Region(aws, region, daemons).looked_at()
+    yield from functions(aws)
     if document is None:
         wanted = dict.fromkeys(environment.regions, environment.max_pairs)
         yield from quotas(aws, environment, wanted, environment.instance_types, "on-demand")

@@ -14,7 +14,7 @@ _ASK = "ask whoever keeps the account for that permission, or to run cpt doctor"
 
 Check = Literal[
     "clock", "deployment", "documents", "image", "daemon", "request", "machine", "agent", "policy", "group", "subnets",
-    "path", "quota",
+    "path", "quota", "functions",
 ]  # fmt: skip
 Status = Literal["ok", "warning", "failed", "unknown"]
 

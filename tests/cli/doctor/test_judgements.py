@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cli.doctor import clock, machine, path, quota
+from cli.doctor import clock, functions, machine, path, quota
 from cli.doctor.machine import Machine
 
 SOURCE = Machine("source", "us-west-2", "i-0aaaaaaaaaaaaaaa1", "vpc-a", "subnet-a", "10.10.0.5", "54.0.0.1")
@@ -55,6 +55,15 @@ def test_agent(ping: str | None, version: str, status: str, words: str) -> None:
 )
 def test_path_over_the_internet(end: Machine, route: dict[str, Any], status: str, words: str) -> None:
     found = path.judge_public(end, [route])
+    assert found.status == status
+    assert words in found.message
+
+
+@pytest.mark.parametrize(
+    ("limit", "status", "words"), [(1000, "ok", "1000"), (22, "ok", "22"), (10, "warning", "for 2 ")]
+)
+def test_functions_at_once(limit: int, status: str, words: str) -> None:
+    found = functions.judge("us-west-2", limit)
     assert found.status == status
     assert words in found.message
 

@@ -1,0 +1,35 @@
+"""How many functions the account may run at once, and how many transfers that does for."""
+
+from collections.abc import Iterator
+
+from cli.aws import Aws
+from cli.doctor.finding import Finding, Findings, looked, ok, warning
+
+# Of one transfer, for minutes: Await Relays, Extend Plan or Finish Survey, and a relay that is replaced on each side.
+OF_A_TRANSFER = 4
+# Beside them, for seconds: reactions to events, and the reconciler, which speaks for every transfer.
+OF_ALL = 2
+FEW = 5
+
+
+def functions(aws: Aws) -> Findings:
+    """The account's limit in the home region."""
+    yield from looked("functions", aws.region, lambda: _found(aws))
+
+
+def _found(aws: Aws) -> Iterator[Finding]:
+    limit = aws.client("lambda").get_account_settings()["AccountLimit"]["ConcurrentExecutions"]
+    yield judge(aws.region, limit)
+
+
+def judge(region: str, limit: int) -> Finding:
+    """`limit`: functions at once."""
+    transfers = max(1, (limit - OF_ALL) // OF_A_TRANSFER)
+    what = f"{limit} functions may run at once, of which a transfer keeps up to {OF_A_TRANSFER} for minutes"
+    if transfers >= FEW:
+        return ok("functions", region, what)
+    remedy = (
+        f"aws service-quotas request-service-quota-increase --region {region} --service-code lambda "
+        "--quota-code L-B99A9384 --desired-value 1000; until then transfers wait for one another"
+    )
+    return warning("functions", region, f"{what}: enough for {transfers} at a time", remedy)
