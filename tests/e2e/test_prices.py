@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from lambdas.adapters.price_cache import KEY, S3PriceCache
-from lambdas.core.estimate.offers import DISK_GB, HOURS_A_MONTH
-from lambdas.core.tariff.prices import needed
+from lambdas.core.tariff.prices import DISK_GB, HOURS_A_MONTH, needed
 from tests.e2e.account import HOME, OTHER, Account
 
 

@@ -11,13 +11,11 @@ from lambdas.core.estimate.profile import Known, Metric, Profile
 from lambdas.core.estimate.type_choice import Offer
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.tariff.prices import Market, Price, PriceBook
+from lambdas.core.tariff.processor_credits import most_surplus_hour
 
 # Pairs of the thesis differed by so much without a pre-test (Figures 6.3, 6.4): standard deviation over mean.
 SPREAD = 0.15
 SAMPLES_FOR_SPREAD = 3
-# As the launch template has it.
-DISK_GB = 8
-HOURS_A_MONTH = 730
 UNLIMITED_PAIRS = 1_000
 
 
@@ -188,14 +186,13 @@ def _most_pairs(terms: Terms, instance_type: str) -> int:
 
 def _hour(terms: Terms, instance_type: str) -> Figure:
     """Mean of the two regions, as the dissertation prices a pair; with the disk, and the public address if any."""
-    total = 0.0
     instances = [terms.prices.instance_hour(instance_type, side.region, terms.market) for side in terms.sides]
-    for side, instance in zip(terms.sides, instances, strict=True):
-        total += instance.usd + terms.prices.unit("disk-gb-month", side.region).usd * DISK_GB / HOURS_A_MONTH
-        if terms.internet and terms.between_regions:
-            total += terms.prices.unit("public-address-hour", side.region).usd
+    public = terms.internet and terms.between_regions
+    total = sum(one.usd for one in instances)
+    total += sum(terms.prices.beside_instance_hour(instance_type, side.region, public=public) for side in terms.sides)
     worst = next((price for price in instances if price.origin == "fallback"), instances[0])
-    figure = _dollars(worst, f"{instance_type} {terms.market} with address and disk, mean of both regions")
+    extras = "address, disk and processor credits" if most_surplus_hour(instance_type) else "address and disk"
+    figure = _dollars(worst, f"{instance_type} {terms.market} with {extras}, mean of both regions")
     return figure.model_copy(update={"value": total / len(terms.sides)})
 
 

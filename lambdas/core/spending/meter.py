@@ -228,7 +228,8 @@ def relay_dollars(nodes: Iterable[Node], now: float, estimate: Estimate | None, 
             continue
         price = PriceBook().find_instance_hour(node.instance_type, node.region)
         other = estimate is None or (node.instance_type, node.market) != (estimate.instance_type, market)
-        hour = price.usd if price and other else estimated_hour
+        beside = PriceBook().beside_instance_hour(node.instance_type, node.region, public=True)
+        hour = price.usd + beside if price and other else estimated_hour
         total += cost.relays(1, (node.ended_at or now) - node.requested_at, hour)
     return total
 

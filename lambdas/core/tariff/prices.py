@@ -6,8 +6,12 @@ from typing import Literal, NamedTuple
 
 from lambdas.core.errors import MissingPrice
 from lambdas.core.tariff import fallback_prices as fallback
+from lambdas.core.tariff.processor_credits import most_surplus_hour
 
 MINIMUM_BILLED_SECONDS = 60.0
+# As the relays' launch template has it.
+DISK_GB = 8
+HOURS_A_MONTH = 730
 
 Market = Literal["on-demand", "spot"]
 Origin = Literal["price list", "spot history", "fallback"]
@@ -114,6 +118,12 @@ class PriceBook:
                 "table does not know the type; name another type in $.relays.instanceTypes"
             )
         return price
+
+    def beside_instance_hour(self, instance_type: str, region: str, *, public: bool) -> float:
+        """What a relay costs beside its instance in either market: disk, address if any, processor credits at most."""
+        disk = self.unit("disk-gb-month", region).usd * DISK_GB / HOURS_A_MONTH
+        address = self.unit("public-address-hour", region).usd if public else 0.0
+        return disk + address + most_surplus_hour(instance_type)
 
     def egress_gb(self, from_region: str, to_region: str) -> Price:
         """Per GB that leaves `from_region`; nothing within a region, where relays stand in the end's own zone."""

@@ -19,6 +19,7 @@ from lambdas.core.fleet.relay_node import Node
 from lambdas.core.request import Objective
 from lambdas.core.spending.meter import Decision, Reading, Sent, Spent, affordable, control_dollars, decide
 from lambdas.core.tariff import cost
+from lambdas.core.tariff.prices import PriceBook
 from tests.lambdas.builders import estimate, figures, node
 
 SIZE = 10**9
@@ -55,7 +56,8 @@ def test_relay_that_is_on_demand_where_spot_was_asked_for_counts_as_what_it_is()
     spot, fallen_back = node(market="spot"), node()
     found = Reading(1100.0, [spot], estimate(), market="spot")
     assert found.spent().relays == pytest.approx(100 * HOUR / 3600)
-    assert replace(found, nodes=[fallen_back]).spent().relays == pytest.approx(100 * 0.0208 / 3600)
+    beside = PriceBook().beside_instance_hour("t3.small", "us-west-2", public=True)
+    assert replace(found, nodes=[fallen_back]).spent().relays == pytest.approx(100 * (0.0208 + beside) / 3600)
 
 
 def test_each_relay_is_paid_for_a_minute_at_least_and_no_longer_once_it_has_ended() -> None:
