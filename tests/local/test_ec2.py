@@ -103,6 +103,19 @@ def test_launch_with_what_does_not_exist_is_refused(cloud: LocalCloud, options: 
         launch(cloud, **options)
 
 
+def test_dry_run_says_that_it_would_succeed_and_launches_nothing(cloud: LocalCloud, vm: str) -> None:
+    ec2 = cloud.client("ec2")
+    before = len(ec2.describe_instances()["Reservations"])
+    with pytest.raises(ClientError, match="DryRunOperation"):
+        launch(cloud, DryRun=True)
+    with pytest.raises(ClientError, match="DryRunOperation"):
+        ec2.terminate_instances(InstanceIds=[vm], DryRun=True)
+    with pytest.raises(ClientError, match=r"InvalidSubnetID\.NotFound"):
+        launch(cloud, DryRun=True, SubnetId="subnet-0123456789abcdef0")
+    assert len(ec2.describe_instances()["Reservations"]) == before
+    assert state(cloud, vm) == "running"
+
+
 def test_new_instance_may_not_be_found_once(cloud: LocalCloud, vm: str) -> None:
     instance_id = launch(cloud)["InstanceId"]
     ec2 = cloud.client("ec2")

@@ -273,6 +273,21 @@ def test_each_grant_that_allows_a_call_is_recorded(acting: Acting, vm: str, gran
     ]
 
 
+def test_a_principal_is_simulated_by_its_whole_arn(cloud: LocalCloud) -> None:
+    iam = cloud.client("iam")
+    trust = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
+    arn = iam.create_role(Path="/team/", RoleName="with-path", AssumeRolePolicyDocument=document)["Role"]["Arn"]
+    granted = {"Effect": "Allow", "Action": "ec2:RunInstances", "Resource": "*"}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [granted]})
+    iam.put_role_policy(RoleName="with-path", PolicyName="own", PolicyDocument=policy)
+    actions = ["ec2:RunInstances", "ssm:SendCommand"]
+    found = iam.simulate_principal_policy(PolicySourceArn=arn, ActionNames=actions)["EvaluationResults"]
+    assert [one["EvalDecision"] for one in found] == ["allowed", "implicitDeny"]
+    with pytest.raises(iam.exceptions.NoSuchEntityException):
+        iam.simulate_principal_policy(PolicySourceArn=arn.replace("/team", ""), ActionNames=actions)
+
+
 def test_endpoint_counts_as_tls_for_bucket_policies(cloud: LocalCloud) -> None:
     s3 = cloud.client("s3")
     s3.create_bucket(Bucket="tls-only", CreateBucketConfiguration={"LocationConstraint": HOME})

@@ -22,9 +22,9 @@ from local.instances.model import Instance, NoAddressLeftError
 from local.patches.ec2.images import architecture_of
 from local.patches.ec2.instance_types import vcpus_of
 from local.patches.ec2.launch_request import LaunchRefusedError, LaunchRequest, read_request
-from local.patches.ec2.wire import Params, Response, answer, members, parameter, refuse
+from local.patches.ec2.wire import Params, Response, answer, is_dry_run, members, parameter, refuse
 from local.patches.events import bus as events
-from local.patches.faults.answers import MESSAGES, refused
+from local.patches.faults.answers import DRY_RUN, MESSAGES, refused
 from local.patches.iam.checks import caller_may
 from local.patches.upstream import account_id, ec2, region_name
 from local.state import StateDir
@@ -67,6 +67,8 @@ class Launcher:
                            f"arguments used in previous request(s) with ClientToken {token}.")  # fmt: skip
         try:
             request = read_request(params)
+            if is_dry_run(params):
+                return refused(DRY_RUN)
             count = self._admitted(request)
             created = [self._launch(request) for _ in range(count)]
         except LaunchRefusedError as error:

@@ -26,6 +26,11 @@ def members(params: Params, prefix: str) -> list[str]:
     return [str(item) for item in ec2._parse_member_list(params, prefix)]
 
 
+def is_dry_run(params: Params) -> bool:
+    """Whether the call only asks if it would succeed."""
+    return parameter(params, "DryRun").lower() == "true"
+
+
 def filters_of(params: Params) -> dict[str, list[str]]:
     """Filters by name."""
     return dict(ec2._parse_filters(params))

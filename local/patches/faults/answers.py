@@ -1,7 +1,9 @@
-"""Configured faults of EC2's actions, in front of them all.
+"""Configured faults of EC2's actions, and dry runs, in front of them all.
 
-AWS: any call may be refused; codes of the server's faults come with HTTP 5xx, which clients try again by themselves.
-Emulator: refuses nothing by itself. RunInstances and Run Command know more about a call and ask for their own faults.
+AWS: any call may be refused; codes of the server's faults come with HTTP 5xx, which clients try again by themselves. A
+dry run that would succeed is refused too, as DryRunOperation.
+Emulator: refuses nothing by itself, and does what a dry run asks about. RunInstances and Run Command know more about a
+call and ask for their own faults.
 """
 
 from __future__ import annotations
@@ -9,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from local.instances.faults import Faults
-from local.patches.ec2.wire import Params, Response, refuse
+from local.patches.ec2.wire import Params, Response, is_dry_run, refuse
 from local.patches.upstream import ec2, region_name
 
 Action = Callable[[Params], Response]
 
+DRY_RUN = "DryRunOperation"
 STATUS = {
+    DRY_RUN: 412,
     "InsufficientAddressCapacity": 500,
     "InsufficientCapacity": 500,
     "InsufficientHostCapacity": 500,
@@ -26,6 +30,7 @@ STATUS = {
     "UnauthorizedOperation": 403,
 }
 MESSAGES = {
+    DRY_RUN: "Request would have succeeded, but DryRun flag is set.",
     "InvalidAMIID.NotFound": "The image id '[ami-00000000000000000]' does not exist",
     "MaxSpotInstanceCountExceeded": "Max spot instance count exceeded",
     "RequestLimitExceeded": "Request limit exceeded.",
@@ -50,6 +55,8 @@ def install(faults: Faults) -> None:
 def _guarded(name: str, action: Action, faults: Faults) -> Action:
     def guarded(params: Params) -> Response:
         fault = faults.hit(name, region_name())
-        return refused(fault.code) if fault else action(params)
+        if fault or is_dry_run(params):
+            return refused(fault.code if fault else DRY_RUN)
+        return action(params)
 
     return guarded
