@@ -6,6 +6,7 @@ it. Whatever this run has made is removed, also after a failure or Ctrl-C: machi
 """
 
 import json
+import os
 import signal
 import sys
 import time
@@ -33,7 +34,7 @@ class Smoke:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.run = f"smoke-{int(time.time())}"
+        self.run = f"smoke-{int(time.time())}-{os.getpid()}"
         self.recorder = Recorder()
         session = boto3.Session()
         self.recorder.attach(session.events)
@@ -81,6 +82,7 @@ class Smoke:
             )
             for region, instance in zip(self.end_regions, (source, destination), strict=True):
                 ends.wait_online(client, region, instance)
+                client("ec2", region).describe_instances(InstanceIds=[instance])  # for the recording
         with self.step("files"):
             sent = transfer.make_files(client, options, source, self.run)
         with self.step("transfer"):
