@@ -182,7 +182,7 @@ diagram: synth  ## Draw the picture of docs/architecture.md from the deployed na
 figures: | .tools/stamp  ## Draw the plots of docs/models.md
 	@$(UV) run --frozen --isolated --no-default-groups --group figures python -m bench.figures
 
-aws-smoke: synth  ## Opt-in: a real 1 GB transfer on AWS (needs credentials; never run so far)
+aws-smoke: synth  ## Opt-in: one proven transfer on AWS, for $0.3 (needs credentials; never run so far)
 	@$(RUN) python -m bench.aws_smoke $(ARGS)
 
 down:  ## Stop the local cloud and remove what it left

@@ -158,6 +158,9 @@ class LocalConfig(_Section):
     lambda_retry_seconds: float = Field(
         default=1, gt=0, description="First wait between asynchronous Lambda attempts, doubled each time (AWS: 60)."
     )
+    cold_start_seconds: float = Field(
+        default=0, ge=0, description="Added to each start of a Lambda's environment (AWS: 1 to 2 for these functions)."
+    )
     schedule_minute_seconds: float = Field(
         default=60, gt=0, description="How long a minute of a rate(…) schedule takes; less makes schedules come sooner."
     )
@@ -168,9 +171,6 @@ class LocalConfig(_Section):
     spot_vcpu_quota: int | None = Field(default=None, ge=0, description="Of spot; absent: as `vcpu_quota`.")
     function_concurrency: int = Field(
         default=1000, ge=1, description="Functions that may run at once; a new account may have 10."
-    )
-    cold_start_seconds: float = Field(
-        default=0, ge=0, description="A function's first invocation in a process starts so much later (AWS: 1 to 2)."
     )
     poll_seconds: float = Field(
         default=0.1, gt=0, description="How long functions wait between two looks (as deployed: 1)."

@@ -115,9 +115,11 @@ class Recorder:
             return "<time>"
         if shape.type_name == "blob":
             return "<bytes>"
-        if isinstance(value, str):
-            return value if value in getattr(shape, "enum", ()) else self._placeholder(value)
-        return value
+        if shape.type_name != "string":
+            return value  # a number, or yes or no
+        if not isinstance(value, str):
+            return "<document>"  # botocore has read the policy that the string is
+        return value if value in getattr(shape, "enum", ()) else self._placeholder(value)
 
     def _placeholder(self, text: str) -> str:
         kind = next((kind for kind, pattern in _KINDS.items() if re.fullmatch(pattern, text)), "text")

@@ -55,5 +55,4 @@ def _walk(value: Any, path: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, str) and not value.startswith("<"):
         yield path, value
     else:
-        kind = value.strip("<>").partition(":")[0] if isinstance(value, str) else type(value).__name__
-        yield path, f"a {kind}"
+        yield path, f"a {type(value).__name__}"

@@ -1,10 +1,7 @@
 """`make aws-smoke` itself, against the local cloud: in an account without default VPC, by a role with a path."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -13,47 +10,29 @@ from typing import Any
 
 import pytest
 
-from bench.aws_smoke.ends import TAG
+from bench.aws_smoke.options import least_usd
 from local.cloud import CHECKOUT, LocalCloud
 from local.config import LocalConfig
 from tests.conformance.compare import differences
 from tests.e2e.account import HOME, OTHER
+from tests.e2e.person import Person, by_role
 
 RECORDED = sorted((CHECKOUT / "tests/conformance/recorded").glob("*.json"))
 # Relays join 7 s after their launch: a boot of 3 s, an agent that takes 1 s, 0.13 s to the other region, the install.
 # At 8 Mbit/s the data moves for 20 s.
 DELAYS = {"bootSeconds": 3, "ssmRegistrationSeconds": 1, "latency": {"remoteRegionSeconds": 0.13}}
-MOVED = ["--megabytes", "20", "--relay-seconds", "18"]
-TRUST = {
-    "Version": "2012-10-17",
-    "Statement": [{"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}],
-}
-ALL = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
-
-
-@dataclass
-class Person:
-    """Who runs it: credentials of a role with a path, and a directory with `cdk.json`."""
-
-    cloud: LocalCloud
-    work: Path
-    environment: dict[str, str]
-
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "bench.aws_smoke", "--yes", "--deployed", *arguments]
-        return subprocess.Popen(
-            command, cwd=self.work, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-
-    def machines(self) -> dict[str, list[str]]:
-        """State of every machine that the account has ever had, by the run that it was for."""
-        found: dict[str, list[str]] = {}
-        for region in (HOME, OTHER):
-            for group in self.cloud.client("ec2", region).describe_instances()["Reservations"]:
-                for one in group["Instances"]:
-                    (run,) = (tag["Value"] for tag in one["Tags"] if tag["Key"] in (TAG, "cpt:transfer"))
-                    found.setdefault(run, []).append(one["State"]["Name"])
-        return found
+MEGABYTES, RELAY_SECONDS = 20, 18
+# The least that it asks for has to do.
+USD = round(least_usd((HOME, OTHER), "t3.small", MEGABYTES, RELAY_SECONDS) + 0.005, 2)
+OPTIONS = [
+    "--deployed",
+    "--max-cost-usd",
+    str(USD),
+    "--megabytes",
+    str(MEGABYTES),
+    "--relay-seconds",
+    str(RELAY_SECONDS),
+]
 
 
 @pytest.fixture(scope="module")
@@ -67,20 +46,7 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
             (default,) = ec2.describe_vpcs(Filters=[{"Name": "is-default", "Values": ["true"]}])["Vpcs"]
             for subnet in ec2.describe_subnets(Filters=[{"Name": "vpc-id", "Values": [default["VpcId"]]}])["Subnets"]:
                 ec2.delete_subnet(SubnetId=subnet["SubnetId"])
-        iam = cloud.client("iam")
-        role = iam.create_role(Path="/team/data/", RoleName="mover", AssumeRolePolicyDocument=json.dumps(TRUST))
-        iam.put_role_policy(RoleName="mover", PolicyName="all", PolicyDocument=json.dumps(ALL))
-        keys = cloud.client("sts").assume_role(RoleArn=role["Role"]["Arn"], RoleSessionName="me")["Credentials"]
-        environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
-            "PYTHONPATH": str(CHECKOUT),
-            "AWS_ENDPOINT_URL": cloud.endpoint,
-            "AWS_ACCESS_KEY_ID": keys["AccessKeyId"],
-            "AWS_SECRET_ACCESS_KEY": keys["SecretAccessKey"],
-            "AWS_SESSION_TOKEN": keys["SessionToken"],
-            "AWS_DEFAULT_REGION": HOME,
-        }
-        yield Person(cloud, work, environment)
+        yield by_role(cloud, work)
 
 
 @dataclass
@@ -100,7 +66,7 @@ def finished(person: Person) -> Iterator[Finished]:
     record = person.work / "record.json"
     with ExitStack() as stack:
         cut, whole = (
-            stack.enter_context(person.start("--max-cost-usd", "0.5", "--record", str(path), *MOVED))
+            stack.enter_context(person.start("--record", str(path), *OPTIONS))
             for path in (person.work / "cut.json", record)
         )
         stack.callback(cut.kill)
@@ -121,8 +87,8 @@ def finished(person: Person) -> Iterator[Finished]:
 def test_it_proves_a_transfer_through_a_pair_and_says_what_it_cost(finished: Finished) -> None:
     assert finished.code == 0, finished.output
     assert finished.results["through pair-1"]["measured"] > 0.05
-    assert finished.results["data"]["measured"] >= 18
-    assert 0 < finished.results["cost of everything"]["measured"] < 0.5
+    assert finished.results["data"]["measured"] >= RELAY_SECONDS
+    assert 0 < finished.results["cost of everything"]["measured"] < USD
     assert "role/team/data/mover" in finished.output
 
 

@@ -93,13 +93,14 @@ class RunCommand:
             "Hidden": self._fleet.config.invocation_does_not_exist,
         }
         self._commands[command_id] = command
+        pending = _public(command)
         for instance, fault in zip(instances, faults, strict=True):
             invocation: Json = {"Status": "Pending", "ResponseCode": -1, "stdout": "", "stderr": "", "start": ""}
             command["Invocations"][instance.instance_id] = invocation
             arguments = (command, instance, invocation, script)
             run = self._time_out if fault else self._run
             threading.Thread(target=run, args=arguments, name=f"ssm-{command_id[:8]}", daemon=True).start()
-        return {"Command": _public(command)}
+        return {"Command": pending}
 
     def _time_out(self, command: Json, instance: Instance, invocation: Json, _script: Script) -> None:
         """What a command looks like that hangs, without the wait."""
