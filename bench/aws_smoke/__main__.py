@@ -172,7 +172,7 @@ class Smoke:
     def _destroy(self) -> None:
         options = self.options
         with self.step("destroy"):
-            account.cdk("destroy", "--all", "--force")
+            account.cdk("destroy", "--all", "--force", to_the_end=True)
         found = account.stacks_of(self.client, options.name, options.home, options.regions)
         found += transfer.left_of_deployment(self.client, options.regions, options.name)
         if found:

@@ -88,8 +88,8 @@ def stacks_of(client: Client, name: str, home: str, regions: tuple[str, ...]) ->
     return found
 
 
-def cdk(*arguments: str) -> None:
-    """Run the CDK. Raises SmokeError."""
+def cdk(*arguments: str, to_the_end: bool = False) -> None:
+    """Run the CDK, which a terminal's Ctrl-C ends too unless `to_the_end`. Raises SmokeError."""
     command = ["npx", "--no-install", "cdk", *arguments]
-    if subprocess.run(command, check=False).returncode:
+    if subprocess.run(command, check=False, start_new_session=to_the_end).returncode:
         raise SmokeError(f"{' '.join(command)} failed; its output is above")

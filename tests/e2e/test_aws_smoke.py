@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bench.aws_smoke import transfer
 from bench.aws_smoke.options import least_usd
 from local.cloud import CHECKOUT, LocalCloud
 from local.config import LocalConfig
@@ -59,6 +60,7 @@ class Finished:
     record: dict[str, Any]
     cut_code: int
     cut_output: str
+    left_before_the_cut: list[str]
 
 
 @pytest.fixture(scope="module")
@@ -74,14 +76,16 @@ def finished(person: Person) -> Iterator[Finished]:
         cut_run = f"-{cut.pid}"
         tagged = {"Name": "tag:cpt:transfer", "Values": [f"*{cut_run}"]}
         ec2 = person.cloud.client("ec2", OTHER)
-        person.cloud.wait_for(lambda: ec2.describe_instances(Filters=[tagged])["Reservations"], 90)
+        relay = person.cloud.wait_for(lambda: ec2.describe_instances(Filters=[tagged])["Reservations"], 90)[0]
+        tags = {tag["Key"]: tag["Value"] for tag in relay["Instances"][0]["Tags"]}
+        left = transfer.left(person.cloud.client, (OTHER,), tags["cpt:transfer"])
         cut.send_signal(signal.SIGINT)
         cut_output, _ = cut.communicate(timeout=120)
         output, _ = whole.communicate(timeout=200)
         rows = json.loads((person.work / "bench/out/aws-smoke.json").read_text())
         results = {row["case"]: row for row in rows}
         kept = json.loads(record.read_text())
-        yield Finished(whole.returncode, output, results, kept, cut.returncode, cut_output)
+        yield Finished(whole.returncode, output, results, kept, cut.returncode, cut_output, left)
 
 
 def test_it_proves_a_transfer_through_a_pair_and_says_what_it_cost(finished: Finished) -> None:
@@ -102,6 +106,7 @@ def test_ctrl_c_in_the_middle_of_the_transfer_is_a_failure_that_stops_it(person:
 
 
 def test_nothing_that_either_made_is_left(person: Person, finished: Finished) -> None:
+    assert any(what.startswith("i-") for what in finished.left_before_the_cut)  # the script would have seen it
     assert finished.code == 0
     machines = person.machines()
     assert {run: set(states) for run, states in machines.items()} == {run: {"terminated"} for run in machines}
