@@ -66,7 +66,7 @@ class Smoke:
         if not options.deployed:
             with self.step("deploy"):
                 self.made_stacks = not account.stacks_of(client, options.name, options.home, options.regions)
-                account.cdk("deploy", "--all", "--require-approval", "never")
+                account.cdk("deploy", "--require-approval", "never")
         requests = {region: ends.launch_request(client, options, region, self.run) for region in self.end_regions}
         with self.step("dry run"):
             for region, request in requests.items():
@@ -172,7 +172,7 @@ class Smoke:
     def _destroy(self) -> None:
         options = self.options
         with self.step("destroy"):
-            account.cdk("destroy", "--all", "--force", to_the_end=True)
+            account.cdk("destroy", "--force", to_the_end=True)
         found = account.stacks_of(self.client, options.name, options.home, options.regions)
         found += transfer.left_of_deployment(self.client, options.regions, options.name)
         if found:

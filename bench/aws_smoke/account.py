@@ -90,6 +90,7 @@ def stacks_of(client: Client, name: str, home: str, regions: tuple[str, ...]) ->
 
 def cdk(*arguments: str, to_the_end: bool = False) -> None:
     """Run the CDK, which a terminal's Ctrl-C ends too unless `to_the_end`. Raises SmokeError."""
-    command = ["npx", "--no-install", "cdk", *arguments]
+    # What `make synth` has made: `cdk destroy` would synthesize without bundling, and leave functions without packages.
+    command = ["npx", "--no-install", "cdk", *arguments, "--all", "--app", "cdk.out"]
     if subprocess.run(command, check=False, start_new_session=to_the_end).returncode:
         raise SmokeError(f"{' '.join(command)} failed; its output is above")

@@ -43,6 +43,7 @@ def person(tmp_path: Path) -> Iterator[Person]:
 
 def test_an_empty_account_is_empty_again(person: Person, tmp_path: Path) -> None:
     record = tmp_path / "record.json"
+    synthesized = Path("cdk.out/cpt-control.assets.json").read_bytes()
     process = person.start("--record", str(record), *ARGUMENTS)
     output, _ = process.communicate(timeout=800)
     assert process.returncode == 0, output
@@ -54,4 +55,5 @@ def test_an_empty_account_is_empty_again(person: Person, tmp_path: Path) -> None
         for stack in person.cloud.client("cloudformation", region).describe_stacks()["Stacks"]
     ]
     assert set(stacks) == {"CDKToolkit"}
+    assert Path("cdk.out/cpt-control.assets.json").read_bytes() == synthesized  # it deploys again
     assert {state for states in person.machines().values() for state in states} == {"terminated"}
