@@ -161,18 +161,15 @@ class Account:
         command = ssm.send_command(
             InstanceIds=[instance_id], DocumentName="AWS-RunShellScript", Parameters={"commands": [script]}
         )["Command"]["CommandId"]
-        done = self.cloud.wait_for(
-            lambda: next(
-                (
-                    i
-                    for i in [ssm.get_command_invocation(CommandId=command, InstanceId=instance_id)]
-                    if i["Status"] not in ("Pending", "InProgress")
-                ),
-                None,
-            ),
-            30,
-        )
-        return str(done["StandardOutputContent"])
+
+        def ended() -> dict[str, Any] | None:
+            try:
+                found: dict[str, Any] = ssm.get_command_invocation(CommandId=command, InstanceId=instance_id)
+            except ssm.exceptions.InvocationDoesNotExist:
+                return None
+            return found if found["Status"] not in ("Pending", "InProgress") else None
+
+        return str(self.cloud.wait_for(ended, 30)["StandardOutputContent"])
 
     def units(self, instance_id: str, region: str) -> str:
         """Units of CPT that are active on an instance."""

@@ -191,3 +191,22 @@ describe('the state machine', () => {
     expect(invoked.sort()).toEqual(STAGES.map((stage) => `cpt-${stage.replaceAll('_', '-')}`).sort());
   });
 });
+
+it('two functions begin cold one after the other before data moves: the rest of them are warmed meanwhile', () => {
+  const { States } = JSON.parse(ASL) as { States: Record<string, State & { Next?: string; Default?: string; Items?: string[] }> };
+  const steps: string[][] = [];
+  for (let at: string | undefined = 'Validate Request'; at !== undefined && at !== 'Move Data'; ) {
+    const state: (typeof States)[string] | undefined = States[at];
+    if (state?.Type === 'Task') steps.push([at]);
+    const inner = (state?.Branches ?? []).flatMap(({ States: branch }) => Object.entries(branch));
+    if (state?.Type === 'Parallel') steps.push(inner.filter(([, { Type }]) => Type === 'Task').map(([name]) => name));
+    at = state?.Next ?? state?.Default;
+  }
+  steps.push(['Start Transfer']);
+  const warmed = Object.entries(States)
+    .flatMap(([, { Branches }]) => Branches ?? [])
+    .flatMap(({ States: inner }) => (inner['Warm Functions'] as { Items?: string[] } | undefined)?.Items ?? []);
+  const isWarm = (name: string): boolean => warmed.some((item) => item.includes(`{${name.replaceAll(' ', '')}Function`));
+  expect(steps).toEqual([['Validate Request'], ['Resolve Paths', 'Survey Ends'], ['Estimate Transfer'], ['Plan Chunks'], ['Start Transfer']]);
+  expect(steps.filter((names) => !names.every(isWarm))).toHaveLength(2);
+});
