@@ -12,9 +12,9 @@ from local.state import StateDir
 
 def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) -> None:
     """Install all patches; GATEWAY_PORT and AWS_ENDPOINT_URL are in the environment."""
-    from local.patches import cloudformation
+    from local.patches import cloudformation, stack_deletion
     from local.patches.ec2 import describe as ec2_describe
-    from local.patches.ec2 import images, instance_types, security_groups, spot_prices
+    from local.patches.ec2 import images, instance_types, interfaces, security_groups, spot_prices
     from local.patches.ec2 import launch as ec2_launch
     from local.patches.events import bus as events
     from local.patches.faults import answers as faults
@@ -47,9 +47,11 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     ec2_launch.install(fleet, state)
     ec2_describe.install()
     security_groups.install(fleet)
+    interfaces.install(fleet)
     faults.install(fleet.faults)
     table_faults.install(fleet.faults)
     event_faults.install(fleet.faults)
     lambda_faults.install(fleet.faults)
     ssm_commands.install(fleet)
     cloudformation.install(state)
+    stack_deletion.install()

@@ -17,6 +17,7 @@ from local.patches.ec2.wire import Params, Response, members, parameter, refuse
 from local.patches.upstream import account_id, ec2, region_name
 
 RULES_PER_GROUP = 60
+SIDES = ("IpPermissions", "IpPermissionsEgress")
 ACTIONS = {
     "AuthorizeSecurityGroupIngress": "IpPermissions",
     "AuthorizeSecurityGroupEgress": "IpPermissionsEgress",
