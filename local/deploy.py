@@ -16,6 +16,8 @@ from local.assets import check_function
 
 Client = Callable[[str, str], Any]
 WAIT_SECONDS = 120
+# As `cdk bootstrap --bootstrap-kms-key-id` leaves it: the key's own policy admits whom IAM admits.
+BOOTSTRAP_KEY = "arn:aws:kms:{}:{}:key/bootstrap"
 
 
 class DeployError(Exception):
@@ -108,16 +110,19 @@ def publish(stack: Stack, assembly: Path, client: Client, account: str, bodies: 
                 body = zip_of(source) if asset["source"]["packaging"] == "zip" else source.read_bytes()
                 bodies[str(source)] = body
             s3 = client("s3", region)
-            make_bucket(s3, bucket, region)
+            make_bucket(s3, bucket, region, BOOTSTRAP_KEY.format(region, account))
             s3.put_object(Bucket=bucket, Key=key, Body=body)
 
 
-def make_bucket(s3: Any, bucket: str, region: str) -> None:
-    """Create a bucket unless the account has it."""
+def make_bucket(s3: Any, bucket: str, region: str, key: str) -> None:
+    """Create a bucket that encrypts with `key`, unless the account has it."""
     try:
         s3.head_bucket(Bucket=bucket)
     except s3.exceptions.ClientError:
         s3.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": region})
+        default = {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": key}
+        rules = {"Rules": [{"ApplyServerSideEncryptionByDefault": default}]}
+        s3.put_bucket_encryption(Bucket=bucket, ServerSideEncryptionConfiguration=rules)
 
 
 def zip_of(folder: Path) -> bytes:
@@ -138,7 +143,7 @@ def create(stack: Stack, client: Client, account: str) -> dict[str, str]:
     cloudformation, s3 = client("cloudformation", stack.region), client("s3", stack.region)
     # A template of more than 51 200 bytes goes by way of the bootstrap bucket, as the CDK's own deploy does it.
     bucket = f"cdk-hnb659fds-assets-{account}-{stack.region}"
-    make_bucket(s3, bucket, stack.region)
+    make_bucket(s3, bucket, stack.region, BOOTSTRAP_KEY.format(stack.region, account))
     s3.put_object(Bucket=bucket, Key=f"{stack.name}.template.json", Body=json.dumps(stack.template).encode())
     cloudformation.create_stack(
         StackName=stack.name,

@@ -76,7 +76,7 @@ describe.each(['us-west-2', 'eu-west-1'])('region %s', (region) => {
       granted
         .flatMap(({ actions }) => actions)
         .filter((action) => !/^(ssmmessages:|ssm:UpdateInstanceInformation$)/.test(action)),
-    ).toEqual(['s3:GetObject']);
+    ).toEqual(['s3:GetObject', 'kms:Decrypt']);
     const [objects] = granted
       .filter(({ actions }) => actions.includes('s3:GetObject'))
       .map((statement) => statement.resources);
@@ -85,6 +85,13 @@ describe.each(['us-west-2', 'eu-west-1'])('region %s', (region) => {
         new RegExp(`:s3:::cdk-hnb659fds-assets-<AWS::AccountId>-${region}/[0-9a-f]{64}`),
       ) as unknown,
     ]);
+    // Where the account's own key encrypts the bucket: for that object, or with a bucket key for the bucket, by way of S3.
+    const object = objects?.[0] ?? '';
+    const [limits] = granted
+      .filter(({ actions }) => actions.includes('kms:Decrypt'))
+      .map(({ condition }) => condition.StringLike ?? {});
+    expect(limits?.['kms:ViaService']).toBe(`s3.${region}.amazonaws.com`);
+    expect((limits?.['kms:EncryptionContext:aws:s3:arn'] as unknown[]).map(text)).toEqual([object, object.split('/')[0]]);
     template.hasResourceProperties('AWS::IAM::InstanceProfile', { InstanceProfileName: `cpt-relay-${region}` });
   });
 

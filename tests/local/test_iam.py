@@ -11,6 +11,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.cloud import LocalCloud
+from local.deploy import BOOTSTRAP_KEY
 from tests.local.assembly import HOME
 
 ANY = "arn:aws:ec2:us-west-2:*"
@@ -106,6 +107,37 @@ def test_a_disk_of_the_accounts_own_key_ends_the_launch_of_a_role_that_may_not_u
     cloud.wait_for(lambda: found(ended, "terminated"), 10)
     assert found(ended, "terminated")[0]["StateReason"]["Code"] == "Client.InternalError"
     cloud.wait_for(lambda: found(runs, "running"), 10)
+
+
+@pytest.mark.parametrize(
+    ("context", "allowed"),
+    [
+        (None, False),
+        ("arn:aws:s3:::{bucket}/other", False),
+        ("arn:aws:s3:::{bucket}/mine", True),
+        ("arn:aws:s3:::{bucket}*", True),
+    ],
+)
+def test_an_object_under_a_customers_key_needs_the_key_for_that_object(
+    cloud: LocalCloud, acting: Acting, context: str | None, allowed: bool
+) -> None:
+    account = cloud.config.account
+    bucket, key = f"cdk-hnb659fds-assets-{account}-{HOME}", BOOTSTRAP_KEY.format(HOME, account)
+    cloud.client("s3").put_object(Bucket=bucket, Key="mine", Body=b"x")
+    statements: list[dict[str, Any]] = [{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}]
+    if context is not None:
+        only = {
+            "kms:ViaService": f"s3.{HOME}.amazonaws.com",
+            "kms:EncryptionContext:aws:s3:arn": context.format(bucket=bucket),
+        }
+        condition = {"StringLike": only}
+        statements.append({"Effect": "Allow", "Action": "kms:Decrypt", "Resource": key, "Condition": condition})
+    s3 = acting(statements, "s3")
+    if allowed:
+        assert s3.get_object(Bucket=bucket, Key="mine")["Body"].read() == b"x"
+    else:
+        with pytest.raises(ClientError, match="AccessDenied"):
+            s3.get_object(Bucket=bucket, Key="mine")
 
 
 def test_launch_is_allowed_with_type_tags_profile_and_role_as_granted(acting: Acting) -> None:

@@ -105,11 +105,11 @@ def wildcard_table(roles: dict[str, Role]) -> Iterator[str]:
     reasons: dict[str, set[str]] = defaultdict(set)
     for role in roles.values():
         for resource, whys in role.reasons.items():
-            reasons[resource] |= whys
+            reasons[short(resource)] |= whys
     yield "| resource | why nothing narrower does |"
     yield "| --- | --- |"
     for resource, whys in sorted(reasons.items()):
-        yield f"| `{short(resource)}` | {'<br>'.join(sorted(whys))} |"
+        yield f"| `{resource}` | {'<br>'.join(sorted(whys))} |"
 
 
 def group_table(groups: list[Group]) -> Iterator[str]:

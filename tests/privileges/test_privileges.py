@@ -68,10 +68,11 @@ def test_roles_are_for_services_of_aws_alone(roles: dict[str, Role]) -> None:
 
 def test_relays_reach_their_program_and_the_ssm_agent_and_nothing_else(roles: dict[str, Role]) -> None:
     relay = roles["cpt-relay-REGION"]
-    assert {grant.action.split(":")[0] for grant in relay.grants} == {"s3", "ssm", "ssmmessages"}
+    assert {grant.action.split(":")[0] for grant in relay.grants} == {"kms", "s3", "ssm", "ssmmessages"}
     assert [grant.resource.split("/")[0] for grant in relay.grants if grant.action.startswith("s3:")] == [
         "arn:aws:s3:::cdk-hnb659fds-assets-ACCOUNT-REGION"
     ]
+    assert [grant.action for grant in relay.grants if grant.action.startswith("kms:")] == ["kms:Decrypt"]
     assert not [grant for grant in relay.grants if grant.action.startswith("ssm:") and "Parameter" in grant.action]
 
 

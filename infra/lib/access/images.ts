@@ -5,12 +5,13 @@ import { Settings } from '../config';
 import { arn, Architecture, DEPLOYMENT_TAG, imageParameter } from '../names';
 import { Access } from './access';
 import { ssmAgent } from './agent';
+import { fetchAssets } from './assets';
 
 /** For the machines that build: the agent's channels, our component, Image Builder's tools, and the files by name. */
 export function buildImages(settings: Settings, objects: readonly string[]): Access[] {
   return [
     ssmAgent(),
-    { actions: ['s3:GetObject'], resources: objects },
+    ...fetchAssets(settings.homeRegion, objects),
     {
       actions: ['s3:GetObject'],
       resources: [`arn:${Aws.PARTITION}:s3:::ec2imagebuilder*`],

@@ -5,6 +5,7 @@ import * as iam from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { Access, acknowledgeWildcards, statement } from '../access/access';
 import { ssmAgent } from '../access/agent';
+import { fetchAssets } from '../access/assets';
 import * as data from '../access/control-data';
 import { Settings } from '../config';
 import { Daemons } from '../function-environment';
@@ -62,10 +63,7 @@ export class EndpointAccess extends Construct {
       { ...data.table(settings, 'chunks', 'BatchGetItem', 'Query', 'UpdateItem'), conditions: ITS_OWN_KEYS },
       itsOwnObjects(settings),
       { ...data.putEvents(settings), conditions: AGENT_EVENTS },
-      {
-        actions: ['s3:GetObject'],
-        resources: this.daemonArns(daemons),
-      },
+      ...fetchAssets('*', this.daemonArns(daemons)),
       ssmAgent(),
     ];
     this.policy = new iam.ManagedPolicy(this, 'Policy', {

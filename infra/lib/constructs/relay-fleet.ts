@@ -6,6 +6,7 @@ import * as iam from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { allow } from '../access/access';
 import { ssmAgent } from '../access/agent';
+import { fetchAssets } from '../access/assets';
 import { Settings } from '../config';
 import { allTags, Architecture, DISK_KEY, imageParameter, launchTemplateName, RegionDaemons, relayRoleName } from '../names';
 import { daemonObjectArns } from './relay-daemon';
@@ -22,7 +23,7 @@ export class RelayFleet extends Construct {
       assumedBy: new iam.ServicePrincipal('ec2.amazonaws.com'),
       description: 'Relays: the SSM agent and their own program; no table, no bus, no data',
     });
-    allow(role, [ssmAgent(), { actions: ['s3:GetObject'], resources: daemonObjectArns(Aws.PARTITION, daemons) }]);
+    allow(role, [ssmAgent(), ...fetchAssets(region, daemonObjectArns(Aws.PARTITION, daemons))]);
     const profile = new iam.CfnInstanceProfile(this, 'InstanceProfile', {
       instanceProfileName: name,
       roles: [role.roleName],

@@ -17,6 +17,7 @@ from typing import Any
 from local.patches.ec2.launch_request import LaunchRefusedError, LaunchRequest, read_request
 from local.patches.ec2.wire import Params, members, parameter, tag_specifications, tags_of
 from local.patches.iam.credentials import source_instance
+from local.patches.iam.object_keys import key_question
 from local.patches.replace import override
 from local.patches.tables.item_conditions import item_context
 from local.patches.upstream import account_id, app, iam_actions, iam_evaluator, region_name
@@ -82,7 +83,8 @@ def _enforce_all(
     params, body = _request.get(({}, b""))
     scope = Scope(account_id(), region)
     plain = Check(action, resource_arn, {**(service_context or {}), **item_context(action, body)})
-    for check in checks_of(action, params, body, scope) or [plain]:
+    key = key_question(action, resource_arn)
+    for check in (checks_of(action, params, body, scope) or [plain]) + ([Check(*key)] if key else []):
         denied = _enforce(
             access_key,
             check.action,
