@@ -44,6 +44,9 @@ export interface ScheduleStart {
   readonly request: Json;
 }
 
+/** What becomes of something when its stack is deleted. */
+export type OnDestroy = 'retain' | 'delete';
+
 /** Settings that are used as they are written; `settings.schema.json` says what each one means. */
 interface Plain {
   readonly name: string;
@@ -55,6 +58,8 @@ interface Plain {
   readonly maxPairs: number;
   readonly relayTimeToLiveMinutes: number;
   readonly objectRetentionDays: number;
+  readonly dataOnDestroy: OnDestroy;
+  readonly logsOnDestroy: OnDestroy;
   readonly approvalMail: readonly string[];
   readonly notificationMail: readonly string[];
   readonly alarmMail: readonly string[];

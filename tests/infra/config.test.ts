@@ -174,6 +174,8 @@ describe('a bad setting is refused by key, value and remedy', () => {
     ['a bucket that is none', { starts: { objects: { a: { bucket: 'E', request: ENDS } } } }, 'cpt.starts.objects.a.bucket', '"E"'],
     ['an image that nobody builds', { relayImage: 'ami-1' }, 'cpt.relayImage', '"ami-1"'],
     ['objects that go before an execution may end', { objectRetentionDays: 15 }, 'cpt.objectRetentionDays', '15'],
+    ['data that is neither kept nor given up', { dataOnDestroy: true }, 'cpt.dataOnDestroy', 'true'],
+    ['logs that are neither kept nor given up', { logsOnDestroy: 'keep' }, 'cpt.logsOnDestroy', '"keep"'],
     ['a letter to nobody', { notificationMail: 'me@example.com' }, 'cpt.notificationMail', '"me@example.com"'],
     ['an alarm to nobody', { alarmMail: [7] }, 'cpt.alarmMail', '7'],
     ['tags as a list', { tags: ['a'] }, 'cpt.tags', '["a"]'],

@@ -1,10 +1,11 @@
 /** The bucket with listings, manifests, digests and reports of transfers. */
 
-import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { Duration, Validations } from 'aws-cdk-lib';
 import * as s3 from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
 import { controlBucketName, ENDS_PREFIX, TRANSFERS_PREFIX } from '../names';
+import { removal } from './removal';
 
 export class ControlBucket extends Construct {
   public readonly bucket: s3.Bucket;
@@ -17,7 +18,8 @@ export class ControlBucket extends Construct {
       encryption: s3.BucketEncryption.S3_MANAGED,
       enforceSSL: true,
       minimumTLSVersion: 1.2,
-      removalPolicy: RemovalPolicy.RETAIN,
+      // CloudFormation deletes no bucket that holds objects: `cpt leave` empties it.
+      removalPolicy: removal(settings.dataOnDestroy),
       lifecycleRules: [TRANSFERS_PREFIX, ENDS_PREFIX].map((prefix) => ({
         id: `expire-${prefix.slice(0, -1)}`,
         prefix,

@@ -1,6 +1,6 @@
 /** One Lambda: its own role, its own log group, tracing, and nothing that `stage-definitions.ts` does not name. */
 
-import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { Duration, Validations } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as logs from 'aws-cdk-lib/aws-logs';
@@ -9,6 +9,7 @@ import { Construct } from 'constructs';
 import { Access, allow } from '../access/access';
 import { Settings } from '../config';
 import { functionName, Handler, handlerFunction } from '../names';
+import { removal } from './removal';
 
 export interface PythonFunctionProps {
   readonly settings: Settings;
@@ -34,7 +35,7 @@ export class PythonFunction extends Construct {
     const logGroup = new logs.LogGroup(this, 'Logs', {
       logGroupName: `/aws/lambda/${name}`,
       retention: logs.RetentionDays.ONE_MONTH,
-      removalPolicy: RemovalPolicy.DESTROY,
+      removalPolicy: removal(props.settings.logsOnDestroy),
     });
     const role = new iam.Role(this, 'Role', {
       assumedBy: new iam.ServicePrincipal('lambda.amazonaws.com'),

@@ -5,6 +5,7 @@ import * as dynamodb from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
 import { TableName, tableName } from '../names';
+import { removal } from './removal';
 
 interface TableDefinition {
   readonly partition: string;
@@ -12,15 +13,15 @@ interface TableDefinition {
   /** Attribute with the expiry in Unix seconds; deletion may be two days late. */
   readonly expiry?: string;
   readonly index?: { readonly name: string; readonly partition: string; readonly sort?: string };
-  /** Kept when the stack is deleted: history that cannot be made again. */
-  readonly keep?: boolean;
+  /** Has history that cannot be made again: kept with the stack's other data. */
+  readonly data?: boolean;
 }
 
 const DEFINITIONS: Readonly<Record<TableName, TableDefinition>> = {
   transfers: {
     partition: 'transferId',
     sort: 'record',
-    keep: true,
+    data: true,
     index: { name: 'active', partition: 'active', sort: 'transferId' },
   },
   chunks: { partition: 'rangeKey', sort: 'itemKey', expiry: 'expiresAt' },
@@ -29,7 +30,7 @@ const DEFINITIONS: Readonly<Record<TableName, TableDefinition>> = {
     sort: 'nodeId',
     index: { name: 'by-instance', partition: 'instanceId' },
   },
-  profiles: { partition: 'subject', sort: 'regionPair', keep: true },
+  profiles: { partition: 'subject', sort: 'regionPair', data: true },
   'control-tokens': { partition: 'transferId', sort: 'task' },
   idempotency: { partition: 'id', expiry: 'expiration' },
 };
@@ -55,7 +56,7 @@ export class TransferTables extends Construct {
       billingMode: dynamodb.BillingMode.PAY_PER_REQUEST,
       encryption: dynamodb.TableEncryption.AWS_MANAGED,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      removalPolicy: definition.keep ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: definition.data ? removal(settings.dataOnDestroy) : RemovalPolicy.DESTROY,
     });
     if (definition.index) {
       table.addGlobalSecondaryIndex({

@@ -1,6 +1,5 @@
 /** The state machine, from `statemachine/`. */
 
-import { RemovalPolicy } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as logs from 'aws-cdk-lib/aws-logs';
@@ -10,6 +9,7 @@ import { acknowledgeWildcards, allow } from '../access/access';
 import { Settings } from '../config';
 import { functionPlaceholder, Stage, STAGES, stateMachineName } from '../names';
 import { workflowDefinition } from '../workflow-definition';
+import { removal } from './removal';
 
 export class TransferWorkflow extends Construct {
   public readonly stateMachine: sfn.StateMachine;
@@ -26,7 +26,7 @@ export class TransferWorkflow extends Construct {
       // Step Functions needs this prefix, or the log group's resource policy outgrows its limit.
       logGroupName: `/aws/vendedlogs/states/${stateMachineName(settings)}`,
       retention: logs.RetentionDays.ONE_MONTH,
-      removalPolicy: RemovalPolicy.DESTROY,
+      removalPolicy: removal(settings.logsOnDestroy),
     });
     this.stateMachine = new sfn.StateMachine(this, 'StateMachine', {
       stateMachineName: stateMachineName(settings),
