@@ -17,7 +17,7 @@ class ExitCode(IntEnum):
     REJECTED = 6  # a person said no
     UNANSWERED = 7  # nobody approved in time
     AWS = 8  # AWS refused a call of this command, or did not answer; nothing is known of the transfer
-    UNFIT = 9  # cpt doctor found something because of which transfers fail
+    UNFIT = 9  # cpt doctor: transfers fail because of what it found; cpt leave: something keeps the stacks
     SKIPPED = 10  # succeeded without the files that the report names, as onProblem "skip" allows
 
 

@@ -10,6 +10,7 @@ from cli import (
     cancelling,
     doctoring,
     estimating,
+    leaving,
     limiting,
     listing,
     local_commands,
@@ -38,6 +39,7 @@ app.command()(cancelling.cancel)
 app.command()(reporting.report)
 app.command()(tearing_down.teardown)
 app.command()(redriving.redrive)
+app.command()(leaving.leave)
 app.add_typer(local_commands.app, name="local")
 
 

@@ -1,19 +1,20 @@
 """docs/deploy.md by the CDK's own command line: bootstrap, deploy with settings, a transfer, diff, destroy."""
 
 import json
-import os
 import shutil
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from cli.exit_codes import ExitCode
 from lambdas.core.record_format import FORMAT_VERSION
 from local.cloud import ASSEMBLY, LocalCloud
 from local.config import LocalConfig
+from local.endpoints import TRUST
 from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.cdk import Cdk, cdk_of, leave, statuses
 from tests.e2e.files import make_files, tree
 
 SETTINGS = {
@@ -22,9 +23,6 @@ SETTINGS = {
     "maxPairs": 3,
     "tags": {"cost-center": "4711"},
 }
-SECONDS = 240  # for one command, which takes 15 on a machine with nothing else to do
-
-Cdk = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
@@ -36,23 +34,8 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCloud]:
 
 @pytest.fixture(scope="module")
 def cdk(cloud: LocalCloud) -> Cdk:
-    """Runs `npx cdk …` as a user of that account; what it prints."""
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
-        "AWS_ENDPOINT_URL": cloud.endpoint,
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_DEFAULT_REGION": HOME,
-        "CDK_HOME": str(Path(".cache/cdk").absolute()),
-    }
-
-    def run(*arguments: str) -> str:
-        command = ["npx", "--no-install", "cdk", *arguments]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout + done.stderr
-
-    return run
+    """The CDK's own command line."""
+    return cdk_of(cloud)
 
 
 @pytest.fixture(scope="module")
@@ -147,13 +130,38 @@ def test_a_deployment_over_a_running_transfer_of_another_format_ends_it_by_name(
     assert tree(tmp_path / "out" / "set") == tree(source)
 
 
-def test_destroy_leaves_what_holds_reports_and_measurements(cloud: LocalCloud, assembly: Path, cdk: Cdk) -> None:
-    cdk("destroy", "--all", "--force", "--app", str(assembly))
-    stacks = [
-        stack["StackName"]
-        for region in (HOME, OTHER)
-        for stack in cloud.client("cloudformation", region).describe_stacks()["Stacks"]
-    ]
-    assert set(stacks) == {"CDKToolkit"}
+def test_destroy_fails_by_name_after_the_documented_set_up_and_succeeds_once_it_is_undone(
+    cloud: LocalCloud, assembly: Path, cdk: Cdk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    destroy = ("destroy", "--all", "--force", "--app", str(assembly))
+    iam = cloud.client("iam")
+    iam.create_role(RoleName="own", AssumeRolePolicyDocument=json.dumps(TRUST))
+    policy = f"arn:aws:iam::{cloud.config.account}:policy/cpt-endpoint"
+    iam.attach_role_policy(RoleName="own", PolicyArn=policy)
+    # The machines of the transfers above are still there.
+    assert "DELETE_FAILED" in cdk(*destroy, succeeds=False)
+    assert "DELETE_FAILED" in statuses(cloud).values()
+    left = leave(cloud, SETTINGS, tmp_path, monkeypatch, "--yes")
+    assert left.code == ExitCode.UNFIT
+    assert {tie["message"].split(" is ")[0] for tie in left.of("holds")} >= {
+        f"the machine {machine}" for region in (HOME, OTHER) for machine in machines(cloud, region)
+    }
+    for region in (HOME, OTHER):
+        cloud.client("ec2", region).terminate_instances(InstanceIds=machines(cloud, region))
+    cloud.wait_for(lambda: not machines(cloud, HOME) and not machines(cloud, OTHER), 30)
+    # Attached again: what the first look undid was this as well.
+    iam.attach_role_policy(RoleName="own", PolicyArn=policy)
+    assert "DELETE_FAILED" in cdk(*destroy, succeeds=False)
+    assert statuses(cloud)["cpt-control"] == "DELETE_FAILED"
+    assert leave(cloud, SETTINGS, tmp_path, monkeypatch, "--yes").code == ExitCode.SUCCEEDED
+    cdk(*destroy)
+    assert set(statuses(cloud)) == {"CDKToolkit"}
     assert set(cloud.client("dynamodb").list_tables()["TableNames"]) == {"cpt-transfers", "cpt-profiles"}
     assert cloud.client("lambda").list_functions()["Functions"] == []
+
+
+def machines(cloud: LocalCloud, region: str) -> list[str]:
+    """Instances that are not terminated."""
+    found = cloud.client("ec2", region).describe_instances()["Reservations"]
+    every = [one for group in found for one in group["Instances"]]
+    return [one["InstanceId"] for one in every if one["State"]["Name"] != "terminated"]
