@@ -26,7 +26,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo check test lint test-python test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth userlands bench bench-control bench-cost bench-speed bench-data-plane bench-estimate bench-fleet bench-faults bench-scale figures diagram aws-smoke clean down
+.PHONY: help setup demo check test lint test-python test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth userlands bench bench-control bench-cost bench-speed bench-data-plane bench-estimate bench-fleet bench-faults bench-scale figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -92,7 +92,7 @@ check: lint  ## What to run before each commit: linters, unit tests of all three
 	@npm test --silent
 	@$(RUN) pytest --quiet --numprocesses $(WORKERS) --dist loadfile tests/lambdas tests/contracts tests/e2e/test_first_transfer.py
 
-test: lint test-infra test-daemon fuzz test-python  ## Everything that CI checks
+test: lint test-infra test-daemon fuzz test-python test-runtime  ## Everything that CI checks
 
 lint: synth  ## All linters and type checkers
 	@$(RUN) ruff check .
@@ -134,6 +134,11 @@ fuzz: | .tools/stamp  ## Fuzz every parser of the daemon, each for FUZZ_SECONDS 
 test-python: synth browser $(LABORATORY)
 	@$(RUN) pytest --numprocesses $(WORKERS) --dist loadfile --durations 20 -m "not alone" $(ARGS)
 	@$(RUN) pytest --durations 10 -m alone $(ARGS) || [ $$? = 5 ]  # 5: ARGS chose none of them
+
+# The Lambdas' unit tests once more, under the Python that they are deployed for; elsewhere it is that of .venv.
+test-runtime: synth
+	@python=$$($(RUN) python -m tools.runtime_python) && { [ -z "$$python" ] || \
+	  $(UV) run --frozen --isolated --python "$$python" pytest --quiet --numprocesses $(WORKERS) --dist loadfile tests/lambdas tests/contracts; }
 
 browser: | .tools/stamp
 	@tools/install-browser.sh

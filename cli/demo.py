@@ -49,6 +49,8 @@ def main() -> int:
     began = time.monotonic()
     with LocalCloud(config, Path(".local")) as cloud:
         console.print(f"  {cloud.endpoint}, the synthesized templates deployed in {duration(time.monotonic() - began)}")
+        for line in cloud.notes():
+            console.print(f"  note: {line}")
         succeeded = _transfer(cloud, source, destination, arguments)
     console.print("Local cloud stopped.")
     return 0 if succeeded and _same_trees(source, destination / source.name) else 1

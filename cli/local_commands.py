@@ -54,6 +54,8 @@ def up(
     except (LocalCloudError, DeployError, AssetError) as error:
         typer.echo(f"cpt: {error}", err=True)
         raise typer.Exit(1) from error
+    for line in cloud.notes():
+        typer.echo(f"note: {line}", err=True)
     typer.echo(f"the local cloud answers at {cloud.endpoint}; for any AWS client:")
     typer.echo("  export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_ENDPOINT_URL=" + cloud.endpoint)
 

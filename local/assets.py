@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,11 @@ from typing import Any
 UNZIPPED_BYTES = 250 * 1024 * 1024
 ENVIRONMENT_BYTES = 4096
 ELF_MACHINES = {62: "x86_64", 183: "arm64"}
-RUNTIMES = ("python3.11",)
+# Those that the code is written for (`requires-python`), with the C library of their machines: Amazon Linux 2 under
+# 3.11, and 2023 under the later ones.
+GLIBC = {"python3.11": (2, 26), "python3.12": (2, 34), "python3.13": (2, 34)}
+WHEEL_TAG = re.compile(r"^Tag: (?P<python>\S+?)-(?P<abi>\S+?)-(?P<platform>\S+)$", re.MULTILINE)
+MANYLINUX = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
 
 
 class AssetError(Exception):
@@ -18,10 +23,10 @@ class AssetError(Exception):
 
 
 def check_function(name: str, properties: dict[str, Any], code: Path) -> None:
-    """Architecture of native libraries, modes, runtime, unzipped size, environment. Raises AssetError."""
-    runtime = properties.get("Runtime")
-    if runtime not in RUNTIMES:
-        raise AssetError(f"function {name}: runtime {runtime} cannot run here; this machine runs {', '.join(RUNTIMES)}")
+    """Native code against architecture and runtime; modes, unzipped size, environment. Raises AssetError."""
+    runtime = str(properties.get("Runtime"))
+    if runtime not in GLIBC:
+        raise AssetError(f"function {name}: runtime {runtime} is none that the code is written for: {', '.join(GLIBC)}")
     architecture = (properties.get("Architectures") or ["x86_64"])[0]
     size = sum(path.stat().st_size for path in code.rglob("*") if path.is_file())
     if size > UNZIPPED_BYTES:
@@ -33,11 +38,23 @@ def check_function(name: str, properties: dict[str, Any], code: Path) -> None:
                 f"function {name}: mode {path.stat().st_mode & 0o777:o} of {path.relative_to(code)} hides it "
                 "from the user as whom functions run; synthesize anew"
             )
+    wanted = f"cpython-{_digits(runtime)}-"
     for path, machine in native_libraries(code):
+        if "cpython-" in path.name and wanted not in path.name:
+            raise AssetError(
+                f"function {name}: {path.relative_to(code)} loads in another Python, the function is declared {runtime}"
+            )
         if machine != architecture:
             raise AssetError(
                 f"function {name}: {path.relative_to(code)} is built for {machine}, "
                 f"the function is declared {architecture}"
+            )
+    for path in sorted(code.glob("*.dist-info/WHEEL")):
+        tags = [match.groupdict() for match in WHEEL_TAG.finditer(path.read_text(encoding="utf-8"))]
+        if not any(_fits(tag, runtime, architecture) for tag in tags):
+            told = ", ".join("-".join(tag.values()) for tag in tags)
+            raise AssetError(
+                f"function {name}: {path.parent.name} is built for {told}, the function is declared {runtime}"
             )
     variables = (properties.get("Environment") or {}).get("Variables", {})
     used = sum(len(key) + len(str(value)) for key, value in variables.items())
@@ -53,3 +70,26 @@ def native_libraries(code: Path) -> Iterator[tuple[Path, str]]:
         if header[:4] == b"\x7fELF":
             machine = struct.unpack_from("<H", header, 18)[0]
             yield path, ELF_MACHINES.get(machine, f"machine {machine}")
+
+
+def _fits(tag: dict[str, str], runtime: str, architecture: str) -> bool:
+    """Whether a wheel of this tag installs on the runtime's machines."""
+    if tag["abi"] == "none" and tag["platform"] == "any":
+        return "py3" in tag["python"].split(".")
+    version, needed = _digits(runtime), re.fullmatch(r"cp3(\d+)", tag["python"])
+    own = tag["python"] == tag["abi"] == f"cp{version}"
+    stable = tag["abi"] == "abi3" and needed is not None and int(needed[1]) <= int(version[1:])
+    return (own or stable) and any(_loads(one, runtime, architecture) for one in tag["platform"].split("."))
+
+
+def _loads(platform: str, runtime: str, architecture: str) -> bool:
+    """Whether the runtime's C library is at least the one that a wheel was linked for, on its processor."""
+    machine = {"x86_64": "x86_64", "arm64": "aarch64"}[architecture]
+    linked, _, rest = platform.partition(f"_{machine}")
+    numbered = re.fullmatch(r"manylinux_(\d+)_(\d+)", linked)
+    glibc = (int(numbered[1]), int(numbered[2])) if numbered else MANYLINUX.get(linked, (99, 0))
+    return platform.endswith(machine) and not rest and glibc <= GLIBC[runtime]
+
+
+def _digits(runtime: str) -> str:
+    return runtime.removeprefix("python").replace(".", "")

@@ -19,9 +19,9 @@ from typing import Any, TypeVar
 import boto3
 from botocore.config import Config
 
-from local import endpoints
+from local import endpoints, interpreters
 from local.config import Fault, LocalConfig
-from local.deploy import account_of, deploy
+from local.deploy import account_of, deploy, runtimes_of
 from local.state import StateDir
 
 CHECKOUT = Path(__file__).parents[1]
@@ -81,6 +81,11 @@ class LocalCloud:
         except BaseException:
             self.stop()
             raise
+
+    def notes(self) -> list[str]:
+        """What a person should know of this cloud: runtimes of functions that this machine has no Python for."""
+        runtimes = sorted(runtimes_of(self._assembly)) if self._assembly is not None else []
+        return [told for runtime in runtimes if (told := interpreters.note(runtime))]
 
     def stop(self) -> None:
         """Stop everything; leaves no process, namespace or instance, and of files only the logs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,12 +89,15 @@ def deploy(assembly: Path, client: Client, account: str, home_region: str) -> di
 def check_assets(stack: Stack, assembly: Path) -> None:
     """Check every function of a stack against what Lambda takes."""
     paths = {key: assembly / asset["source"]["path"] for key, asset in stack.assets.items()}
-    for logical_id, resource in stack.template.get("Resources", {}).items():
-        if resource["Type"] != "AWS::Lambda::Function":
-            continue
-        key = str(resource["Properties"].get("Code", {}).get("S3Key", "")).removesuffix(".zip")
+    for logical_id, properties in _functions(stack):
+        key = str(properties.get("Code", {}).get("S3Key", "")).removesuffix(".zip")
         if key in paths and paths[key].is_dir():
-            check_function(resource["Properties"].get("FunctionName", logical_id), resource["Properties"], paths[key])
+            check_function(properties.get("FunctionName", logical_id), properties, paths[key])
+
+
+def runtimes_of(assembly: Path) -> set[str]:
+    """Runtimes that the functions of an assembly declare."""
+    return {properties["Runtime"] for stack in stacks_of(assembly, "") for _, properties in _functions(stack)}
 
 
 def publish(stack: Stack, assembly: Path, client: Client, account: str, bodies: dict[str, bytes]) -> None:
@@ -163,6 +166,13 @@ def create(stack: Stack, client: Client, account: str) -> dict[str, str]:
         raise DeployError(f"stack {stack.name} in {stack.region}: {'; '.join(reasons) or error}") from error
     outputs = cloudformation.describe_stacks(StackName=stack.name)["Stacks"][0].get("Outputs", [])
     return {item["OutputKey"]: item["OutputValue"] for item in outputs}
+
+
+def _functions(stack: Stack) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Logical id and properties of each function."""
+    for logical_id, resource in stack.template.get("Resources", {}).items():
+        if resource["Type"] == "AWS::Lambda::Function":
+            yield logical_id, resource["Properties"]
 
 
 def _filled(text: str, names: dict[str, str]) -> str:

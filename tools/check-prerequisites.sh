@@ -13,7 +13,7 @@ need make make "this build"
 need cargo "cargo, or better rustup's stable toolchain" "the daemon is Rust"
 need node nodejs "AWS CDK; version 20 or newer"
 need npm npm "AWS CDK"
-need python3 python3 "Lambdas and tools; version 3.11"
+need python3 python3 "Lambdas and tools; version 3.11 to 3.13"
 need ip iproute2 "addresses of the local instances"
 if command -v node > /dev/null 2>&1; then
   major=$(node --version | sed -E 's/^v([0-9]+).*/\1/')

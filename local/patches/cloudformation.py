@@ -54,7 +54,8 @@ def _create_function(create: Any, state: StateDir) -> Any:
         digest = function["config"]["CodeSha256"]
         if digest not in codes:
             codes[digest] = function["code_zip"]
-            threading.Thread(target=lambda_runtime.prepare, args=(state, codes[digest]), daemon=True).start()
+            prepared = (state, function["config"]["Runtime"], codes[digest])
+            threading.Thread(target=lambda_runtime.prepare, args=prepared, daemon=True).start()
         function["code_zip"] = codes[digest]
         return created
 

@@ -78,7 +78,7 @@ describe('functions', () => {
   it('run on the Python and the architecture that the local cloud runs', () => {
     for (const properties of functions) {
       expect(properties).toMatchObject({
-        Runtime: 'python3.11',
+        Runtime: 'python3.13',
         Architectures: ['x86_64'],
         TracingConfig: { Mode: 'Active' },
       });

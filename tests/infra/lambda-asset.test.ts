@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { afterAll, describe, expect, it } from 'vitest';
-import { pythonCode, withoutRuntimePackages } from '../../infra/lib/constructs/python-code';
+import { pythonCode, RUNTIME, withoutRuntimePackages } from '../../infra/lib/constructs/python-code';
 import { ROOT } from './synthesis';
 
 const X86_64 = 62; // e_machine of ELF
@@ -20,7 +20,7 @@ function bundle(): string {
   const umask = process.umask(0o077);
   const app = new App({ outdir, analyticsReporting: false });
   new lambda.Function(new Stack(app, 'Stack'), 'Any', {
-    runtime: lambda.Runtime.PYTHON_3_11,
+    runtime: RUNTIME,
     handler: 'any.any',
     code: pythonCode(),
   });
@@ -70,7 +70,7 @@ describe('the asset of the Lambdas', () => {
       const head = readFileSync(path.join(folder, file)).subarray(0, 20);
       expect(head.subarray(1, 4).toString(), file).toBe('ELF');
       expect(head.readUInt16LE(18), file).toBe(X86_64);
-      expect(file).toMatch(/cp(ython-)?311|abi3/);
+      expect(file).toMatch(new RegExp(`cpython-${RUNTIME.name.replace(/\D/g, '')}-|abi3`));
     }
   });
 

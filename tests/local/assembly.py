@@ -34,6 +34,7 @@ def handler(event, context):
         return {
             "arn": boto3.client("sts").get_caller_identity()["Arn"],
             "paths": sys.path,
+            "python": f"python{sys.version_info.major}.{sys.version_info.minor}",
             "environment": dict(os.environ),
             "pid": os.getpid(),
             "calls": calls,
@@ -97,7 +98,7 @@ def control() -> dict[str, Any]:
                 "Properties": {
                     "FunctionName": "probe",
                     "Handler": "probe.handler",
-                    "Runtime": "python3.11",
+                    "Runtime": "python3.13",
                     "Architectures": ["x86_64"],
                     "Timeout": 2,
                     "Role": {"Fn::GetAtt": ["Role", "Arn"]},

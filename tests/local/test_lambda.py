@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -78,19 +79,46 @@ def test_log_is_kept_in_a_file_and_in_cloudwatch(cloud: LocalCloud) -> None:
 @pytest.mark.parametrize(
     ("machine", "properties", "reason"),
     [
-        (183, {}, "native.so is built for arm64, the function is declared x86_64"),
-        (62, {"Architectures": ["arm64"]}, "native.so is built for x86_64, the function is declared arm64"),
-        (62, {"Runtime": "python3.14"}, "runtime python3.14"),
+        (183, {}, "n.cpython-313-x.so is built for arm64, the function is declared x86_64"),
+        (62, {"Architectures": ["arm64"]}, "n.cpython-313-x.so is built for x86_64, the function is declared arm64"),
+        (62, {"Runtime": "python3.10"}, "runtime python3.10 is none that the code is written for"),
+        (62, {"Runtime": "python3.12"}, r"n.cpython-313-x.so loads in another Python, .* declared python3.12"),
         (62, {"Environment": {"Variables": {"A": "x" * 4096}}}, "environment of 4097 bytes; Lambda takes 4096"),
     ],
 )
 def test_asset_that_lambda_would_refuse_is_refused(
     tmp_path: Path, machine: int, properties: dict[str, object], reason: str
 ) -> None:
-    (tmp_path / "native.so").write_bytes(b"\x7fELF" + bytes(14) + machine.to_bytes(2, "little"))
-    (tmp_path / "native.so").chmod(0o644)
+    (tmp_path / "n.cpython-313-x.so").write_bytes(b"\x7fELF" + bytes(14) + machine.to_bytes(2, "little"))
+    (tmp_path / "n.cpython-313-x.so").chmod(0o644)
     with pytest.raises(AssetError, match=reason):
-        check_function("probe", {"Runtime": "python3.11", **properties}, tmp_path)
+        check_function("probe", {"Runtime": "python3.13", **properties}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("tags", "refused"),
+    [
+        ("py2-none-any py3-none-any", False),
+        ("cp313-cp313-manylinux_2_17_x86_64", False),
+        ("cp313-cp313-manylinux_2_34_x86_64", False),
+        ("cp313-cp313-manylinux_2_35_x86_64", True),
+        ("cp39-abi3-manylinux2014_x86_64", False),
+        ("cp314-abi3-manylinux2014_x86_64", True),
+        ("cp311-cp311-manylinux2014_x86_64", True),
+        ("cp313-cp313t-manylinux2014_x86_64", True),
+        ("cp313-cp313-manylinux2014_aarch64", True),
+        ("cp313-cp313-musllinux_1_2_x86_64", True),
+        ("py2-none-any", True),
+    ],
+)
+def test_wheel_that_does_not_load_in_the_declared_runtime_is_refused(tmp_path: Path, tags: str, refused: bool) -> None:
+    (tmp_path / "some-1.dist-info").mkdir()
+    (tmp_path / "some-1.dist-info").chmod(0o755)
+    wheel = tmp_path / "some-1.dist-info/WHEEL"
+    wheel.write_text("".join(f"Tag: {tag}\n" for tag in tags.split()))
+    wheel.chmod(0o644)
+    with pytest.raises(AssetError, match=r"some-1.dist-info is built for") if refused else nullcontext():
+        check_function("probe", {"Runtime": "python3.13"}, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +132,7 @@ def test_asset_that_the_functions_user_could_not_read_is_refused(
     (tmp_path / "folder/f.py").chmod(file)
     (tmp_path / "folder").chmod(folder)
     with pytest.raises(AssetError, match=f"mode {hidden} hides it"):
-        check_function("probe", {"Runtime": "python3.11"}, tmp_path)
+        check_function("probe", {"Runtime": "python3.13"}, tmp_path)
 
 
 def test_asset_above_250_megabytes_is_refused(tmp_path: Path) -> None:
@@ -112,7 +140,7 @@ def test_asset_above_250_megabytes_is_refused(tmp_path: Path) -> None:
         file.truncate(250 * 1024 * 1024 + 1)
     (tmp_path / "large").chmod(0o644)
     with pytest.raises(AssetError, match="262144001 bytes unzipped"):
-        check_function("probe", {"Runtime": "python3.11"}, tmp_path)
+        check_function("probe", {"Runtime": "python3.13"}, tmp_path)
 
 
 def test_counted_invocation_does_its_work_and_its_caller_hears_of_an_error(cloud: LocalCloud) -> None:

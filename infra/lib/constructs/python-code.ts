@@ -11,13 +11,17 @@ import { UserError } from '../errors';
 /** The checkout. */
 export const ROOT = path.resolve(__dirname, '..', '..', '..');
 
+/** What runs the asset: its wheels are for these, and the local cloud runs it by this Python where a machine has it. */
+export const RUNTIME = lambda.Runtime.PYTHON_3_13;
+export const ARCHITECTURE = lambda.Architecture.X86_64;
+
 // They come with the Lambda runtime, and botocore alone is 25 MB of the asset.
 const FROM_RUNTIME = ['boto3', 'botocore', 'python-dateutil', 's3transfer', 'six', 'urllib3'];
 const PLATFORM = [
   '--python-platform',
-  'x86_64-manylinux2014',
+  `${ARCHITECTURE.name}-manylinux2014`,
   '--python-version',
-  '3.11',
+  RUNTIME.name.replace('python', ''),
   '--only-binary',
   ':all:',
   '--no-deps',

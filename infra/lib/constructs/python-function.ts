@@ -9,6 +9,7 @@ import { Construct } from 'constructs';
 import { Access, allow } from '../access/access';
 import { Settings } from '../config';
 import { functionName, Handler, handlerFunction } from '../names';
+import { ARCHITECTURE, RUNTIME } from './python-code';
 import { removal } from './removal';
 
 export interface PythonFunctionProps {
@@ -44,9 +45,8 @@ export class PythonFunction extends Construct {
     this.function = new lambda.Function(this, 'Function', {
       functionName: name,
       description: props.description,
-      // The very asset also runs in the local cloud, on Debian 12's Python 3.11 and x86-64.
-      runtime: lambda.Runtime.PYTHON_3_11,
-      architecture: lambda.Architecture.X86_64,
+      runtime: RUNTIME,
+      architecture: ARCHITECTURE,
       code: props.code,
       handler: handlerFunction(props.handler),
       role,
@@ -70,8 +70,7 @@ export class PythonFunction extends Construct {
     });
     Validations.of(this.function).acknowledge({
       id: 'AwsSolutions-L1',
-      reason:
-        'Python 3.11 is a supported runtime, and the asset must run on the Python of the local cloud (3.11) unchanged',
+      reason: 'AWS supports Python 3.13 until June 2029, as long as the latest; it is the newest that test machines have',
     });
     allow(role, [
       { actions: ['logs:CreateLogStream', 'logs:PutLogEvents'], resources: [logGroup.logGroupArn] },

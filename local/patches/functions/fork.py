@@ -8,8 +8,8 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
@@ -55,14 +55,14 @@ class ForkedProcess:
 
 
 class ForkServer:
-    """Makes the processes of all functions that share one asset."""
+    """Makes the processes of all functions that share one asset and one Python; `paths`: where it imports from."""
 
-    def __init__(self, state: StateDir, code: Path, runtime: Path) -> None:
+    def __init__(self, state: StateDir, python: str, code: Path, paths: Sequence[Path]) -> None:
         self._lock = threading.Lock()
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             subprocess.Popen(
-                [sys.executable, "-S", "-E", str(WORKER), str(theirs.fileno()), str(code), str(runtime)],
+                [python, "-S", "-E", str(WORKER), str(theirs.fileno()), *map(str, paths)],
                 cwd=code,
                 # LAMBDA_TASK_ROOT: the X-Ray library looks for it when it is imported.
                 env={"PATH": "/usr/bin:/bin", "LAMBDA_TASK_ROOT": str(code), MARKER: str(state.root)},

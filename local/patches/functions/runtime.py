@@ -27,6 +27,7 @@ import boto3
 
 from local.calls import Calls
 from local.config import LocalConfig
+from local.interpreters import Interpreter, interpreter_of, lay_substitutes
 from local.patches.functions.fork import ForkedProcess, ForkServer
 from local.patches.iam.credentials import role_session
 from local.patches.replace import override
@@ -44,13 +45,11 @@ _execute_warm = lambda_svc._execute_function_warm
 _errors = threading.local()
 _unpack_lock = threading.Lock()
 _server_lock = threading.Lock()
-_servers: dict[Path, ForkServer] = {}
+_servers: dict[tuple[Path, Interpreter], ForkServer] = {}
 
 
 def install(config: LocalConfig, state: StateDir, endpoint: str, calls: Calls) -> None:
     """Replace how workers are spawned and asked; invocations are counted, and their time as AWS charges it."""
-    runtime = _runtime_packages(state)
-
     base: Any = lambda_runtime.Worker
 
     class Worker(base):  # type: ignore[misc] # the emulator's class is untyped; its pool reads its attributes
@@ -62,7 +61,7 @@ def install(config: LocalConfig, state: StateDir, endpoint: str, calls: Calls) -
             time.sleep(config.cold_start_seconds)
             code = _unpacked(state, self.code_zip)
             state.logs.joinpath("lambda").mkdir(parents=True, exist_ok=True)
-            process = _server(state, runtime, code).start(
+            process = _server(state, self.config["Runtime"], code).start(
                 self.config["Handler"],
                 {**_environment(self.config, state, code, endpoint), "POLL_SECONDS": str(config.poll_seconds)},
             )
@@ -214,16 +213,28 @@ def _environment(config: dict[str, Any], state: StateDir, code: Path, endpoint: 
     }
 
 
-def prepare(state: StateDir, code_zip: bytes) -> None:
+def prepare(state: StateDir, runtime: str, code_zip: bytes) -> None:
     """Unpack an asset and start its fork server ahead of the first invocation."""
-    _server(state, _runtime_packages(state), _unpacked(state, code_zip))
+    _server(state, runtime, _unpacked(state, code_zip))
 
 
-def _server(state: StateDir, runtime: Path, code: Path) -> ForkServer:
+def _server(state: StateDir, runtime: str, code: Path) -> ForkServer:
+    python = interpreter_of(runtime)
     with _server_lock:
-        if code not in _servers:
-            _servers[code] = ForkServer(state, code, runtime)
-        return _servers[code]
+        if (code, python) not in _servers:
+            paths = import_paths(state, python, runtime, code)
+            _servers[code, python] = ForkServer(state, python.executable, code, paths)
+        return _servers[code, python]
+
+
+def import_paths(state: StateDir, python: Interpreter, runtime: str, code: Path) -> list[Path]:
+    """Where a function imports from, before and after Python's own library: the last one comes after it."""
+    paths = [code, _runtime_packages(state)]
+    if python.name != runtime:
+        substitutes = state.lambda_code / "substitutes" / f"{code.name}-{python.name}"
+        lay_substitutes(code, substitutes)
+        paths.insert(0, substitutes)
+    return paths
 
 
 def _unpacked(state: StateDir, code_zip: bytes) -> Path:

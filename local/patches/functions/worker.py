@@ -1,4 +1,4 @@
-"""Makes function processes: `python -S -E worker.py SOCKET_FD CODE RUNTIME`, one per asset.
+"""Makes function processes: `python -S -E worker.py SOCKET_FD PATH…`, one per asset and Python.
 
 The packages that all functions share are imported once; each request on the socket forks a process that imports its
 handler and answers one JSON line per invocation. No other module of the project is imported here: a function must find
@@ -50,8 +50,10 @@ class Context:
 def main() -> None:
     """Import what is shared, then fork a function's process for each request until the socket closes."""
     channel = socket.socket(fileno=int(sys.argv[1]))
-    sys.path[0:1] = [sys.argv[2]]
-    sys.path.append(sys.argv[3])
+    # Between the asset and the runtime's packages is Python's own library; the worker's folder is not to be seen.
+    *first, runtime = sys.argv[2:]
+    sys.path[0:1] = first
+    sys.path.append(runtime)
     for name in SHARED:
         try:
             importlib.import_module(name)
