@@ -1,9 +1,10 @@
 """Permissions per resource, where one call touches several.
 
 AWS authorises RunInstances on the instance, volume, interface, image, subnet, groups and template, each with its own
-condition keys, CreateTags for the tags it sets and PassRole for the role it hands over; rules on the group, and new ones
-with tags on the rule; SendCommand on document and instances with their tags; PutEvents for each entry with its source and detail type;
-calls with an instance's credentials carry its ARN; and a bucket policy sees calls as made over TLS.
+condition keys, CreateTags for the tags it sets and PassRole for the role it hands over; rules on the group, and new
+ones with tags on the rule; SendCommand on document and instances with their tags; PutEvents for each entry with its
+source and detail type; calls with an instance's credentials carry its ARN; and a bucket policy sees calls as made over
+TLS.
 Emulator: checks one resource per call, with request tags only, and takes its plain endpoint for an insecure channel.
 """
 
@@ -182,7 +183,7 @@ def run_instances(params: Params, scope: Scope) -> list[Check]:
 
 
 def security_group_rules(action: str, params: Params, scope: Scope) -> list[Check]:
-    """Questions of Authorize… and Revoke…: the group, and the new rules that get tags; rules that go are not asked about."""
+    """Questions of Authorize… and Revoke…: the group, and new rules that get tags; rules that go are not asked about."""
     group = parameter(params, "GroupId")
     checks = [_tagged(action, scope, "security-group", group)]
     tags = tag_specifications(params).get("security-group-rule")
