@@ -1,5 +1,6 @@
 """Transfers that run, and machines that a deployment has launched."""
 
+import time
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,7 @@ from cli.leave.tie import Tie, Ties
 from cli.tearing_down import FUNCTION, SECONDS
 
 DEPLOYMENT_TAG = "cpt:deployment"
+LOOK_SECONDS = 1.0
 _LIVE = ["pending", "running", "shutting-down", "stopping", "stopped"]
 # EC2 says `terminated` within some minutes, by when the interface is gone too.
 _WAITER = {"Delay": 2, "MaxAttempts": 150}
@@ -30,12 +32,25 @@ def running(aws: Aws) -> Ties:
 
 
 def _stop(aws: Aws, arn: str) -> None:
+    name = transfer_id(find_by_arn(aws, arn))
     try:
-        invoke(aws, FUNCTION, {"transferId": transfer_id(find_by_arn(aws, arn)), "stop": True}, SECONDS)
+        invoke(aws, FUNCTION, {"transferId": name, "stop": True}, SECONDS)
     except RefusedError:
         # It has no record yet, so it has launched nothing.
         cause = "stopped because the deployment is removed"
         aws.client("stepfunctions").stop_execution(executionArn=arn, error="Cancelled", cause=cause)
+        return
+    table = aws.resource("dynamodb").Table(f"{aws.deployment}-transfers")
+    deadline = time.monotonic() + SECONDS
+    # A function reports on stopped executions by itself: the report must be there before a bucket is emptied.
+    while time.monotonic() < deadline and _is_active(table, name):
+        time.sleep(LOOK_SECONDS)
+
+
+def _is_active(table: Any, name: str) -> bool:
+    return "active" in table.get_item(Key={"transferId": name, "record": "transfer"}, ConsistentRead=True).get(
+        "Item", {}
+    )
 
 
 def launched(aws: Aws, region: str) -> Ties:

@@ -144,6 +144,18 @@ def rule_of_another_group(stack: Stack) -> Undo:
     return lambda: ec2.delete_security_group(GroupId=group)
 
 
+def route_table(stack: Stack) -> Undo:
+    ec2 = stack.cloud.client("ec2")
+    table = ec2.create_route_table(VpcId=stack.ids["Vpc"])["RouteTable"]["RouteTableId"]
+    return lambda: ec2.delete_route_table(RouteTableId=table)
+
+
+def endpoint(stack: Stack) -> Undo:
+    ec2 = stack.cloud.client("ec2")
+    made = ec2.create_vpc_endpoint(VpcId=stack.ids["Vpc"], ServiceName=f"com.amazonaws.{HOME}.s3")["VpcEndpoint"]
+    return lambda: ec2.delete_vpc_endpoints(VpcEndpointIds=[made["VpcEndpointId"]])
+
+
 def instance(stack: Stack) -> Undo:
     ec2 = stack.cloud.client("ec2")
     made = ec2.run_instances(
@@ -199,6 +211,8 @@ def execution(stack: Stack) -> Undo:
         (inline_policy, {"Role"}),
         (foreign_profile, {"Role"}),
         (rule_of_another_group, {"Group", "Vpc"}),
+        (route_table, {"Vpc"}),
+        (endpoint, {"Vpc"}),
         (instance, {"Group", "Subnet", "Attached", "Vpc"}),
         (objects, {"Bucket"}),
         (protection, {"Table"}),

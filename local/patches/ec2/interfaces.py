@@ -1,8 +1,9 @@
 """Network interfaces, and what cannot be deleted while some are there.
 
 AWS: each instance has an interface until it is terminated. A group that an interface carries or that a rule of another
-group of its VPC names, a subnet with an interface, and a VPC with either are refused with DependencyViolation; an
-internet gateway is not detached while an interface has a public address. An interface has one group at least.
+group of its VPC names, a subnet with an interface, and a VPC with any of these, with route tables or with endpoints are
+refused with DependencyViolation; an internet gateway is not detached while an interface has a public address. An
+interface has one group at least.
 Emulator: lists only interfaces that were made by themselves, all of them whatever the filters, cannot change their
 groups, and deletes what they use.
 """
@@ -23,7 +24,6 @@ FILTERS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "vpc-id": lambda interface: [interface["VpcId"]],
     "group-id": lambda interface: [group["GroupId"] for group in interface["Groups"]],
 }
-_LIKE = {"VpcId": "vpc", "SubnetId": "subnet"}
 
 
 def install(fleet: Fleet) -> None:
@@ -33,8 +33,8 @@ def install(fleet: Fleet) -> None:
     ec2._ACTION_MAP["ModifyNetworkInterfaceAttribute"] = interfaces.modify
     for action, why in {
         "DeleteSecurityGroup": group_in_use,
-        "DeleteSubnet": lambda params: _in_use(params, "SubnetId"),
-        "DeleteVpc": lambda params: _in_use(params, "VpcId"),
+        "DeleteSubnet": subnet_in_use,
+        "DeleteVpc": vpc_in_use,
         "DetachInternetGateway": addresses_in_use,
     }.items():
         ec2._ACTION_MAP[action] = _unless(why, ec2._ACTION_MAP[action])
@@ -112,6 +112,22 @@ def group_in_use(params: Params) -> str | None:
     return f"resource {group_id} has a dependent object" if named or worn else None
 
 
+def subnet_in_use(params: Params) -> str | None:
+    """Why a subnet cannot be deleted; None where it can."""
+    subnet = parameter(params, "SubnetId")
+    return _dependencies("subnet", subnet) if any(one["SubnetId"] == subnet for one in present()) else None
+
+
+def vpc_in_use(params: Params) -> str | None:
+    """Why a VPC cannot be deleted; None where it can. Its main route table goes with it."""
+    vpc = parameter(params, "VpcId")
+    main = ec2._vpcs.get(vpc, {}).get("MainRouteTableId")
+    others = [table for table in ec2._route_tables.values() if table["RouteTableId"] != main]
+    if any(one["VpcId"] == vpc for one in [*present(), *others, *ec2._vpc_endpoints.values()]):
+        return _dependencies("vpc", vpc)
+    return None
+
+
 def addresses_in_use(params: Params) -> str | None:
     """Why a gateway cannot be detached; None where it can."""
     vpc = parameter(params, "VpcId")
@@ -124,9 +140,8 @@ def _unknown(interfaces: str) -> Response:
     return refuse("InvalidNetworkInterfaceID.NotFound", f"The networkInterface ID '{interfaces}' does not exist")
 
 
-def _in_use(params: Params, key: str) -> str | None:
-    used = any(interface[key] == parameter(params, key) for interface in present())
-    return f"The {_LIKE[key]} '{parameter(params, key)}' has dependencies and cannot be deleted." if used else None
+def _dependencies(kind: str, name: str) -> str:
+    return f"The {kind} '{name}' has dependencies and cannot be deleted."
 
 
 def _unless(why: Callable[[Params], str | None], original: Callable[[Params], Response]) -> Any:

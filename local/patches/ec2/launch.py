@@ -2,10 +2,10 @@
 
 AWS: RunInstances takes a launch template by name or id, answers the same reservation to the same ClientToken, refuses
 images, subnets, groups and profiles that do not exist, and returns `pending` instances that become `running` later;
-terminated ones pass through `shutting-down`, stopped ones through `stopping`. A stopped one keeps its disk and its
-private address; started again it has another public one.
+terminated ones pass through `shutting-down`, stopped ones through `stopping`. The first lose their disks; the others
+keep them and their private addresses, and started again have other public ones.
 Emulator: ignores launch templates, tokens, network interfaces and market options, accepts any id, and every instance is
-`running` at once with nothing behind it.
+`running` at once with nothing behind it, and its disk stays for ever.
 """
 
 from __future__ import annotations
@@ -215,6 +215,8 @@ class Launcher:
                 record.update(PublicIpAddress="", PublicDnsName="")
             if state == "terminated":
                 record.update(PublicIpAddress="", PrivateIpAddress="", _terminated_at=ec2.time.time())
+                for mapping in record["BlockDeviceMappings"]:
+                    ec2._volumes._data.pop((instance.account, instance.region, mapping["Ebs"]["VolumeId"]), None)
         self._emit(instance, "EC2 Instance State-change Notification", {"state": state})
 
     def _spot_warning(self, instance: Instance) -> None:
