@@ -1,4 +1,4 @@
-/** EC2's events reach only the default bus of their own region: this sends those about instances to the home region. */
+/** EC2's events reach only the default bus of their own region: this sends those about the end of machines to the home region. */
 
 import { Aws, Validations } from 'aws-cdk-lib';
 import * as events from 'aws-cdk-lib/aws-events';
@@ -8,7 +8,7 @@ import { Construct } from 'constructs';
 import { Settings } from '../config';
 import { arn } from '../names';
 import { DeadLetterQueue } from './dead-letter-queue';
-import { EC2_DETAIL_TYPES } from './transfer-events';
+import { MACHINE_ENDS } from './transfer-events';
 
 export class EventForwarding extends Construct {
   public constructor(scope: Construct, id: string, settings: Settings) {
@@ -32,7 +32,7 @@ export class EventForwarding extends Construct {
     });
     const rule = new events.Rule(this, 'Rule', {
       ruleName,
-      eventPattern: { source: ['aws.ec2'], detailType: EC2_DETAIL_TYPES },
+      eventPattern: { source: ['aws.ec2'], ...MACHINE_ENDS },
     });
     rule.addTarget(new targets.EventBus(bus, { role, deadLetterQueue: queue }));
   }

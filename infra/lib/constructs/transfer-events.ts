@@ -19,12 +19,15 @@ const ENDED_STATES = ['stopping', 'stopped', 'shutting-down', 'terminated'];
 
 const STATE_CHANGE = 'EC2 Instance State-change Notification';
 
-/** Detail types of EC2 that tell of a relay's end. */
-export const EC2_DETAIL_TYPES = [
-  STATE_CHANGE,
-  'EC2 Spot Instance Interruption Warning',
-  'EC2 Instance Rebalance Recommendation',
-];
+/**
+ * Events of EC2 that tell of a machine's end; no advice, such as to rebalance. They carry neither tags nor a name, so a pattern
+ * cannot leave out machines that are not ours.
+ */
+export const MACHINE_ENDS = {
+  detailType: [STATE_CHANGE, 'EC2 Spot Instance Interruption Warning'],
+  // The warning has no state.
+  detail: { state: [{ exists: false }, ...ENDED_STATES] },
+};
 
 export class TransferEvents extends Construct {
   public readonly bus: events.EventBus;
@@ -41,9 +44,8 @@ export class TransferEvents extends Construct {
     this.onBus('retry_chunk', 'retry-chunk', { source: [AGENT], detailType: ['Chunk Failed'] });
     this.onBus('replace_relay', 'replace-relay', {
       source: [AGENT, CONTROL, 'aws.ec2'],
-      detailType: ['Relay Lost', 'Relay Slow', ...EC2_DETAIL_TYPES],
-      // The warnings have no state.
-      detail: { state: [{ exists: false }, ...ENDED_STATES] },
+      ...MACHINE_ENDS,
+      detailType: ['Relay Lost', 'Relay Slow', ...MACHINE_ENDS.detailType],
     });
     this.onBus('reconcile', 'ended-machines', {
       source: ['aws.ec2'],

@@ -34,7 +34,7 @@ def _failing(event: BusEvent, world: World) -> tuple[list[Node], Failing | None]
         return nodes, Failing("lost", f"its instance is {event.detail['state']}")
     if event.detail_type == SPOT_WARNING:
         return nodes, Failing("warned", "spot interruption in two minutes")
-    # A rebalance recommendation is advice; the relay still carries data.
+    # A machine in another state still carries data, or will.
     return nodes, None
 
 

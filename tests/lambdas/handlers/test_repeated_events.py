@@ -61,7 +61,6 @@ EVENTS: dict[str, tuple[Run, Callable[[Cloud], BusEvent]]] = {
     "Relay Slow": (replace_relay, lambda _: event("Relay Slow", **SLOW)),
     "instance terminated": (replace_relay, lambda cloud: of_ec2(STATE_CHANGE, cloud, **TERMINATED)),
     "spot warning": (replace_relay, lambda cloud: of_ec2(SPOT_WARNING, cloud)),
-    "rebalance": (replace_relay, lambda cloud: of_ec2("EC2 Instance Rebalance Recommendation", cloud)),
     "Transfer Delivered": (finish_transfer, lambda cloud: noted(cloud, event("Transfer Delivered", **DELIVERED))),
     "Transfer Failed": (finish_transfer, lambda cloud: noted(cloud, event("Transfer Failed", **FAILED))),
     "execution stopped": (sweep_execution, lambda _: event("Step Functions Execution Status Change", **STOPPED)),
