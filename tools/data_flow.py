@@ -67,9 +67,9 @@ def reached(states: dict[str, Resource], name: str) -> set[str]:
     return {found for way in ways if way for found in reached(states, way)}
 
 
-def last(branch: Resource) -> str:
-    """A branch's last task."""
-    return list(tasks(branch["States"]))[-1]
+def last(branch: Resource) -> list[str]:
+    """A branch's last task; none where it only warms functions."""
+    return list(tasks(branch["States"]))[-1:]
 
 
 def order(states: dict[str, Resource]) -> Iterator[tuple[str, str]]:
@@ -78,7 +78,7 @@ def order(states: dict[str, Resource]) -> Iterator[tuple[str, str]]:
         if state["Type"] not in ("Task", "Parallel"):
             continue
         following = reached(states, state["Next"]) if "Next" in state else set()
-        ends = [name] if state["Type"] == "Task" else [last(branch) for branch in state["Branches"]]
+        ends = [name] if state["Type"] == "Task" else [end for branch in state["Branches"] for end in last(branch)]
         yield from ((end, after) for end in ends for after in sorted(following))
         for branch in state.get("Branches", []):
             yield from order(branch["States"])

@@ -190,6 +190,15 @@ export function imageParameter(settings: Settings, architecture: Architecture): 
   return `/imagebuilder/${settings.name}/relay-${architecture}`;
 }
 
+/** Amazon's public parameters with its latest images. */
+export const AMAZON_LINUX = '/aws/service/ami-amazon-linux-latest/';
+
+/** Parameter that names the image of a launch: Amazon's full image, because the minimal one has no SSM agent, or our own. */
+export function launchedImage(settings: Settings, architecture: Architecture): string {
+  if (settings.relayImage === 'built') return imageParameter(settings, architecture);
+  return `${AMAZON_LINUX}al2023-ami-kernel-default-${architecture}`;
+}
+
 export function documentName(settings: Settings, document: Document): string {
   return `${settings.name}-${document}`;
 }

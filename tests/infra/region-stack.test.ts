@@ -95,9 +95,14 @@ describe.each(['us-west-2', 'eu-west-1'])('region %s', (region) => {
     template.hasResourceProperties('AWS::IAM::InstanceProfile', { InstanceProfileName: `cpt-relay-${region}` });
   });
 
-  it('forwards EC2’s events to the home region, with a dead-letter queue of its own', () => {
+  it('forwards what EC2 tells of the end of machines to the home region, with a dead-letter queue of its own', () => {
     const [rule] = Object.values(resources(template, 'AWS::Events::Rule'));
-    expect(rule).toMatchObject({ Name: 'cpt-forward-ec2', EventPattern: { source: ['aws.ec2'] } });
+    expect(rule?.Name).toBe('cpt-forward-ec2');
+    expect(rule?.EventPattern).toEqual({
+      source: ['aws.ec2'],
+      'detail-type': ['EC2 Instance State-change Notification', 'EC2 Spot Instance Interruption Warning'],
+      detail: { state: [{ exists: false }, 'stopping', 'stopped', 'shutting-down', 'terminated'] },
+    });
     const [target] = rule?.Targets as { Arn: unknown; RoleArn: unknown; DeadLetterConfig: { Arn: unknown } }[];
     expect(text(target?.Arn)).toBe('arn:<AWS::Partition>:events:us-west-2:<AWS::AccountId>:event-bus/cpt');
     expect(resources(template, 'AWS::SQS::Queue')).toHaveProperty(
@@ -146,11 +151,9 @@ describe('with a daemon for arm64', () => {
 
   it('Arm relays have a template that differs by its name and image alone', () => {
     const found = Object.values(resources(template, 'AWS::EC2::LaunchTemplate'));
-    const images = template.findParameters('*');
     const read = found.map(({ LaunchTemplateName, LaunchTemplateData }) => {
       const { ImageId, TagSpecifications, ...rest } = LaunchTemplateData as Record<string, unknown>;
-      const image = images[(ImageId as { Ref: string }).Ref]?.Default as string;
-      return { name: LaunchTemplateName, image: image.split('-default-')[1], tags: TagSpecifications, rest };
+      return { name: LaunchTemplateName, image: text(ImageId).split('-default-')[1], tags: TagSpecifications, rest };
     });
     expect(read.map(({ name, image }) => [name, image])).toEqual([
       ['cpt-relay', 'x86_64'],

@@ -5,6 +5,13 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { resources, ROOT, statements, statementsOf, synthesize, Synthesis, text } from './synthesis';
 
+// The actions of AWS's managed policy, from moto's copy of it.
+const MANAGED_INSTANCE = `
+import json
+from moto.iam.aws_managed_policies import aws_managed_policies_data
+statements = json.loads(aws_managed_policies_data)["AmazonSSMManagedInstanceCore"]["Document"]["Statement"]
+print(json.dumps([action for one in statements for action in one["Action"]]))
+`;
 const HOME = 'us-west-2';
 const stock = synthesize();
 const built = synthesize({ relayImage: 'built' }, { nag: true, arm64: true });
@@ -21,9 +28,20 @@ function components(template: Template): Component[] {
 const version = ({ region }: Synthesis): unknown =>
   Object.values(resources(region(HOME), 'AWS::ImageBuilder::Component'))[0]?.Version;
 
-it('by default there is no pipeline, and relays start from Amazon’s image', () => {
+it('by default there is no pipeline, and relays start from Amazon’s image of the day of their launch', () => {
   expect(JSON.stringify(stock.region(HOME).toJSON())).not.toContain('ImageBuilder');
-  expect(images(stock)).toEqual([{ Ref: expect.stringMatching(/Image/) as unknown }]);
+  expect(images(stock)).toEqual([
+    'resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64',
+  ]);
+});
+
+it('whoever launches relays may read the parameters that name Amazon’s images, and no other', () => {
+  for (const name of ['cpt-spawn-relays', 'cpt-replace-relay']) {
+    const parameters = statementsOf(stock.control, name).filter(({ actions }) => actions.includes('ssm:GetParameters'));
+    expect(parameters.flatMap((one) => one.resources)).toEqual([
+      'arn:<AWS::Partition>:ssm:*::parameter/aws/service/ami-amazon-linux-latest/*',
+    ]);
+  }
 });
 
 it('while images are being built, relays still start from Amazon’s', () => {
@@ -87,6 +105,23 @@ describe('our own image', () => {
     const readable = role.filter(({ actions }) => actions.includes('s3:GetObject')).flatMap((one) => one.resources);
     for (const source of sources) expect(readable).toContain(source.replace('s3://', 'arn:<AWS::Partition>:s3:::'));
     expect(new Set(readable).size).toBe(new Set(sources).size + 1);
+  });
+
+  it('is built by machines that may do what Image Builder asks of a managed instance, and read only Amazon’s parameters', () => {
+    const asked = JSON.parse(
+      execFileSync(path.join(ROOT, '.venv', 'bin', 'python'), ['-c', MANAGED_INSTANCE], { encoding: 'utf8' }),
+    ) as string[];
+    const granted = rolePolicies(built.region(HOME), /ImagesRole/);
+    const agents = granted.filter(({ actions }) => actions.some((action) => /^(ssm|ssmmessages|ec2messages):/.test(action)));
+    expect(asked).toContain('ssm:PutInventory');
+    expect(agents.flatMap(({ actions }) => actions).sort()).toEqual(asked.sort());
+    const reading = granted.filter(({ actions }) => actions.some((action) => action.startsWith('ssm:GetParameter')));
+    expect(reading.flatMap((one) => one.resources)).toEqual(['arn:<AWS::Partition>:ssm:*::parameter/aws/*']);
+  });
+
+  it('has no inventory taken, for which each build would need more permissions', () => {
+    for (const pipeline of Object.values(resources(built.region(HOME), 'AWS::ImageBuilder::ImagePipeline')))
+      expect(pipeline.EnhancedImageMetadataEnabled).toBe(false);
   });
 
   it('another daemon is another version', () => {

@@ -54,7 +54,7 @@ PORTS: dict[str, list[str]] = {
     "compute.of_transfer": ["ec2:DescribeInstances"],
     "compute.of_deployment": ["ec2:DescribeInstances"],
     "compute.running": ["ec2:DescribeInstances"],
-    "compute.launch": ["ec2:RunInstances", "ec2:CreateTags", "iam:PassRole"],
+    "compute.launch": ["ec2:RunInstances", "ec2:CreateTags", "iam:PassRole", "ssm:GetParameters"],
     "compute.terminate": ["ec2:TerminateInstances"],
     "commands.online": ["ssm:DescribeInstanceInformation"],
     "commands.send": ["ssm:SendCommand"],

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from local.endpoints import IMAGE
+
 HOME, OTHER = "us-west-2", "eu-west-1"
 ASSET = "probe-code"
 SOURCES = ["probe", "aws.ec2", "aws.ssm"]
@@ -149,15 +151,8 @@ def control() -> dict[str, Any]:
 
 def region() -> dict[str, Any]:
     """Document, launch template, network with a rule as a resource of its own, forwarding to the home region's bus."""
-    parameters = {
-        "Image": {
-            "Type": "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>",
-            "Default": "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64",
-        }
-    }
     tags = [{"Key": "from-template", "Value": "yes"}]
     return {
-        "Parameters": parameters,
         "Resources": {
             "Document": {"Type": "AWS::SSM::Document", "Properties": {"Name": "probe-document", "Content": DOCUMENT}},
             "Vpc": {"Type": "AWS::EC2::VPC", "Properties": {"CidrBlock": "10.10.0.0/16"}},
@@ -191,7 +186,7 @@ def region() -> dict[str, Any]:
                 "Properties": {
                     "LaunchTemplateName": "probe-relay",
                     "LaunchTemplateData": {
-                        "ImageId": {"Ref": "Image"},
+                        "ImageId": IMAGE,
                         "IamInstanceProfile": {"Arn": {"Fn::GetAtt": ["Profile", "Arn"]}},
                         "TagSpecifications": [{"ResourceType": "instance", "Tags": tags}],
                         "UserData": {"Fn::Base64": USER_DATA},

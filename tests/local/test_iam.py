@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 
 from local.cloud import LocalCloud
 from local.deploy import BOOTSTRAP_KEY
+from local.endpoints import IMAGE
 from tests.local.assembly import HOME
 
 ANY = "arn:aws:ec2:us-west-2:*"
@@ -39,6 +40,11 @@ LAUNCH: list[dict[str, Any]] = [
         "Action": "ec2:RunInstances",
         "Resource": "arn:aws:ec2:us-west-2::image/*",
         "Condition": {"StringEquals": {"ec2:Owner": "amazon"}},
+    },
+    {
+        "Effect": "Allow",
+        "Action": "ssm:GetParameters",
+        "Resource": f"arn:aws:ssm:us-west-2::parameter{IMAGE.removeprefix('resolve:ssm:')}",
     },
     {
         "Effect": "Allow",
@@ -153,6 +159,7 @@ def test_launch_is_allowed_with_type_tags_profile_and_role_as_granted(acting: Ac
         (None, {"IamInstanceProfile": {"Name": "probe-relay-eu-west-1"}}),
         ("ec2:CreateTags", {}),
         ("iam:PassRole", {}),
+        ("ssm:GetParameters", {}),
     ],
 )
 def test_launch_is_denied_without_one_of_them(acting: Acting, removed: str | None, options: dict[str, Any]) -> None:

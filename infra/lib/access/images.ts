@@ -2,15 +2,54 @@
 
 import { Aws } from 'aws-cdk-lib';
 import { Settings } from '../config';
-import { arn, Architecture, DEPLOYMENT_TAG, imageParameter } from '../names';
+import { AMAZON_LINUX, arn, DEPLOYMENT_TAG, launchedImage } from '../names';
 import { Access } from './access';
 import { ssmAgent } from './agent';
 import { fetchAssets } from './assets';
 
+/**
+ * Beside the agent's channels what AmazonSSMManagedInstanceCore grants, which Image Builder asks of the machines that build; but
+ * that policy also reads every parameter of the account, and of these only Amazon's own are left.
+ */
+function managedInstance(): Access[] {
+  return [
+    ssmAgent(),
+    {
+      actions: [
+        'ssm:DescribeAssociation',
+        'ssm:DescribeDocument',
+        'ssm:GetDeployablePatchSnapshotForInstance',
+        'ssm:GetDocument',
+        'ssm:GetManifest',
+        'ssm:ListAssociations',
+        'ssm:ListInstanceAssociations',
+        'ssm:PutComplianceItems',
+        'ssm:PutConfigurePackageResult',
+        'ssm:PutInventory',
+        'ssm:UpdateAssociationStatus',
+        'ssm:UpdateInstanceAssociationStatus',
+        'ec2messages:AcknowledgeMessage',
+        'ec2messages:DeleteMessage',
+        'ec2messages:FailMessage',
+        'ec2messages:GetEndpoint',
+        'ec2messages:GetMessages',
+        'ec2messages:SendReply',
+      ],
+      resources: ['*'],
+      why: 'Image Builder drives the machine by the SSM agent. Its documents and associations have no names beforehand.',
+    },
+    {
+      actions: ['ssm:GetParameter', 'ssm:GetParameters'],
+      resources: [`arn:${Aws.PARTITION}:ssm:*::parameter/aws/*`],
+      why: 'Amazon’s public parameters are of no account.',
+    },
+  ];
+}
+
 /** For the machines that build: the agent's channels, our component, Image Builder's tools, and the files by name. */
 export function buildImages(settings: Settings, objects: readonly string[]): Access[] {
   return [
-    ssmAgent(),
+    ...managedInstance(),
     ...fetchAssets(settings.homeRegion, objects),
     {
       actions: ['s3:GetObject'],
@@ -61,16 +100,20 @@ export function expireImages(settings: Settings): Access[] {
   ];
 }
 
-/** Whoever launches relays from our own image: EC2 reads its id with the caller's permissions. */
+/** Whoever launches relays: EC2 reads the image's id with the caller's permissions. */
 export function readImages(settings: Settings): Access {
+  const actions = ['ssm:GetParameters'];
+  if (settings.relayImage !== 'built') {
+    const resources = [`arn:${Aws.PARTITION}:ssm:*::parameter${AMAZON_LINUX}*`];
+    // One pattern in place of an ARN for each region and architecture: ten regions would fill a policy.
+    return { actions, resources, why: 'These parameters are Amazon’s and public. They name its images in every region.' };
+  }
   return {
-    actions: ['ssm:GetParameters'],
+    actions,
     resources: settings.regions.flatMap(({ region }) =>
-      settings.architectures.map((architecture) => imageParameterArn(settings, region, architecture)),
+      settings.architectures.map((architecture) =>
+        arn('ssm', region, `parameter${launchedImage(settings, architecture)}`),
+      ),
     ),
   };
-}
-
-function imageParameterArn(settings: Settings, region: string, architecture: Architecture): string {
-  return arn('ssm', region, `parameter${imageParameter(settings, architecture)}`);
 }

@@ -57,7 +57,8 @@ export function launchRelays(settings: Settings): Access[] {
       ours(settings),
     ),
     ...existingSubnets(settings).map((resources) => ({ actions: ['ec2:RunInstances'], resources })),
-    ...launchFrom(settings, run),
+    launchFrom(settings, run),
+    readImages(settings),
     {
       actions: ['ec2:CreateTags'],
       resources: [...ec2('instance/*'), ...ec2('volume/*')],
@@ -77,14 +78,14 @@ export function launchRelays(settings: Settings): Access[] {
 type Run = (resources: readonly string[], why: string, conditions?: Access['conditions']) => Access;
 
 /** The image: Amazon's, or one that our pipeline has built. */
-function launchFrom(settings: Settings, run: Run): Access[] {
+function launchFrom(settings: Settings, run: Run): Access {
   const images = settings.regions.map(({ region }) => `arn:${Aws.PARTITION}:ec2:${region}::image/*`);
   if (settings.relayImage === 'built') {
     const why = 'The pipeline builds new images. Only images with the deployment’s tag are allowed.';
-    return [run(images, why, ours(settings)), readImages(settings)];
+    return run(images, why, ours(settings));
   }
   const amazons = { StringEquals: { 'ec2:Owner': 'amazon' } };
-  return [run(images, 'Amazon replaces its images. Only images that Amazon owns are allowed.', amazons)];
+  return run(images, 'Amazon replaces its images. Only images that Amazon owns are allowed.', amazons);
 }
 
 /** TerminateInstances of what carries the deployment's tag. */

@@ -1,6 +1,6 @@
 /** What a relay is launched with: role, instance profile, a launch template per architecture. */
 
-import { Aws, CfnParameter, Fn } from 'aws-cdk-lib';
+import { Aws, Fn } from 'aws-cdk-lib';
 import * as ec2 from 'aws-cdk-lib/aws-ec2';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
@@ -8,11 +8,8 @@ import { allow } from '../access/access';
 import { ssmAgent } from '../access/agent';
 import { fetchAssets } from '../access/assets';
 import { Settings } from '../config';
-import { allTags, Architecture, DISK_KEY, imageParameter, launchTemplateName, RegionDaemons, relayRoleName } from '../names';
+import { allTags, Architecture, DISK_KEY, launchedImage, launchTemplateName, RegionDaemons, relayRoleName } from '../names';
 import { daemonObjectArns } from './relay-daemon';
-
-// The full image: the minimal one has no SSM agent.
-const IMAGE_PARAMETER = '/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-';
 
 export class RelayFleet extends Construct {
   public constructor(scope: Construct, id: string, settings: Settings, region: string, daemons: RegionDaemons) {
@@ -43,7 +40,8 @@ export class RelayFleet extends Construct {
       launchTemplateName: launchTemplate,
       tagSpecifications: [{ resourceType: 'launch-template', tags }],
       launchTemplateData: {
-        imageId: this.image(settings, architecture, `Image${suffix}`),
+        // Read at each launch, so that a new image, with its patches, needs no deployment.
+        imageId: `resolve:ssm:${launchedImage(settings, architecture)}`,
         iamInstanceProfile: { arn: profile.attrArn },
         instanceInitiatedShutdownBehavior: 'terminate',
         metadataOptions: { httpEndpoint: 'enabled', httpTokens: 'required', httpPutResponseHopLimit: 1 },
@@ -60,16 +58,6 @@ export class RelayFleet extends Construct {
         userData: Fn.base64(userData(settings)),
       },
     });
-  }
-
-  private image(settings: Settings, architecture: Architecture, id: string): string {
-    // Read at each launch, so that a new image needs no deployment.
-    if (settings.relayImage === 'built') return `resolve:ssm:${imageParameter(settings, architecture)}`;
-    return new CfnParameter(this, id, {
-      type: 'AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>',
-      default: IMAGE_PARAMETER + architecture,
-      description: `Public parameter with the ${architecture} image of relays`,
-    }).valueAsString;
   }
 }
 

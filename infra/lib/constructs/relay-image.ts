@@ -5,7 +5,7 @@ import * as imagebuilder from 'aws-cdk-lib/aws-imagebuilder';
 import * as assets from 'aws-cdk-lib/aws-s3-assets';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
-import { allTags, Architecture, arn, DaemonAsset, DISK_KEY, imageName, imageParameter } from '../names';
+import { allTags, AMAZON_LINUX, Architecture, arn, DaemonAsset, DISK_KEY, imageName, imageParameter } from '../names';
 
 export interface RelayImageProps {
   readonly settings: Settings;
@@ -20,7 +20,7 @@ export interface RelayImageProps {
 }
 
 // The minimal image is a quarter of the full one; packages.sh adds what relays need of the rest.
-const BASE = '/aws/service/ami-amazon-linux-latest/al2023-ami-minimal-kernel-default-';
+const BASE = `${AMAZON_LINUX}al2023-ami-minimal-kernel-default-`;
 const BUILDERS: Readonly<Record<Architecture, string>> = { x86_64: 't3.medium', arm64: 't4g.medium' };
 const STAGING = '/tmp/cpt-image';
 /** First of each month, 04:00 UTC: Amazon's own updates of the base; a new daemon needs none, it is fetched. */
@@ -80,6 +80,8 @@ export class RelayImage extends Construct {
       imageRecipeArn: recipe.attrArn,
       infrastructureConfigurationArn: infrastructure.attrArn,
       distributionConfigurationArn: distribution.attrArn,
+      // On by default: an inventory of the image's packages, which nobody reads here.
+      enhancedImageMetadataEnabled: false,
       imageTestsConfiguration: { imageTestsEnabled: true, timeoutMinutes: 60 },
       schedule: { scheduleExpression: SCHEDULE, pipelineExecutionStartCondition: 'EXPRESSION_MATCH_ONLY' },
       imageTags: tags,

@@ -14,6 +14,7 @@ from local.config import LocalConfig
 from local.patches.replace import override
 from local.patches.upstream import ec2, region_name, request_scope, ssm
 
+ALIAS = "resolve:ssm:"
 ARCHITECTURES = ("x86_64", "arm64")
 PARAMETER = "/aws/service/ami-amazon-linux-latest/al2023-ami-{flavour}-{kernel}-{architecture}"
 NAMES = [
@@ -46,8 +47,8 @@ def image_id_for(reference: str) -> str:
 
     Raises ImageNotFoundError.
     """
-    image_id = reference
-    if name := parameter_of(reference):
+    image_id, name = reference, parameter_of(reference)
+    if name:
         parameter = ssm._parameters.get(name) or _public_parameter(name)
         if parameter is None:
             raise ImageNotFoundError(f"The parameter '{name}' does not exist in {region_name()}")
@@ -58,9 +59,8 @@ def image_id_for(reference: str) -> str:
 
 
 def parameter_of(reference: str) -> str:
-    """Name of the parameter in `resolve:ssm:NAME` or `resolve:ssm:NAME:VERSION`; empty for an image id."""
-    before, resolve, name = reference.partition("resolve:ssm:")
-    return name.split(":")[0] if resolve and not before else ""
+    """The parameter that a launch reads its image from; empty for an image's id."""
+    return reference.removeprefix(ALIAS).split(":")[0] if reference.startswith(ALIAS) else ""
 
 
 def architecture_of(instance_type: str) -> str:

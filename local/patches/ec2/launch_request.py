@@ -24,7 +24,6 @@ class LaunchRequest:
 
     image_id: str
     image_parameter: str
-    """Name of the parameter that has the image's id; empty if the id is given."""
     instance_type: str
     least: int
     most: int
@@ -74,14 +73,15 @@ def read_request(params: Params) -> LaunchRequest:
         raise LaunchRefusedError(
             "InvalidParameterValue", f"MinCount {least} and MaxCount {most}: 1 ≤ MinCount ≤ MaxCount"
         )
+    image = str(merged.get("ImageId") or "")
     try:
-        image_id = image_id_for(str(merged.get("ImageId") or ""))
+        image_id = image_id_for(image)
     except ImageNotFoundError as error:
         raise LaunchRefusedError("InvalidAMIID.NotFound", str(error)) from error
     profile = _profile(merged.get("IamInstanceProfile"))
     return LaunchRequest(
         image_id=image_id,
-        image_parameter=parameter_of(str(merged["ImageId"])),
+        image_parameter=parameter_of(image),
         instance_type=merged.get("InstanceType") or "m1.small",
         least=least,
         most=most,

@@ -1,10 +1,10 @@
 """Permissions per resource, where one call touches several.
 
 AWS authorises RunInstances on the instance, volume, interface, image, subnet, groups and template, each with its own
-condition keys, CreateTags for the tags it sets and PassRole for the role it hands over; rules on the group, and new
-ones with tags on the rule; SendCommand on document and instances with their tags; PutEvents for each entry with its
-source and detail type; calls with an instance's credentials carry its ARN; and a bucket policy sees calls as made over
-TLS.
+condition keys, CreateTags for the tags it sets, PassRole for the role it hands over, and GetParameters for the
+parameter that names the image; rules on the group, and new ones with tags on the rule; SendCommand on document and
+instances with their tags; PutEvents for each entry with its source and detail type; calls with an instance's
+credentials carry its ARN; and a bucket policy sees calls as made over TLS.
 Emulator: checks one resource per call, with request tags only, and takes its plain endpoint for an insecure channel.
 """
 
@@ -173,9 +173,10 @@ def run_instances(params: Params, scope: Scope) -> list[Check]:
         if kind in tags:
             context = {"ec2:CreateAction": "RunInstances", **_requested(tags[kind])}
             checks.append(Check("ec2:CreateTags", scope.arn(kind), context))
-    if request.image_parameter:  # EC2 reads it with the caller's permissions
-        name = request.image_parameter.removeprefix("/")
-        checks.append(Check("ssm:GetParameters", f"arn:aws:ssm:{scope.region}:{scope.account}:parameter/{name}"))
+    if request.image_parameter:
+        owner = "" if request.image_parameter.startswith("/aws/") else scope.account
+        parameter = f"parameter/{request.image_parameter.lstrip('/')}"
+        checks.append(Check("ssm:GetParameters", f"arn:aws:ssm:{scope.region}:{owner}:{parameter}"))
     if request.role:
         role = f"arn:aws:iam::{scope.account}:role/{request.role}"
         checks.append(Check("iam:PassRole", role, {"iam:PassedToService": "ec2.amazonaws.com"}))
