@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
+from dataclasses import dataclass, field
 
 import pytest
 from botocore.exceptions import ClientError
