@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
 from dataclasses import dataclass, field
 
 import pytest
@@ -15,7 +14,7 @@ from cli.exit_codes import ExitCode
 from cli.leave.tie import Tie
 from cli.main import app
 
-REFUSED: Any = {"Error": {"Code": "OperationNotPermitted", "Message": "it is a load balancer's"}}
+REFUSED = {"Error": {"Code": "OperationNotPermitted", "Message": "it is a load balancer's"}}
 
 
 @dataclass
