@@ -184,7 +184,7 @@ def run_instances(params: Params, scope: Scope) -> list[Check]:
 
 
 def security_group_rules(action: str, params: Params, scope: Scope) -> list[Check]:
-    """Questions of Authorize… and Revoke…: the group, and new rules that get tags; rules that go are not asked about."""
+    """Questions of Authorize… and Revoke…: the group, and new rules that get tags; none for rules that go."""
     group = parameter(params, "GroupId")
     checks = [_tagged(action, scope, "security-group", group)]
     tags = tag_specifications(params).get("security-group-rule")

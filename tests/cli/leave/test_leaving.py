@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
@@ -14,7 +15,7 @@ from cli.exit_codes import ExitCode
 from cli.leave.tie import Tie
 from cli.main import app
 
-REFUSED = {"Error": {"Code": "OperationNotPermitted", "Message": "it is a load balancer's"}}
+REFUSED: Any = {"Error": {"Code": "OperationNotPermitted", "Message": "it is a load balancer's"}}
 
 
 @dataclass
