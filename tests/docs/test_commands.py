@@ -19,6 +19,7 @@ NOT_RUN = {
     r"make test": "runs this",
     r"make synth|\.venv/bin/cpt (local (up|down|request .*)|start .* --local)": "tests/e2e/test_first_transfer.py runs "
     "the README's five commands",
+    r"(cpt leave|npx cdk destroy).*": "the account is this file's; tests/e2e/test_leaving.py leaves one",
     r"(sudo )?make bench-.*": "takes minutes, and the machine for itself",
 }
 NOT_PARSED = {

@@ -153,10 +153,14 @@ def test_destroy_fails_by_name_after_the_documented_set_up_and_succeeds_once_it_
     iam.attach_role_policy(RoleName="own", PolicyArn=policy)
     assert "DELETE_FAILED" in cdk(*destroy, succeeds=False)
     assert statuses(cloud)["cpt-control"] == "DELETE_FAILED"
-    assert leave(cloud, SETTINGS, tmp_path, monkeypatch, "--yes").code == ExitCode.SUCCEEDED
+    last = leave(cloud, SETTINGS, tmp_path, monkeypatch, "--yes")
+    assert last.code == ExitCode.SUCCEEDED
     cdk(*destroy)
     assert set(statuses(cloud)) == {"CDKToolkit"}
-    assert set(cloud.client("dynamodb").list_tables()["TableNames"]) == {"cpt-transfers", "cpt-profiles"}
+    tables = set(cloud.client("dynamodb").list_tables()["TableNames"])
+    buckets = {one["Name"] for one in cloud.client("s3").list_buckets()["Buckets"] if one["Name"].startswith("cpt-")}
+    assert tables == {"cpt-transfers", "cpt-profiles"}
+    assert {tie["about"] for tie in last.of("stays")} == {"CDKToolkit", *tables, *buckets}
     assert cloud.client("lambda").list_functions()["Functions"] == []
 
 

@@ -158,6 +158,7 @@ def test_nothing_is_left_after_the_documented_set_up(removed: Removed, monkeypat
     last = leave(cloud, removed.settings, removed.work, monkeypatch, "--yes")
     assert (last.code, last.of("holds"), last.of("left")) == (ExitCode.SUCCEEDED, [], [])
     removed.destroy()
+    assert leave(cloud, removed.settings, removed.work, monkeypatch).code == ExitCode.SUCCEEDED
 
     disks = ec2.describe_volumes()["Volumes"]
     assert [disk["Attachments"][0]["InstanceId"] for disk in disks] == [account.destination]

@@ -60,7 +60,7 @@ def cpt(*words: str, answer: str | None = None) -> Result:
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """The input is a terminal, as nothing that a test can give is."""
-    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True)
+    monkeypatch.setattr("typer.testing._NamedTextIOWrapper.isatty", lambda _: True)
 
 
 def test_without_consent_it_says_and_changes_nothing(found: Found) -> None:
