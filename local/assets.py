@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-UNZIPPED_BYTES = 250 * 1024 * 1024
-ENVIRONMENT_BYTES = 4096
+from local.facts import fact
+
+UNZIPPED_BYTES = fact("lambda-unzipped-bytes")
+ENVIRONMENT_BYTES = fact("lambda-environment-bytes")
 ELF_MACHINES = {62: "x86_64", 183: "arm64"}
 # Those that the code is written for (`requires-python`), with the C library of their machines: Amazon Linux 2 under
 # 3.11, and 2023 under the later ones.

@@ -57,7 +57,7 @@ class Region:
         if state == "available":
             yield ok("image", about, f"{image}, by launch template {name}")
         else:
-            remedy = f"{self._deploy} --force: the launch template then has the current image"
+            remedy = f"{self._deploy} --force; if it is an image of your own, start its pipeline, which makes another"
             yield failed("image", about, f"{image}, by launch template {name}, is {state}", remedy)
 
     def _resolved(self, reference: str) -> str | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-INTERNET_MTU, PEERING_MTU = 1500, 8500
+from local.facts import fact
+
+INTERNET_MTU, PEERING_MTU = fact("mtu-internet-bytes"), fact("mtu-peering-bytes")
 IP_AND_TCP = 40  # bytes of both headers
 
 PROTOCOLS = {"tcp": "tcp", "udp": "udp", "6": "tcp", "17": "udp"}

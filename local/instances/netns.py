@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from local.facts import fact
 from local.instances import tree
 from local.instances.firewall import path_mtu
 from local.instances.forward import Forwarder
@@ -28,7 +29,7 @@ from local.state import StateDir, kill_all, namespaces
 METADATA_ADDRESS = "169.254.169.254"
 CLONE_NEWNET = 0x40000000
 # As inside a VPC. An internet gateway carries 1 500; there headers are 4 % of what the caps count, here under 1 %.
-MTU = "9001"
+MTU = str(fact("mtu-vpc-bytes"))
 REMEDY = "install iproute2, nftables and util-linux (Debian: apt install iproute2 nftables), or use --instances process"
 
 T = TypeVar("T")

@@ -10,6 +10,7 @@ import pytest
 from local.assets import AssetError, check_function
 from local.cloud import LocalCloud
 from local.config import Fault
+from local.facts import fact
 from tests.local.assembly import HOME
 from tests.local.conftest import invoke, noted
 
@@ -47,7 +48,7 @@ def test_timeout_ends_the_process(cloud: LocalCloud) -> None:
 
 
 def test_result_above_six_megabytes_is_refused(cloud: LocalCloud) -> None:
-    error, answer = invoke(cloud, action="large", bytes=6 * 1024 * 1024)
+    error, answer = invoke(cloud, action="large", bytes=fact("lambda-response-bytes"))
     assert (error, answer["errorType"]) == ("Unhandled", "Function.ResponseSizeTooLarge")
 
 

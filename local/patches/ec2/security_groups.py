@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from local.facts import fact
 from local.instances.firewall import Rule, ruleset
 from local.instances.fleet import Fleet
 from local.instances.model import Instance
 from local.patches.ec2.wire import Params, Response, members, parameter, refuse
 from local.patches.upstream import account_id, ec2, region_name
 
-RULES_PER_GROUP = 60
+RULES_PER_GROUP = fact("security-group-rules")
 SIDES = ("IpPermissions", "IpPermissionsEgress")
 ACTIONS = {
     "AuthorizeSecurityGroupIngress": "IpPermissions",

@@ -27,6 +27,7 @@ import boto3
 
 from local.calls import Calls
 from local.config import LocalConfig
+from local.facts import fact
 from local.interpreters import Interpreter, interpreter_of, lay_substitutes
 from local.patches.functions.fork import ForkedProcess, ForkServer
 from local.patches.iam.credentials import role_session
@@ -38,7 +39,7 @@ log = logging.getLogger("local.lambda")
 
 WORKER = Path(__file__).with_name("worker.py")
 RUNTIME_PACKAGES = ("boto3", "botocore", "s3transfer", "jmespath", "urllib3", "dateutil", "six.py")
-RESULT_BYTES = 6 * 1024 * 1024
+RESULT_BYTES = fact("lambda-response-bytes")
 SPAWN_SECONDS = 60
 
 _execute_warm = lambda_svc._execute_function_warm
@@ -177,7 +178,7 @@ def _execute(function: dict[str, Any], event: Any, request_id: str) -> dict[str,
         return {"body": body, "error": True, "log": answer["log"]}
     size = len(json.dumps(answer["result"]))
     if size > RESULT_BYTES:
-        message = f"Response payload size ({size} bytes) exceeded maximum allowed payload size (6291556 bytes)."
+        message = f"Response payload size ({size} bytes) exceeded maximum allowed payload size ({RESULT_BYTES} bytes)."
         body = {"errorMessage": message, "errorType": "Function.ResponseSizeTooLarge"}
         return {"body": body, "error": True, "log": answer["log"]}
     return {"body": answer["result"], "log": answer["log"]}

@@ -1,11 +1,13 @@
-"""AWS's list prices of two regions, dollars, recorded in November 2026, and as entries of the price list."""
+"""AWS's list prices of two regions, dollars, as they were on `RECORDED`, and as entries of the price list."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from datetime import date
 from typing import Any
 
+RECORDED = date(2026, 11, 21)
 # region: name of its location, prefix of its usage types
 REGIONS = {"us-west-2": ("US West (Oregon)", "USW2"), "eu-west-1": ("EU (Ireland)", "EU")}
 # Per hour of a family's `large` on Linux, in these regions; within a family prices are proportional to size.
@@ -123,5 +125,5 @@ def _product(
         "serviceCode": service,
         "terms": {"OnDemand": {f"{sku}.JRTCKXETXF": term}},
         "version": "20261121000000",
-        "publicationDate": "2026-11-21T00:00:00Z",
+        "publicationDate": f"{RECORDED}T00:00:00Z",
     }

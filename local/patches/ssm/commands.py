@@ -17,6 +17,7 @@ import uuid
 from datetime import UTC, datetime
 from typing import Any
 
+from local.facts import fact
 from local.instances.fleet import Fleet
 from local.instances.model import Instance
 from local.patches.events import bus as events
@@ -28,9 +29,10 @@ from local.patches.upstream import account_id, ec2, region_name, responses, scop
 
 log = logging.getLogger("local.ssm")
 
-OUTPUT_CHARACTERS, ERROR_CHARACTERS = 24_000, 8_000
-LIST_CHARACTERS = 2_500
-MOST_INSTANCES = 50
+OUTPUT_CHARACTERS = fact("ssm-output-characters")
+ERROR_CHARACTERS = fact("ssm-error-characters")
+LIST_CHARACTERS = fact("ssm-listed-characters")
+MOST_INSTANCES = fact("ssm-command-instances")
 CODE_TIMED_OUT = 137  # what the agent reports for a command it killed
 
 Json = dict[str, Any]

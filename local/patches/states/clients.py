@@ -11,11 +11,12 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
+from local.facts import fact
 from local.patches.iam.credentials import role_session
 from local.patches.replace import replace_everywhere
 from local.patches.states.engine import ENGINE, boto_client
 
-LAMBDA_SECONDS = 900  # the longest a Lambda may run; a task's own timeout is the engine's matter
+LAMBDA_SECONDS = fact("lambda-seconds")  # the longest a Lambda may run; a task's own timeout is the engine's matter
 
 
 def install(endpoint: str) -> None:

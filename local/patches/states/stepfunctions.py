@@ -17,13 +17,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from local.facts import fact
 from local.patches.replace import override
 from local.patches.states.engine import Execution, callbacks, parser, to_json_str
 from local.patches.upstream import responses, stepfunctions
 
 log = logging.getLogger("local.states")
 
-PAYLOAD_BYTES = 262_144
+PAYLOAD_BYTES = fact("states-payload-bytes")
 
 Json = dict[str, Any]
 _create = stepfunctions._create_state_machine
