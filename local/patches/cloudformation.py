@@ -2,6 +2,7 @@
 
 AWS creates AWS::SSM::Document and AWS::EC2::SecurityGroupIngress / -Egress; the emulator answers "Unsupported resource
 type".
+AWS gives a role its boundary; the emulator drops it.
 AWS gives a function its dead-letter queue; the emulator drops this property of AWS::Lambda::Function, and keeps a copy
 of the code for each function, also where all share one asset.
 """
@@ -15,7 +16,7 @@ from typing import Any
 
 from local.patches.functions import runtime as lambda_runtime
 from local.patches.ssm import documents as ssm_documents
-from local.patches.upstream import account_id, ec2, lambda_svc, provisioners, region_name
+from local.patches.upstream import account_id, ec2, iam, lambda_svc, provisioners, region_name
 from local.state import StateDir
 
 Created = tuple[str, dict[str, Any]]
@@ -26,6 +27,8 @@ def install(state: StateDir) -> None:
     """Register the types, complete the function's."""
     function = provisioners._RESOURCE_HANDLERS["AWS::Lambda::Function"]
     function["create"] = _create_function(function["create"], state)
+    role = provisioners._RESOURCE_HANDLERS["AWS::IAM::Role"]
+    role["create"] = _create_role(role["create"])
     provisioners._RESOURCE_HANDLERS.update(
         {
             "AWS::SSM::Document": {"create": _create_document, "delete": _delete_document},
@@ -57,6 +60,16 @@ def _create_function(create: Any, state: StateDir) -> Any:
             prepared = (state, function["config"]["Runtime"], codes[digest])
             threading.Thread(target=lambda_runtime.prepare, args=prepared, daemon=True).start()
         function["code_zip"] = codes[digest]
+        return created
+
+    return wrapped
+
+
+def _create_role(create: Any) -> Any:
+    def wrapped(logical_id: str, properties: Properties, stack: str) -> Created:
+        created: Created = create(logical_id, properties, stack)
+        if "PermissionsBoundary" in properties:
+            iam._roles[created[0]]["PermissionsBoundary"] = properties["PermissionsBoundary"]
         return created
 
     return wrapped
