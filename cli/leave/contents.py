@@ -14,9 +14,10 @@ _DELETED_AT_ONCE = 1000
 def content_ties(aws: Aws, stacks: Iterable[Stack]) -> Ties:
     """Buckets, tables, queues, logs and the bus."""
     stacks = list(stacks)
-    for bucket in of_kind(stacks, "AWS::S3::Bucket"):
+    data = _left_behind(aws, stacks)
+    for bucket in of_kind([*stacks, data], "AWS::S3::Bucket"):
         yield from unless_gone(_bucket, aws, bucket)
-    for table in of_kind(stacks, "AWS::DynamoDB::Table"):
+    for table in of_kind([*stacks, data], "AWS::DynamoDB::Table"):
         yield from unless_gone(_table, aws, table)
     for queue in of_kind(stacks, "AWS::SQS::Queue"):
         yield from unless_gone(_queue, aws, queue)
@@ -28,14 +29,26 @@ def content_ties(aws: Aws, stacks: Iterable[Stack]) -> Ties:
         yield Tie("stays", logs[0].region, f"{logs[0].physical_id}, …", message)
 
 
+def _left_behind(aws: Aws, stacks: list[Stack]) -> Stack:
+    """What the control stack holds no longer if it was deleted: reports and measurements, by their names."""
+    account = aws.client("sts").get_caller_identity()["Account"]
+    names = {
+        f"{aws.deployment}-control-{account}-{aws.region}": "AWS::S3::Bucket",
+        f"{aws.deployment}-transfers": "AWS::DynamoDB::Table",
+        f"{aws.deployment}-profiles": "AWS::DynamoDB::Table",
+    }
+    held = {resource.physical_id for stack in stacks for resource in stack.resources}
+    left = (Resource(aws.region, kind, "", name, kept=True) for name, kind in names.items() if name not in held)
+    return Stack(aws.region, "", {}, tuple(left))
+
+
 def _bucket(aws: Aws, bucket: Resource) -> Ties:
     client, name = aws.client("s3", bucket.region), bucket.physical_id
     # Versions too: somebody may have switched versioning on.
     pages = client.get_paginator("list_object_versions").paginate(Bucket=name)
     count = sum(len(_versions(page)) for page in pages)
     if bucket.kept:
-        message = f"the bucket stays with {count} objects, as dataOnDestroy says"
-        yield Tie("stays", bucket.region, name, message)
+        yield Tie("stays", bucket.region, name, f"the bucket stays with {count} objects, unless you delete it")
     elif count:
         message = f"the bucket holds {count} objects: reports, manifests and lists of files"
         yield Tie(
@@ -61,7 +74,7 @@ def _table(aws: Aws, table: Resource) -> Ties:
     client, name = aws.client("dynamodb", table.region), table.physical_id
     description = client.describe_table(TableName=name)["Table"]
     if table.kept:
-        yield Tie("stays", table.region, name, "the table stays, as dataOnDestroy says")
+        yield Tie("stays", table.region, name, "the table stays, unless you delete it")
         return
     # ItemCount is up to six hours old.
     if client.scan(TableName=name, Limit=1)["Items"]:
