@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, DirectoryPath, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
+from local.facts import fact
+
 
 class ConfigError(Exception):
     """The configuration cannot be used; the message names the key, the value and what would be right."""
@@ -170,7 +172,9 @@ class LocalConfig(_Section):
     vcpu_quota: int = Field(default=1024, ge=0, description="Quota of vCPUs per region and market.")
     spot_vcpu_quota: int | None = Field(default=None, ge=0, description="Of spot; absent: as `vcpu_quota`.")
     function_concurrency: int = Field(
-        default=1000, ge=1, description="Functions that may run at once; a new account may have 10."
+        default=fact("lambda-concurrency"),
+        ge=1,
+        description="Functions that may run at once; a new account may have 10.",
     )
     poll_seconds: float = Field(
         default=0.1, gt=0, description="How long functions wait between two looks (as deployed: 1)."

@@ -64,7 +64,7 @@ def install(config: LocalConfig, state: StateDir, endpoint: str, calls: Calls) -
             state.logs.joinpath("lambda").mkdir(parents=True, exist_ok=True)
             process = _server(state, self.config["Runtime"], code).start(
                 self.config["Handler"],
-                {**_environment(self.config, state, code, endpoint), "POLL_SECONDS": str(config.poll_seconds)},
+                {"POLL_SECONDS": str(config.poll_seconds), **_environment(self.config, state, code, endpoint)},
             )
             self._proc = process
             self._stderr_queue: queue.Queue[str] = queue.Queue()
