@@ -160,7 +160,11 @@ fn a_wrong_call_names_what_is_wrong() {
     assert!(errors(&["fly"]).contains("fly"));
     assert!(errors(&["send", "--lanes", "0", "--control-dir", "x"]).contains("--lanes is \"0\""));
     std::fs::write(here.join("command.json"), r#"{"schemaVersion":1,"role":"relay","transferId":"t"}"#).unwrap();
-    assert!(errors(&["relay", "--command", "command.json"]).contains("nodeId"));
+    assert!(errors(&["relay", "--command", "command.json"]).contains("senderRouteKey"));
+    let command = include_str!("../../../../contracts/examples/good/relay-command/relay.json");
+    std::fs::write(here.join("command.json"), command).unwrap();
+    assert!(errors(&["relay", "--command", "command.json"]).contains("needs --machine"));
+    assert!(errors(&["relay", "--command", "command.json", "--machine", "i-1"]).contains("--machine i-1: the command is for others"));
     let late = run(here, &["await-ready", "no such", "--seconds", "0"]);
     assert_eq!(late.status.code(), Some(1));
 }
