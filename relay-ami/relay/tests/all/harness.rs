@@ -238,12 +238,6 @@ impl Transfer {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Unix time, seconds.
-    pub fn last_event_at(&self) -> Option<f64> {
-        let events = std::fs::metadata(self.directory.path().join("control/events.ndjson")).ok()?;
-        Some(events.modified().unwrap().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs_f64())
-    }
-
     pub fn wait_for_event(&self, kind: &str) -> Value {
         wait_for(kind, || self.events().into_iter().find(|event| event["type"] == kind))
     }
