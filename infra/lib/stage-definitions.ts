@@ -333,7 +333,7 @@ function tearDown(settings: Settings): Access[] {
     relays.describe('Instances', 'SecurityGroupRules'),
     relays.terminateRelays(settings),
     ...relays.openPaths(settings),
-    ...relays.closePaths(settings),
+    relays.closePaths(settings),
     ...ssm.commandEnds(settings, 'stop'),
     ssm.readResults(),
   ];

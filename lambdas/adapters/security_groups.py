@@ -88,11 +88,10 @@ class Ec2SecurityGroups:
             self._client.revoke_security_group_ingress(GroupId=group, SecurityGroupRuleIds=ids)
         except ClientError as error:
             code = error.response["Error"]["Code"]
-            if code != "InvalidSecurityGroupRuleId.NotFound" and code not in _DENIED:
+            if code in _DENIED:
+                raise MissingPermission(f"ec2:RevokeSecurityGroupIngress in {group}: {error}") from error
+            if code != "InvalidSecurityGroupRuleId.NotFound":
                 raise
-            if len(ids) > 1:  # one unknown id fails the call for all
+            if len(ids) > 1:  # one unknown id, of a rule that another teardown has revoked, fails the call for all
                 for single in ids:
                     self._revoke(group, [single])
-            # Where another teardown was faster the rule has no tags any more by which its revocation would be allowed.
-            elif code in _DENIED and any(rule.rule_id in ids for rule in self.rules()):
-                raise MissingPermission(f"ec2:RevokeSecurityGroupIngress of {ids[0]} in {group}: {error}") from error

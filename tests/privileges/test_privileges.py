@@ -28,7 +28,7 @@ def roles() -> dict[str, Role]:
 
 @pytest.fixture(scope="module")
 def found(roles: dict[str, Role]) -> Comparison:
-    return compare(roles, read_recorded())
+    return compare(roles, set(read_recorded()))
 
 
 def test_what_is_granted_is_used_or_an_exception_says_why(found: Comparison) -> None:

@@ -116,18 +116,9 @@ export function openPaths(settings: Settings): Access[] {
   ];
 }
 
-/** Revoking of the rules that carry our tag, in groups that carry it. */
-export function closePaths(settings: Settings): Access[] {
-  const revoke = 'RevokeSecurityGroupIngress';
-  return [
-    changeGroups(settings, revoke),
-    {
-      actions: [`ec2:${revoke}`],
-      resources: everywhere(settings, 'security-group-rule/*'),
-      conditions: ours(settings),
-      why: 'Each transfer makes its own rules. Only rules with the deployment’s tag can be revoked.',
-    },
-  ];
+/** Revoking of rules in groups that carry our tag: EC2 authorises it on the group alone, not on the rule. */
+export function closePaths(settings: Settings): Access {
+  return changeGroups(settings, 'RevokeSecurityGroupIngress');
 }
 
 function changeGroups(settings: Settings, action: string): Access {

@@ -12,7 +12,7 @@ from typing import Any
 
 from local.config import LocalConfig
 from local.patches.replace import override
-from local.patches.upstream import account_id, ec2, region_name, request_scope, ssm
+from local.patches.upstream import ec2, region_name, request_scope, ssm
 
 ARCHITECTURES = ("x86_64", "arm64")
 PARAMETER = "/aws/service/ami-amazon-linux-latest/al2023-ami-{flavour}-{kernel}-{architecture}"
@@ -21,6 +21,10 @@ NAMES = [
     PARAMETER.format(flavour="kernel", kernel="6.1", architecture="{architecture}"),
     PARAMETER.format(flavour="minimal-kernel", kernel="default", architecture="{architecture}"),
 ]
+
+
+AMAZONS = "137112412989"
+"""The account that Amazon Linux's images belong to."""
 
 
 class ImageNotFoundError(Exception):
@@ -43,8 +47,7 @@ def image_id_for(reference: str) -> str:
     Raises ImageNotFoundError.
     """
     image_id = reference
-    if reference.startswith("resolve:ssm:"):
-        name = reference.removeprefix("resolve:ssm:").split(":")[0]
+    if name := parameter_of(reference):
         parameter = ssm._parameters.get(name) or _public_parameter(name)
         if parameter is None:
             raise ImageNotFoundError(f"The parameter '{name}' does not exist in {region_name()}")
@@ -52,6 +55,12 @@ def image_id_for(reference: str) -> str:
     if image_id not in ec2._images:
         raise ImageNotFoundError(f"The image id '[{image_id}]' does not exist")
     return image_id
+
+
+def parameter_of(reference: str) -> str:
+    """Name of the parameter in `resolve:ssm:NAME` or `resolve:ssm:NAME:VERSION`; empty for an image id."""
+    before, resolve, name = reference.partition("resolve:ssm:")
+    return name.split(":")[0] if resolve and not before else ""
 
 
 def architecture_of(instance_type: str) -> str:
@@ -70,7 +79,7 @@ def _register(region: str, architecture: str) -> None:
         "Description": "Amazon Linux 2023 (an instance of the local cloud)",
         "ImageLocation": "",
         "State": "available",
-        "OwnerId": account_id(),
+        "OwnerId": AMAZONS,
         "Public": True,
         "Architecture": architecture,
         "ImageType": "machine",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from local.patches.ec2.images import ImageNotFoundError, image_id_for
+from local.patches.ec2.images import ImageNotFoundError, image_id_for, parameter_of
 from local.patches.ec2.wire import Params, members, parameter
 from local.patches.upstream import ec2, iam
 
@@ -23,6 +23,8 @@ class LaunchRequest:
     """What one RunInstances call asks for, resolved."""
 
     image_id: str
+    image_parameter: str
+    """Name of the parameter that has the image's id; empty if the id is given."""
     instance_type: str
     least: int
     most: int
@@ -79,6 +81,7 @@ def read_request(params: Params) -> LaunchRequest:
     profile = _profile(merged.get("IamInstanceProfile"))
     return LaunchRequest(
         image_id=image_id,
+        image_parameter=parameter_of(str(merged["ImageId"])),
         instance_type=merged.get("InstanceType") or "m1.small",
         least=least,
         most=most,

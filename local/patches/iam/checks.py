@@ -1,8 +1,8 @@
 """Permissions per resource, where one call touches several.
 
 AWS authorises RunInstances on the instance, volume, interface, image, subnet, groups and template, each with its own
-condition keys, CreateTags for the tags it sets and PassRole for the role it hands over; rules on group and rule;
-SendCommand on document and instances with their tags; PutEvents for each entry with its source and detail type;
+condition keys, CreateTags for the tags it sets and PassRole for the role it hands over; rules on the group, and new ones
+with tags on the rule; SendCommand on document and instances with their tags; PutEvents for each entry with its source and detail type;
 calls with an instance's credentials carry its ARN; and a bucket policy sees calls as made over TLS.
 Emulator: checks one resource per call, with request tags only, and takes its plain endpoint for an insecure channel.
 """
@@ -14,12 +14,13 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from local.patches.ec2.images import AMAZONS
 from local.patches.ec2.launch_request import LaunchRefusedError, LaunchRequest, read_request
 from local.patches.ec2.wire import Params, members, parameter, tag_specifications, tags_of
 from local.patches.iam.credentials import source_instance
 from local.patches.replace import override
 from local.patches.tables.item_conditions import item_context
-from local.patches.upstream import account_id, app, iam_actions, iam_evaluator, region_name
+from local.patches.upstream import account_id, app, ec2, iam_actions, iam_evaluator, region_name
 
 _request: contextvars.ContextVar[tuple[Params, bytes]] = contextvars.ContextVar("_request")
 _caller: contextvars.ContextVar[tuple[str, str]] = contextvars.ContextVar("_caller")
@@ -156,7 +157,7 @@ def run_instances(params: Params, scope: Scope) -> list[Check]:
         Check(action, scope.arn("instance"), instance),
         Check(action, scope.arn("volume"), {**_requested(tags.get("volume", {})), "ec2:Encrypted": request.encrypted}),
         Check(action, scope.arn("network-interface")),
-        Check(action, scope.arn("image", request.image_id), {"ec2:Owner": "amazon", "ec2:Public": "true"}),
+        Check(action, scope.arn("image", request.image_id), _image(scope, request.image_id)),
         *(_tagged(action, scope, kind, name) for kind, name in _network(request)),
     ]
     if request.template_id:
@@ -169,6 +170,9 @@ def run_instances(params: Params, scope: Scope) -> list[Check]:
         if kind in tags:
             context = {"ec2:CreateAction": "RunInstances", **_requested(tags[kind])}
             checks.append(Check("ec2:CreateTags", scope.arn(kind), context))
+    if request.image_parameter:  # EC2 reads it with the caller's permissions
+        name = request.image_parameter.removeprefix("/")
+        checks.append(Check("ssm:GetParameters", f"arn:aws:ssm:{scope.region}:{scope.account}:parameter/{name}"))
     if request.role:
         role = f"arn:aws:iam::{scope.account}:role/{request.role}"
         checks.append(Check("iam:PassRole", role, {"iam:PassedToService": "ec2.amazonaws.com"}))
@@ -176,7 +180,7 @@ def run_instances(params: Params, scope: Scope) -> list[Check]:
 
 
 def security_group_rules(action: str, params: Params, scope: Scope) -> list[Check]:
-    """Questions of Authorize… and Revoke…: the group, the tagged new rules, the rules named by id."""
+    """Questions of Authorize… and Revoke…: the group, and the new rules that get tags; rules that go are not asked about."""
     group = parameter(params, "GroupId")
     checks = [_tagged(action, scope, "security-group", group)]
     tags = tag_specifications(params).get("security-group-rule")
@@ -184,8 +188,6 @@ def security_group_rules(action: str, params: Params, scope: Scope) -> list[Chec
         rule = scope.arn("security-group-rule")
         created = {"ec2:CreateAction": action.split(":")[1], **_requested(tags)}
         checks += [Check(action, rule, _requested(tags)), Check("ec2:CreateTags", rule, created)]
-    for rule_id in members(params, "SecurityGroupRuleId"):
-        checks.append(_tagged(action, scope, "security-group-rule", rule_id))
     return checks
 
 
@@ -218,6 +220,14 @@ def _network(request: LaunchRequest) -> list[tuple[str, str]]:
 
 def _tagged(action: str, scope: Scope, kind: str, name: str) -> Check:
     return Check(action, scope.arn(kind, name), scope.tagged(kind, name))
+
+
+def _image(scope: Scope, image_id: str) -> dict[str, str]:
+    """An image is known by its owner, Amazon's accounts by an alias, and by the tags that it has in this account."""
+    image = ec2._images[image_id]
+    owner = "amazon" if image["OwnerId"] == AMAZONS else image["OwnerId"]
+    public = str(bool(image.get("Public"))).lower()
+    return {"ec2:Owner": owner, "ec2:Public": public, **scope.tagged("image", image_id)}
 
 
 def _requested(tags: dict[str, str]) -> dict[str, str]:

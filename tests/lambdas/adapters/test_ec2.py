@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import Mock
 
 import boto3
 import pytest
@@ -132,26 +133,28 @@ def test_rules_are_admitted_once_listed_and_revoked(ec2: Any, network: tuple[str
     assert groups.rules() == []
 
 
-class Tagged:
-    """EC2 where a rule may be revoked only by its tags: one that is gone has none."""
+class Strict:
+    """EC2 that refuses a call for all rules if one of them is unknown, as AWS does and moto does not."""
 
-    def __init__(self, ec2: Any, allowed: bool) -> None:
-        self._ec2, self._allowed = ec2, allowed
+    def __init__(self, ec2: Any) -> None:
+        self._ec2 = ec2
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ec2, name)
 
     def revoke_security_group_ingress(self, *, GroupId: str, SecurityGroupRuleIds: list[str]) -> None:  # noqa: N803
         rules = self._ec2.describe_security_group_rules()["SecurityGroupRules"]
-        if not (self._allowed and {rule["SecurityGroupRuleId"] for rule in rules}.issuperset(SecurityGroupRuleIds)):
-            raise ClientError(
-                {"Error": {"Code": "UnauthorizedOperation", "Message": "no"}}, "RevokeSecurityGroupIngress"
-            )
+        if not {rule["SecurityGroupRuleId"] for rule in rules}.issuperset(SecurityGroupRuleIds):
+            raise refusal("InvalidSecurityGroupRuleId.NotFound")
         self._ec2.revoke_security_group_ingress(GroupId=GroupId, SecurityGroupRuleIds=SecurityGroupRuleIds)
 
 
+def refusal(code: str) -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": "no"}}, "RevokeSecurityGroupIngress")
+
+
 def test_rules_that_another_teardown_has_revoked_are_no_error(ec2: Any, network: tuple[str, str, str]) -> None:
-    groups = Ec2SecurityGroups(Tagged(ec2, allowed=True), "cpt")  # type: ignore[arg-type]
+    groups = Ec2SecurityGroups(Strict(ec2), "cpt")  # type: ignore[arg-type]
     for number in range(3):
         groups.admit(network[2], f"54.0.0.{number}", 4600, "first")
     listed = groups.rules()
@@ -161,10 +164,12 @@ def test_rules_that_another_teardown_has_revoked_are_no_error(ec2: Any, network:
     groups.revoke(listed)
 
 
-def test_a_rule_that_is_there_and_may_not_be_revoked_names_the_permission(
-    ec2: Any, network: tuple[str, str, str]
+def test_a_rule_that_may_not_be_revoked_names_the_permission(
+    ec2: Any, network: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    groups = Ec2SecurityGroups(Tagged(ec2, allowed=False), "cpt")  # type: ignore[arg-type]
+    groups = Ec2SecurityGroups(ec2, "cpt")
     groups.admit(network[2], "54.0.0.1", 4600, "first")
+    listed = groups.rules()
+    monkeypatch.setattr(ec2, "revoke_security_group_ingress", Mock(side_effect=refusal("UnauthorizedOperation")))
     with pytest.raises(MissingPermission, match="ec2:RevokeSecurityGroupIngress"):
-        groups.revoke(groups.rules())
+        groups.revoke(listed)
