@@ -65,10 +65,10 @@ class Service:
         if self.protocol == "json":
             value = json.loads(request.body or b"{}")
         else:
-            value = PROTOCOL_PARSERS[self.protocol](operation).parse(  # type: ignore[no-untyped-call] # moto has no types
+            value = PROTOCOL_PARSERS[self.protocol](operation).parse(
                 {
                     "body": request.body,
-                    "headers": Headers(request.headers),  # type: ignore[arg-type] # a mapping does
+                    "headers": Headers(request.headers),
                     "method": request.method,
                     "url_path": request.path,
                     "url_params": Route(operation).parts(request) or {},

@@ -18,7 +18,7 @@ from local.conformance.operations import Request, service_of
 from tests.local.assembly import HOME
 
 FORM = {"content-type": "application/x-www-form-urlencoded; charset=utf-8"}
-LAUNCHED = "<RunInstancesResponse><instancesSet><item><instanceType>{}</instanceType></item></instancesSet></RunInstancesResponse>"
+LAUNCHED = "<Launched><instancesSet><item><instanceType>{}</instanceType></item></instancesSet></Launched>"
 
 
 @pytest.mark.parametrize(

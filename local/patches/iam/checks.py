@@ -1,9 +1,10 @@
 """Permissions per resource, where one call touches several.
 
 AWS authorises RunInstances on the instance, volume, interface, image, subnet, groups and template, each with its own
-condition keys, CreateTags for the tags it sets and PassRole for the role it hands over; rules on the group, and new ones
-with tags on the rule; SendCommand on document and instances with their tags; PutEvents for each entry with its source and detail type;
-calls with an instance's credentials carry its ARN; and a bucket policy sees calls as made over TLS.
+condition keys, CreateTags for the tags it sets, PassRole for the role it hands over, and the parameter that names the
+image; rules on the group, and new ones with tags on the rule; SendCommand on document and instances with their tags;
+PutEvents for each entry with its source and detail type; calls with an instance's credentials carry its ARN; and a
+bucket policy sees calls as made over TLS.
 Emulator: checks one resource per call, with request tags only, and takes its plain endpoint for an insecure channel.
 """
 
@@ -82,7 +83,7 @@ def _enforce_all(
     _caller.set((access_key, region))
     params, body = _request.get(({}, b""))
     scope = Scope(account_id(), region)
-    plain = Check(action, resource_arn, {**(service_context or {}), **item_context(action, body)})
+    plain = Check(action, resource_arn, item_context(action, body, service_context or {}))
     for check in checks_of(action, params, body, scope) or [plain]:
         denied = _enforce(
             access_key,
@@ -135,6 +136,10 @@ def checks_of(action: str, params: Params, body: bytes, scope: Scope) -> list[Ch
         return send_command(json.loads(body or b"{}"), scope)
     if action == "events:PutEvents":
         return put_events(json.loads(body or b"{}"), scope)
+    if action == "servicequotas:GetServiceQuota":
+        asked = json.loads(body or b"{}")
+        quota = f"{asked.get('ServiceCode')}/{asked.get('QuotaCode')}"
+        return [Check(action, f"arn:aws:servicequotas:{scope.region}:{scope.account}:{quota}")]
     return []
 
 
@@ -180,7 +185,7 @@ def run_instances(params: Params, scope: Scope) -> list[Check]:
 
 
 def security_group_rules(action: str, params: Params, scope: Scope) -> list[Check]:
-    """Questions of Authorize… and Revoke…: the group, and the new rules that get tags; rules that go are not asked about."""
+    """Questions of Authorize… and Revoke…: the group, and new rules that get tags, but not the rules that go."""
     group = parameter(params, "GroupId")
     checks = [_tagged(action, scope, "security-group", group)]
     tags = tag_specifications(params).get("security-group-rule")
@@ -209,7 +214,8 @@ def put_events(data: dict[str, Any], scope: Scope) -> list[Check]:
     for entry in data.get("Entries") or []:
         bus = str(entry.get("EventBusName") or "default")
         arn = bus if bus.startswith("arn:") else f"arn:aws:events:{scope.region}:{scope.account}:event-bus/{bus}"
-        context = {"events:source": entry.get("Source"), "events:detail-type": entry.get("DetailType")}
+        told = {"events:source": entry.get("Source"), "events:detail-type": entry.get("DetailType")}
+        context = {key: [value] for key, value in told.items() if value is not None}  # lists, as the reference has them
         checks.append(Check("events:PutEvents", arn, context))
     return checks
 
