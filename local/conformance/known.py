@@ -10,6 +10,7 @@ _EMPTY = "AWS answers it empty when there is none, though its model asks for one
 _TIME = (
     "The model's pattern takes one digit of a fraction; AWS answers three. Before the start and the end it is empty."
 )
+_REASON = "The emulator has words of its own, or none, for why a function is in its state. Nothing of ours reads them."
 _TEXT = "The emulator answers an empty element for a text that the template does not have. Nothing of ours reads it."
 _WARM = "The emulator’s tables are never warmed: it answers 0. Nothing of ours reads it."
 _TYPES = "EC2 has new types before botocore, and refuses others by a code of its own, as the emulator does."
@@ -39,6 +40,8 @@ KNOWN = (
     Known("ec2.DescribeInstanceTypes", "InstanceTypes[].InstanceType", _TYPES),
     Known("ec2.DescribeInstanceTypes", "InstanceTypes[].ProcessorInfo.SupportedFeatures[]", _TYPES),
     Known("ec2.RunInstances", "InstanceType", _TYPES),
+    Known("lambda.*", "*LastUpdateStatusReasonCode", _REASON),
+    Known("lambda.*", "*StateReasonCode", _REASON),
     Known("ssm.GetCommandInvocation", "Execution*Time", _TIME),
 )
 
