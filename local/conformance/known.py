@@ -10,6 +10,7 @@ _EMPTY = "AWS answers it empty when there is none, though its model asks for one
 _TIME = (
     "The model's pattern takes one digit of a fraction; AWS answers three. Before the start and the end it is empty."
 )
+_REVIEW = "AWS shows a stack that has only a change set as under review, which the model knows of stacks alone."
 _REASON = "The emulator has words of its own, or none, for why a function is in its state. Nothing of ours reads them."
 _TEXT = "The emulator answers an empty element for a text that the template does not have. Nothing of ours reads it."
 _WARM = "The emulator’s tables are never warmed: it answers 0. Nothing of ours reads it."
@@ -32,6 +33,7 @@ class Known:
 
 
 KNOWN = (
+    Known("cloudformation.DescribeStackEvents", "StackEvents[].ResourceStatus", _REVIEW),
     Known("cloudformation.DescribeStacks", "Stacks[].*Description", _TEXT),
     Known("dynamodb.*Table", "Table*.WarmThroughput.*UnitsPerSecond", _WARM),
     Known("dynamodb.BatchGetItem", "UnprocessedKeys", _EMPTY),
