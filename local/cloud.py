@@ -98,7 +98,10 @@ class LocalCloud:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        found = self.state.violations.read_text() if self.state.violations.exists() else ""
         self.stop()
+        if found and kind is None:
+            raise LocalCloudError(f"the emulator answered what AWS never answers (local/conformance):\n{found}")
 
     def client(self, service: str, region: str | None = None) -> Any:
         """A boto3 client of the account's owner, made once: making one takes 50 ms of a core."""

@@ -90,6 +90,7 @@ async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, f
     from hypercorn.config import Config
     from ministack import app
 
+    from local.conformance.door import Notes, conforming
     from local.control import with_control
     from local.holds import Holds, with_holds
     from local.patches.faults.latency import with_latency
@@ -105,7 +106,8 @@ async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, f
     settings.loglevel = "WARNING"
     settings.graceful_timeout = 0.2
     holds = Holds()
-    served = with_holds(with_rates(with_latency(app.app, config, fleet.faults), config), holds)
+    judged = conforming(app.app, Notes(state.violations))
+    served = with_holds(with_rates(with_latency(judged, config, fleet.faults), config), holds)
     door: Any = counted(with_control(served, fleet, holds), calls)
     server = asyncio.create_task(hypercorn_serve(door, settings, shutdown_trigger=stop.wait))
     port = listener.getsockname()[1]

@@ -39,6 +39,11 @@ class StateDir:
         return self.root / "emulator.log"
 
     @property
+    def violations(self) -> Path:
+        """Answers of the emulator that AWS's models do not allow, one a line; there are none where it is missing."""
+        return self.root / "violations.tsv"
+
+    @property
     def logs(self) -> Path:
         """Logs that outlive a run: `lambda/NAME.log`, `instances/ID/…`."""
         return self.root / "logs"
@@ -77,7 +82,7 @@ class StateDir:
             subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
         for path in (self.instances, self.lambda_code):
             shutil.rmtree(path, ignore_errors=True)
-        for path in (self.state_file, self.config_file):
+        for path in (self.state_file, self.config_file, self.violations):
             path.unlink(missing_ok=True)
         if not keep_logs:
             shutil.rmtree(self.root, ignore_errors=True)

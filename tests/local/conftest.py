@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,11 @@ def grants_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def cloud(tmp_path_factory: pytest.TempPathFactory, assembly_path: Path, grants_file: Path) -> Iterator[LocalCloud]:
     """The running cloud, process mode."""
     made = LocalCloud(LocalConfig.model_validate(SETTINGS), tmp_path_factory.mktemp("state with space"), assembly_path)
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("CPT_RECORD_GRANTS", str(grants_file))
-        made.start()
-    yield made
-    made.stop()
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("CPT_RECORD_GRANTS", str(grants_file))
+            stack.enter_context(made)
+        yield made
 
 
 @pytest.fixture(scope="session")

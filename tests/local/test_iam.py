@@ -190,7 +190,51 @@ def test_rules_need_group_and_tagged_rule(cloud: LocalCloud, acting: Acting) -> 
     cloud.client("ec2").create_tags(Resources=[group], Tags=[{"Key": "owner", "Value": "cpt"}])
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
         acting([on_group, rule], "ec2").authorize_security_group_ingress(**request)
-    ec2.authorize_security_group_ingress(**request)
+    made = ec2.authorize_security_group_ingress(**request)["SecurityGroupRules"]
+    gone = {"GroupId": group, "SecurityGroupRuleIds": [rule["SecurityGroupRuleId"] for rule in made]}
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        ec2.revoke_security_group_ingress(**gone)
+    revoke = {**on_group, "Action": "ec2:RevokeSecurityGroupIngress"}
+    acting([revoke], "ec2").revoke_security_group_ingress(**gone)  # the rule is no resource of this action
+
+
+def test_own_image_is_told_by_its_tags_and_read_with_the_callers_permissions(cloud: LocalCloud, acting: Acting) -> None:
+    tags = [{"ResourceType": "image", "Tags": [{"Key": "owner", "Value": "cpt"}]}]
+    disk = {"DeviceName": "/dev/xvda", "Ebs": {"SnapshotId": "snap-0123456789abcdef0"}}
+    own, foreign = (
+        cloud.client("ec2").register_image(
+            Name=f"image-{uuid.uuid4()}", Architecture="x86_64", BlockDeviceMappings=[disk], **tagged
+        )["ImageId"]
+        for tagged in ({"TagSpecifications": tags}, {})
+    )
+    cloud.client("ssm").put_parameter(Name="/probe/image", Type="String", Value=own)
+    on_image = {**LAUNCH[2], "Condition": OWNED}
+    reads = {"Effect": "Allow", "Action": "ssm:GetParameters", "Resource": "arn:aws:ssm:*:*:parameter/probe/image"}
+    others = [statement for statement in LAUNCH if statement is not LAUNCH[2]]
+    named = {"ImageId": "resolve:ssm:/probe/image"}
+    cloud.client("ec2").terminate_instances(
+        InstanceIds=[
+            launch(acting([*others, on_image], "ec2"), ImageId=own),
+            launch(acting([*others, on_image, reads], "ec2"), **named),
+        ]
+    )
+    for statements, options in (
+        ([*others, on_image], {"ImageId": foreign}),
+        ([*others, on_image], {}),  # Amazon's
+        ([*others, on_image], named),
+        (LAUNCH, {"ImageId": own}),
+    ):
+        with pytest.raises(ClientError, match="UnauthorizedOperation"):
+            launch(acting(statements, "ec2"), **options)
+
+
+def test_a_quota_is_a_resource(acting: Acting) -> None:
+    asked = {"ServiceCode": "ec2", "QuotaCode": "L-1216C47A"}
+    allowed = {"Effect": "Allow", "Action": "servicequotas:GetServiceQuota"}
+    own, other = ({**allowed, "Resource": f"arn:aws:servicequotas:*:*:ec2/{code}"} for code in ("L-1216C47A", "L-1"))
+    acting([own], "service-quotas").get_service_quota(**asked)
+    with pytest.raises(ClientError, match="AccessDenied"):
+        acting([other], "service-quotas").get_service_quota(**asked)
 
 
 def test_commands_need_document_and_instance(acting: Acting, vm: str) -> None:
@@ -283,7 +327,7 @@ def test_every_call_has_the_partitions_that_it_names(acting: Acting) -> None:
 
 
 def test_events_are_granted_by_source_and_detail_type(acting: Acting) -> None:
-    told = {"StringEquals": {"events:source": "probe", "events:detail-type": ["Heard"]}}
+    told = {"ForAllValues:StringEquals": {"events:source": "probe", "events:detail-type": ["Heard"]}}
     events = acting([{"Effect": "Allow", "Action": "events:PutEvents", "Resource": "*", "Condition": told}], "events")
     heard = {"Source": "probe", "DetailType": "Heard", "Detail": "{}"}
     assert events.put_events(Entries=[heard])["FailedEntryCount"] == 0

@@ -19,10 +19,11 @@ def main(arguments: list[str]) -> int:
     """The exit code."""
     files = [Path(name) for name in arguments if name != "--anew"]
     roles = read_roles()
-    used = read_runs(files, roles) | (set() if "--anew" in arguments else read_recorded())
-    used &= {grant for role in roles.values() for grant in role.grants}
+    used = ({} if "--anew" in arguments else read_recorded()) | read_runs(files, roles)
+    granted = {grant for role in roles.values() for grant in role.grants}
+    used = {grant: call for grant, call in used.items() if grant in granted}
     write_recorded(used)
-    found = compare(roles, used)
+    found = compare(roles, set(used))
     PAGE.write_text(drawn(PAGE.read_text(), roles, read_groups(), found))
     tell(roles, found)
     return 1 if found.unexplained or found.needless else 0

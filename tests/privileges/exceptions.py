@@ -57,7 +57,7 @@ EXCEPTIONS = (
     ),
     *unused("*", "xray:*", "Lambda and Step Functions send traces. The local cloud has no X-Ray."),
     *unused(
-        "cpt-reconcile cpt-sweep-execution cpt-teardown-request cpt-verify-transfer",
+        "cpt-reconcile cpt-sweep-execution cpt-teardown-request",
         "s3:GetObject",
         "The report of a transfer that skipped files reads their list. No recorded run skipped any.",
         "lambdas/handlers/states/test_write_report.py::test_transfer_that_may_leave_nothing_out_fails_with_what_it_left_out",

@@ -89,9 +89,45 @@ def read_roles(assembly: Path = ASSEMBLY) -> dict[str, Role]:
     return roles
 
 
+def read_policies(account: str, assembly: Path = ASSEMBLY) -> dict[str, list[list[dict[str, Any]]]]:
+    """Policies of each role as deployed to `account`: one list of documents for each region that has the role."""
+    found: dict[str, list[list[dict[str, Any]]]] = {}
+    artifacts = json.loads((assembly / "manifest.json").read_text())["artifacts"]
+    for file in sorted(assembly.glob("*.template.json")):
+        environment = artifacts[file.name.removesuffix(".template.json")]["environment"]
+        values = {"ACCOUNT": account, "REGION": environment.rsplit("/", 1)[-1]}
+        resources: Resources = json.loads(file.read_text())["Resources"]
+        for logical, resource in resources.items():
+            if resource["Type"] == "AWS::IAM::Role":
+                documents = [_resolved(one, resources, values) for _, one in _documents(logical, resources)]
+                found.setdefault(_name(logical, resources), []).append(documents)
+    return found
+
+
+def _resolved(value: Any, resources: Resources, values: dict[str, str]) -> Any:
+    """A policy without functions of CloudFormation, and with what varies between builds replaced."""
+    if isinstance(value, list):
+        return [_resolved(one, resources, values) for one in value]
+    if isinstance(value, dict) and not any(key == "Ref" or key.startswith("Fn::") for key in value):
+        return {key: _resolved(one, resources, values) for key, one in value.items()}
+    text = undigested(_text(value, resources))
+    return re.sub("|".join(values), lambda found: values[found[0]], text)
+
+
+def undigested(text: str) -> str:
+    """A name or ARN without digests, which differ between builds."""
+    pattern, word = VARIES[0]
+    return pattern.sub(word, text)
+
+
+def _name(logical: str, resources: Resources) -> str:
+    bearer = _bearer(logical, resources)
+    return plain(bearer or resources[logical]["Properties"].get("RoleName") or _path(resources[logical]))
+
+
 def _add(roles: dict[str, Role], stack: str, logical: str, resources: Resources, notes: dict[str, Any]) -> None:
     properties = resources[logical]["Properties"]
-    name = plain(_bearer(logical, resources) or properties.get("RoleName") or _path(resources[logical]))
+    name = _name(logical, resources)
     role = roles.setdefault(name, Role(name))
     role.physical.append(properties.get("RoleName") or f"{stack}-{logical}")
     role.trusts += [entry["Principal"] for entry in properties["AssumeRolePolicyDocument"]["Statement"]]
@@ -101,7 +137,7 @@ def _add(roles: dict[str, Role], stack: str, logical: str, resources: Resources,
     for path, document in _documents(logical, resources):
         for statement in document["Statement"]:
             if statement["Effect"] == "Allow":
-                role.grants |= set(_granted(name, statement, resources))
+                role.grants |= set(granted(name, statement, resources))
         for resource, whys in _reasons(notes, path).items():
             role.reasons.setdefault(resource, set()).update(whys)
 
@@ -134,7 +170,8 @@ def _documents(logical: str, resources: Resources) -> Iterator[tuple[str, dict[s
             yield _path(resource), resource["Properties"]["PolicyDocument"]
 
 
-def _granted(role: str, statement: dict[str, Any], resources: Resources) -> Iterator[Grant]:
+def granted(role: str, statement: dict[str, Any], resources: Resources) -> Iterator[Grant]:
+    """One grant for each action and resource of a statement."""
     condition = condition_of(statement.get("Condition", {}))
     for action in _several(statement["Action"]):
         for resource in _several(statement["Resource"]):

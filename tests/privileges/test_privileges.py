@@ -28,7 +28,7 @@ def roles() -> dict[str, Role]:
 
 @pytest.fixture(scope="module")
 def found(roles: dict[str, Role]) -> Comparison:
-    return compare(roles, read_recorded())
+    return compare(roles, set(read_recorded()))
 
 
 def test_what_is_granted_is_used_or_an_exception_says_why(found: Comparison) -> None:
@@ -99,15 +99,18 @@ def test_unused_grant_without_an_exception_and_needless_exception_are_told() -> 
 def test_runs_are_read_by_the_names_that_cloudformation_made(tmp_path: Path) -> None:
     role = Role("cpt-retry-chunk", physical=["cpt-control-FunctionsRetryChunkRole76B6FC72"])
     arn = "arn:aws:dynamodb:us-west-2:000000000000:table/cpt-chunks"
-    use = {"action": "dynamodb:UpdateItem", "resource": arn, "condition": {"StringLike": {"s3:prefix": "x"}}}
+    call = {"resource": arn, "region": "us-west-2", "context": {}}
+    condition = {"StringLike": {"s3:prefix": "x"}}
+    use = {"action": "dynamodb:UpdateItem", "resource": arn, "condition": condition, "call": call}
     names = [f"{role.physical[0]}-ABC123DEF456", "cpt-control-Another-ABC123DEF456", "cpt-endpoint"]
     (tmp_path / "run").write_text("".join(json.dumps({"role": name, **use}) + "\n" for name in names))
     found = read_runs([tmp_path / "run"], {role.name: role})
     table = "arn:aws:dynamodb:REGION:ACCOUNT:table/cpt-chunks"
-    assert found == {Grant("cpt-retry-chunk", "dynamodb:UpdateItem", table, "StringLike s3:prefix")}
+    assert found == {Grant("cpt-retry-chunk", "dynamodb:UpdateItem", table, "StringLike s3:prefix"): call}
 
 
 def test_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    used = {Grant("a", "s:One", "*", ""), Grant("a", "s:Two", "arn:x", "Bool ec2:Encrypted")}
+    call = {"resource": "arn:y", "region": "us-west-2", "context": {"ec2:encrypted": "true"}}
+    used = {Grant("a", "s:One", "*", ""): call, Grant("a", "s:Two", "arn:x", "Bool ec2:Encrypted"): call}
     write_recorded(used, tmp_path / "record")
     assert read_recorded(tmp_path / "record") == used

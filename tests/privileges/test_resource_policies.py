@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tests.privileges.grants import ASSEMBLY
+from tests.privileges.grants import ASSEMBLY, Grant, Resources, granted
 
 TOPIC_OF_NEWS = "sns:Publish by events.amazonaws.com"
 """AWS documents no condition for topics that EventBridge publishes to."""
@@ -15,6 +15,17 @@ def resources() -> Iterator[tuple[str, dict[str, Any]]]:
     for file in sorted(ASSEMBLY.glob("*.template.json")):
         for resource in json.loads(file.read_text())["Resources"].values():
             yield resource["Type"], resource.get("Properties", {})
+
+
+def granted_by_resources() -> Iterator[Grant]:
+    """Each action in their policies, refusals included; `s3:*` and its like name no action to look up."""
+    for file in sorted(ASSEMBLY.glob("*.template.json")):
+        template: Resources = json.loads(file.read_text())["Resources"]
+        for logical, resource in template.items():
+            if resource["Type"].endswith("Policy") and "Principal" in str(resource["Properties"].get("PolicyDocument")):
+                for statement in resource["Properties"]["PolicyDocument"]["Statement"]:
+                    found = granted(logical, statement, template)
+                    yield from (grant for grant in found if not grant.action.endswith("*"))
 
 
 def allowed() -> list[dict[str, Any]]:

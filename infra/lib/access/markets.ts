@@ -14,6 +14,6 @@ export function readQuotas(): Access {
   return {
     actions: ['servicequotas:GetServiceQuota'],
     resources: ['*'],
-    why: 'Service Quotas evaluates its Get actions without a resource.',
+    why: 'The quota is an optional resource of this action, and quotas are no secret.',
   };
 }

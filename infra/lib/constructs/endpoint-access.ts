@@ -21,12 +21,13 @@ const ITS_OWN_KEYS = {
   Null: { 'dynamodb:LeadingKeys': 'false' },
 };
 
-/** What ends may put on the bus: hints, which wake whoever then reads the records. */
+/** What ends may put on the bus: hints, which wake whoever then reads the records. Both keys are lists to IAM. */
 const AGENT_EVENTS = {
-  StringEquals: {
+  'ForAllValues:StringEquals': {
     'events:source': 'cpt.agent',
     'events:detail-type': ['Chunk Failed', 'Relay Lost', 'Transfer Delivered', 'Transfer Failed'],
   },
+  Null: { 'events:source': 'false', 'events:detail-type': 'false' },
 };
 
 /** Attributes of the records that daemons write; `control/aws.rs` is the other end of it. */

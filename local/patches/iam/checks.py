@@ -84,7 +84,7 @@ def _enforce_all(
     _caller.set((access_key, region))
     params, body = _request.get(({}, b""))
     scope = Scope(account_id(), region)
-    plain = Check(action, resource_arn, {**(service_context or {}), **item_context(action, body)})
+    plain = Check(action, resource_arn, item_context(action, body, service_context or {}))
     key = key_question(action, resource_arn)
     for check in (checks_of(action, params, body, scope) or [plain]) + ([Check(*key)] if key else []):
         denied = _enforce(
@@ -138,6 +138,10 @@ def checks_of(action: str, params: Params, body: bytes, scope: Scope) -> list[Ch
         return send_command(json.loads(body or b"{}"), scope)
     if action == "events:PutEvents":
         return put_events(json.loads(body or b"{}"), scope)
+    if action == "servicequotas:GetServiceQuota":
+        asked = json.loads(body or b"{}")
+        quota = f"{asked.get('ServiceCode')}/{asked.get('QuotaCode')}"
+        return [Check(action, f"arn:aws:servicequotas:{scope.region}:{scope.account}:{quota}")]
     return []
 
 
@@ -213,7 +217,8 @@ def put_events(data: dict[str, Any], scope: Scope) -> list[Check]:
     for entry in data.get("Entries") or []:
         bus = str(entry.get("EventBusName") or "default")
         arn = bus if bus.startswith("arn:") else f"arn:aws:events:{scope.region}:{scope.account}:event-bus/{bus}"
-        context = {"events:source": entry.get("Source"), "events:detail-type": entry.get("DetailType")}
+        told = {"events:source": entry.get("Source"), "events:detail-type": entry.get("DetailType")}
+        context = {key: [value] for key, value in told.items() if value is not None}  # lists, as the reference has them
         checks.append(Check("events:PutEvents", arn, context))
     return checks
 

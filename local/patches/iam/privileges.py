@@ -1,7 +1,8 @@
 """Which permissions are used: with CPT_RECORD_GRANTS=FILE, each grant that allowed a call is added to FILE once.
 
-A line is `{"role", "action", "resource", "condition"}`: the role's name, and action, resource and condition as the
-deployed policy has them. Every Allow that matches the call counts, since any of them would do.
+A line is `{"role", "action", "resource", "condition", "call"}`: the role's name, and action, resource and condition as
+the deployed policy has them. Every Allow that matches the call counts, since any of them would do. `call` is the first
+such call, `{"resource", "region", "context"}`: what it named, and the condition keys that it had.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ class Recorder:
         self._seen: set[str] = set()
         self._lock = threading.Lock()
 
-    def note(self, line: str) -> None:
-        """Add a line unless it is known."""
-        if line in self._seen:
+    def note(self, grant: dict[str, Any], call: dict[str, Any]) -> None:
+        """Add a line unless the grant is known."""
+        key = json.dumps(grant)
+        if key in self._seen:
             return
         with self._lock, self._file.open("a") as target:
-            self._seen.add(line)
-            target.write(line + "\n")
+            self._seen.add(key)
+            target.write(json.dumps({**grant, "call": call}) + "\n")
 
 
 def install() -> None:
@@ -48,18 +50,20 @@ def _recording(evaluate: Any, recorder: Recorder) -> Any:
     def recorded(context: Any, policies: Any, *limits: Any) -> Any:
         result = evaluate(context, policies, *limits)
         if result.decision == "Allow" and context.principal_type == "AssumedRole":
-            for line in _matching(context, policies):
-                recorder.note(line)
+            keys = {key: value for key, value in context.service_context.items() if value is not None}
+            call = {"resource": context.resource_arn, "region": context.region, "context": keys}
+            for grant in _matching(context, policies):
+                recorder.note(grant, call)
         return result
 
     return recorded
 
 
-def _matching(context: Any, policies: Any) -> Iterator[str]:
+def _matching(context: Any, policies: Any) -> Iterator[dict[str, Any]]:
     role = context.principal_arn.split("/")[1]
     for statement in (one for policy in policies for one in policy):
         if statement.effect == "Allow" and matches(context, statement):
             for resource in statement.resources:
                 if matches(context, replace(statement, resources=[resource])):
                     grant = {"role": role, "action": context.action, "resource": resource}
-                    yield json.dumps({**grant, "condition": statement.conditions})
+                    yield {**grant, "condition": statement.conditions}

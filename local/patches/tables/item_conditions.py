@@ -1,10 +1,10 @@
 """Condition keys of DynamoDB's item calls.
 
 AWS: `dynamodb:LeadingKeys` has the partition keys that a call names, `dynamodb:Attributes` the top-level attributes
-that it names anywhere: in the key, the item and the expressions.
-Emulator: has no leading keys, and of the attributes only those of a projection. Here calls of one item, queries of a
-table and batches have both; a scan, and a query whose condition is not understood, has no leading key, as if it named
-none.
+that it names anywhere: in the key, the item and the expressions. Only calls that read have `dynamodb:Select`.
+Emulator: has no leading keys, of the attributes only those of a projection, and `dynamodb:Select` always. Here calls
+of one item, queries of a table and batches have both; a scan, and a query whose condition is not understood, has no
+leading key, as if it named none.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from local.patches.upstream import dynamodb
 
 ONE_ITEM = {f"dynamodb:{verb}Item" for verb in ("Get", "Put", "Update", "Delete")}
+WRITES = {f"dynamodb:{verb}Item" for verb in ("Put", "Update", "Delete", "BatchWrite")}
 _EXPRESSIONS = ("UpdateExpression", "ConditionExpression", "ProjectionExpression", "KeyConditionExpression")
 # A path's first segment: neither a value (:v), nor what follows a dot.
 _NAME = re.compile(r"(?<![\w:#.])#?[A-Za-z_]\w*")
@@ -27,8 +28,14 @@ _WORDS = {
 }
 
 
-def item_context(action: str, body: bytes) -> dict[str, Any]:
-    """The keys of a call that names items; empty for any other."""
+def item_context(action: str, body: bytes, known: dict[str, Any]) -> dict[str, Any]:
+    """The condition keys of a call: what the emulator knows of it, and those of a call that names items."""
+    if action in WRITES:
+        known = {key: value for key, value in known.items() if key != "dynamodb:Select"}
+    return {**known, **_items(action, body)}
+
+
+def _items(action: str, body: bytes) -> dict[str, Any]:
     request = json.loads(body or b"{}") if action.startswith("dynamodb:") else {}
     if action in ONE_ITEM:
         items = [request.get("Key") or request.get("Item") or {}]
