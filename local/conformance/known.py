@@ -14,6 +14,7 @@ _REVIEW = "AWS shows a stack that has only a change set as under review, which t
 _REASON = "The emulator has words of its own, or none, for why a function is in its state. Nothing of ours reads them."
 _TEXT = "The emulator answers an empty element for a text that the template does not have. Nothing of ours reads it."
 _WARM = "The emulator’s tables are never warmed: it answers 0. Nothing of ours reads it."
+_STATE = "The model's enum has capitals; AWS answers in lower case."
 _TYPES = "EC2 has new types before botocore, and refuses others by a code of its own, as the emulator does."
 
 
@@ -41,6 +42,7 @@ KNOWN = (
     Known("ec2.Describe*", "InstanceTypes[]", _TYPES),
     Known("ec2.DescribeInstanceTypes", "InstanceTypes[].InstanceType", _TYPES),
     Known("ec2.DescribeInstanceTypes", "InstanceTypes[].ProcessorInfo.SupportedFeatures[]", _TYPES),
+    Known("ec2.*VpcEndpoint*", "VpcEndpoint*.State", _STATE),
     Known("ec2.RunInstances", "InstanceType", _TYPES),
     Known("lambda.*", "*LastUpdateStatusReasonCode", _REASON),
     Known("lambda.*", "*StateReasonCode", _REASON),

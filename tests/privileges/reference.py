@@ -73,5 +73,5 @@ def _meet(one: str, other: str) -> bool:
 
 
 def _key(name: str) -> str:
-    """A tag's key is part of a condition key's name: `ec2:ResourceTag/cpt:deployment`."""
-    return name.lower().partition("/")[0]
+    """Some condition keys end with a name of the user's: `ec2:ResourceTag/KEY`, `kms:EncryptionContext:KEY`."""
+    return re.match(r"[^:]+:[^:/]+", name.lower())[0]  # type: ignore[index]  # both tables have keys of this form
