@@ -15,6 +15,7 @@ _REASON = "The emulator has words of its own, or none, for why a function is in 
 _TEXT = "The emulator answers an empty element for a text that the template does not have. Nothing of ours reads it."
 _WARM = "The emulator’s tables are never warmed: it answers 0. Nothing of ours reads it."
 _STATE = "The model's enum has capitals; AWS answers in lower case."
+_ATTACHED = "AWS answers that a gateway is available to its VPC, as its documentation says; the model has other words."
 _TYPES = "EC2 has new types before botocore, and refuses others by a code of its own, as the emulator does."
 
 
@@ -39,6 +40,7 @@ KNOWN = (
     Known("dynamodb.*Table", "Table*.WarmThroughput.*UnitsPerSecond", _WARM),
     Known("dynamodb.BatchGetItem", "UnprocessedKeys", _EMPTY),
     Known("dynamodb.BatchWriteItem", "UnprocessedItems", _EMPTY),
+    Known("ec2.*InternetGateway*", "InternetGateway*.Attachments[].State", _ATTACHED),
     Known("ec2.Describe*", "InstanceTypes[]", _TYPES),
     Known("ec2.DescribeInstanceTypes", "InstanceTypes[].InstanceType", _TYPES),
     Known("ec2.DescribeInstanceTypes", "InstanceTypes[].ProcessorInfo.SupportedFeatures[]", _TYPES),

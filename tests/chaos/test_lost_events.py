@@ -8,7 +8,7 @@ import pytest
 
 from tests.chaos import account as chaos
 from tests.chaos.extent import only_full
-from tests.chaos.test_workflows import NARROW, TIMES, check_vanished, finish, lose_relays, start
+from tests.chaos.test_workflows import NARROW, TIMES, finish, lose_relays, start
 from tests.e2e.account import HOME, Account
 from tests.e2e.conftest import make_account  # noqa: F401 - a fixture
 
@@ -94,5 +94,12 @@ def test_the_end_of_the_data(account: Account, tmp_path: Path) -> None:
 
 @only_full
 def test_the_failure_of_an_end(account: Account, tmp_path: Path) -> None:
+    """Somebody puts a file in the destination's place."""
     lose(account, "Transfer Failed", times=1)
-    check_vanished(account, tmp_path, "untold-failure")
+    arn = start(account, tmp_path, "untold-failure")
+    chaos.moving(account, "untold-failure", "direct")
+    (tmp_path / "out").rename(tmp_path / "elsewhere")
+    (tmp_path / "out").touch()
+    run = account.wait(arn)
+    assert (run.status, run.error) == ("FAILED", "DestinationError"), run.cause
+    chaos.check_nothing_left(account, "untold-failure")

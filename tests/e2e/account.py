@@ -207,7 +207,7 @@ class Account:
         prefixes = (f"transfers/{transfer_id}/", f"ends/{self.shared(transfer_id)}/")
         s3 = self.aws.client("s3")
         objects = [o for p in prefixes for o in s3.list_objects_v2(Bucket=self.bucket, Prefix=p).get("Contents", [])]
-        kept = [f"{prefixes[0]}report.", f"{prefixes[0]}files/"]  # the report and its list of files
+        kept = [f"{prefixes[0]}{name}" for name in ("report.", "files/", "skipped/")]  # the report and its lists
         if (self.record(transfer_id, "transfer") or {}).get("status") == "FAILED":
             again = ("plan.json", "manifest/", "listing/", "changed/")  # to go on with
             kept += [f"{prefixes[1]}{name}" for name in again]

@@ -90,16 +90,16 @@ def test_warned_relay_drains_without_a_failed_chunk(account: Account, tmp_path: 
 
 def test_transfer_goes_on_directly_after_the_last_replacement(account: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=LARGE)
-    arn = begin(account, source, tmp_path / "out", "limited")
+    arn = begin(account, source, tmp_path / "out", "replaced-thrice")
     for generation in range(3):
-        account.cloud.wait_for(joined(account, "limited", f"source-1-{generation}"), 60)
-        account.cloud.client("ec2", HOME).terminate_instances(InstanceIds=[source_relay(account, "limited")])
+        account.cloud.wait_for(joined(account, "replaced-thrice", f"source-1-{generation}"), 60)
+        account.cloud.client("ec2", HOME).terminate_instances(InstanceIds=[source_relay(account, "replaced-thrice")])
     run = account.wait(arn)
-    check_end(account, run, "limited", source, tmp_path / "out")
+    check_end(account, run, "replaced-thrice", source, tmp_path / "out")
     found = {each["nodeId"]: each for each in run.report["replacements"]}
     assert [found[f"source-1-{g}"].get("successor") for g in range(3)] == ["source-1-1", "source-1-2", None]
     assert found["source-1-2"]["notReplaced"] == "2 successors in one place are the most"
-    assert "source-1-3" not in states_of(account, "limited")
+    assert "source-1-3" not in states_of(account, "replaced-thrice")
 
 
 @pytest.fixture(scope="module")

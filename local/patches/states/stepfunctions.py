@@ -188,9 +188,24 @@ def get_execution_history(data: Json) -> Any:
 
 
 def _events(execution: Any) -> list[Json]:
-    return [
+    events = [
         {key: _iso(value) for key, value in event.items()} for event in list(execution.to_history_output()["events"])
     ]
+    by_id = {event["id"]: event for event in events}
+    for event in events:
+        if "taskFailedEventDetails" in event:
+            # The engine leaves out whose failure it is where a task never began.
+            event["taskFailedEventDetails"] = {**_resource(event, by_id), **event["taskFailedEventDetails"]}
+    return events
+
+
+def _resource(event: Json, by_id: dict[int, Json]) -> Json:
+    """Resource of the task that an event belongs to, from the nearest event before it that names one."""
+    while event := by_id.get(event.get("previousEventId", 0)):  # type: ignore[assignment]
+        for name, details in event.items():
+            if name.startswith("task") and "resourceType" in details:
+                return {key: details[key] for key in ("resourceType", "resource")}
+    return {"resourceType": "lambda", "resource": "invoke"}
 
 
 def _iso(value: Any) -> Any:

@@ -74,7 +74,7 @@ pub trait OpenDestination: Send + Sync {
     fn abandon(&self, entry: u64) -> io::Result<()>;
     /// Looks at what is there.
     fn view(&self) -> Box<dyn View + '_>;
-    /// An error where somebody has taken away what files wait in for their places: nothing could arrive any more.
+    /// An error where somebody has taken away the destination, or what files wait in for their places: nothing could arrive any more.
     fn check_there(&self) -> io::Result<()>;
     /// Removes all that is not in its place, notes included.
     fn finish(&self) -> io::Result<()>;

@@ -35,6 +35,10 @@ pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Resul
     shared.destination.sync()?;
     drop(call);
     let disagreement = if claim.complete { disagreement(shared, claim)? } else { None };
+    // The look is beneath the directory itself, wherever that is.
+    if !shared.check_destination() {
+        return Err(StreamError::Ended);
+    }
     let digests: BTreeMap<u64, Digest> = shared.files.placed().iter().map(|(entry, placed)| (*entry, placed.digest)).collect();
     let place = Digests { control: &*shared.control, prefix: &shared.prefix, plan: &shared.plan.plan_id };
     shared.until_answered("digests", || place.upload(Side::Receiver, &digests)).ok_or(StreamError::Ended)?;

@@ -97,6 +97,8 @@ struct Shared {
     peer_key: Arc<KeyCheck>,
     sender_epoch: AtomicU64,
     destination: Box<dyn OpenDestination>,
+    /// What it is called.
+    path: String,
     capabilities: Capabilities,
     files: Files,
     counters: Counters,
@@ -155,6 +157,12 @@ impl Shared {
         }
     }
 
+    /// Ends the receiver where its destination was taken away; whether it is there.
+    fn check_destination(&self) -> bool {
+        let there = self.destination.check_there();
+        there.map_err(|source| self.finished(Err(ReceiveError::Destination { path: self.path.clone(), source }))).is_ok()
+    }
+
     fn finished(&self, outcome: Result<Outcome, ReceiveError>) {
         lock(&self.outcome).get_or_insert(outcome);
         self.stop.request();
@@ -199,6 +207,7 @@ pub fn run(
         control,
         identity,
         destination,
+        path,
         capabilities,
     });
     let committer = {
@@ -208,7 +217,7 @@ pub fn run(
     let watcher = {
         let shared = Arc::clone(&shared);
         let reporter = Reporter::new(Side::Receiver, epoch, before, &shared.counters);
-        crate::thread::spawn("watch", move || watch(&shared, reporter, &path))?
+        crate::thread::spawn("watch", move || watch(&shared, reporter))?
     };
     {
         let shared = Arc::clone(&shared);
@@ -230,9 +239,9 @@ pub fn run(
     outcome.unwrap_or(Ok(Outcome::Stopped))
 }
 
-/// Reports progress, looks at the fence, and whether the destination is there. This end waits for the sender unless chunks wait for its disk, and for the table
-/// while that does not answer; it waits for nobody while the file system keeps one of its threads.
-fn watch(shared: &Shared, mut reporter: Reporter, path: &str) {
+/// Reports progress, looks at the fence, and whether the destination is there. This end waits for the sender unless chunks wait
+/// for its disk, and for the table while that does not answer; it waits for nobody while the file system keeps one of its threads.
+fn watch(shared: &Shared, mut reporter: Reporter) {
     loop {
         let stopped = shared.stop.sleep(defaults::PROGRESS_INTERVAL);
         let hangs = shared.disk.longest().filter(|time| *time >= defaults::FILE_SYSTEM_SLOW);
@@ -242,9 +251,7 @@ fn watch(shared: &Shared, mut reporter: Reporter, path: &str) {
         if stopped {
             return;
         }
-        if let Err(source) = shared.destination.check_there() {
-            shared.finished(Err(ReceiveError::Destination { path: path.to_owned(), source }));
-        }
+        shared.check_destination();
         match shared.control.fenced() {
             Ok(true) => shared.finished(Ok(Outcome::Fenced)),
             Ok(false) => {}

@@ -67,6 +67,12 @@ impl<T> Running<T> {
         wait_for("the end of a thread", || self.thread.is_finished().then_some(()));
         self.thread.join().unwrap()
     }
+
+    /// Of one that cannot go on: why.
+    pub fn failure(self) -> String {
+        wait_for("the end of a thread", || self.thread.is_finished().then_some(()));
+        *self.thread.join().err().expect("it went on").downcast::<String>().unwrap()
+    }
 }
 
 impl Transfer {

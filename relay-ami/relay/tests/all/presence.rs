@@ -48,6 +48,22 @@ fn interfered(interfere: impl FnOnce(&Path)) -> u64 {
     totals.sent_bytes - totals.bytes
 }
 
+/// Takes the destination itself away in the middle; why the receiver cannot go on.
+fn without_destination(replace: impl FnOnce(&Path)) -> String {
+    let mut transfer = Transfer::plan(CHUNK, Some(9), fill);
+    let receiver = transfer.receive();
+    transfer.members(vec![path("direct", &[], receiver.address)]);
+    let sender = transfer.send(SLOW);
+    wait_for("what comes early", || transfer.destination().join("large").exists().then_some(()));
+    std::fs::rename(transfer.destination(), transfer.directory.path().join("away")).unwrap();
+    replace(&transfer.destination());
+    transfer.limit(None);
+    let why = receiver.failure();
+    sender.stop.request();
+    assert!(!matches!(sender.join(), send::Outcome::Delivered(_)));
+    why
+}
+
 /// Puts another file of the same size, mode and modification time in a file's place, as `touch -r` makes one.
 fn forge(file: &Path) {
     let metadata = file.metadata().unwrap();
@@ -56,6 +72,25 @@ fn forge(file: &Path) {
     std::fs::File::options().write(true).open(&other).unwrap().set_modified(metadata.modified().unwrap()).unwrap();
     std::fs::set_permissions(&other, metadata.permissions()).unwrap();
     std::fs::rename(&other, file).unwrap();
+}
+
+#[test]
+fn a_destination_that_was_moved_away_is_no_success() {
+    assert!(without_destination(|_| ()).contains("was moved away"));
+    assert!(without_destination(|path| std::fs::create_dir(path).unwrap()).contains("another directory was put in place"));
+    assert!(without_destination(|path| std::fs::write(path, "").unwrap()).contains("was moved away"));
+    let through_a_link = without_destination(|path| symlink(path.with_file_name("elsewhere"), path).unwrap());
+    assert!(through_a_link.contains("was moved away"), "{through_a_link}");
+}
+
+#[test]
+fn a_destination_that_is_reached_by_a_link_of_the_same_name_now_is_still_the_same() {
+    let sent_again = interfered(|root| {
+        let moved = root.with_file_name("moved");
+        std::fs::rename(root, &moved).unwrap();
+        symlink(&moved, root).unwrap();
+    });
+    assert_eq!(sent_again, 0);
 }
 
 #[test]

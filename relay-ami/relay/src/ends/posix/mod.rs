@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -33,6 +33,7 @@ pub use source::PosixSource;
 
 use journal::{Known, Parts};
 use partial::{Large, Small};
+use roots::{Reached, reach};
 use tree::Tree;
 use view::Sight;
 
@@ -67,20 +68,21 @@ impl Destination for PosixDestination {
     }
 
     fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64) -> io::Result<(Box<dyn OpenDestination>, Left)> {
-        let (open, left) = Open::new(Tree::open(&self.0, transfer)?, plan, part_size)?;
+        let (open, left) = Open::new(self.0.clone(), Tree::open(&self.0, transfer)?, plan, part_size)?;
         Ok((Box::new(open), left))
     }
 }
 
 /// The directory while a receiver has it.
 struct Open {
+    path: PathBuf,
     tree: Arc<Tree>,
     /// Parts that earlier receivers left of files of which none has come yet.
     left: Mutex<HashMap<u64, Parts>>,
 }
 
 impl Open {
-    fn new(tree: Tree, plan: &PlanId, part_size: u64) -> io::Result<(Self, Left)> {
+    fn new(path: PathBuf, tree: Tree, plan: &PlanId, part_size: u64) -> io::Result<(Self, Left)> {
         let Known { whole: mut placed, parts } = tree.journal.recall(plan)?;
         let (mut kept, mut gone) = (HashMap::new(), false);
         for (entry, parts) in parts {
@@ -100,8 +102,27 @@ impl Open {
             tree.journal.sync()?;
         }
         let left = Left { placed, begun: kept.keys().copied().collect() };
-        Ok((Self { tree: Arc::new(tree), left: Mutex::new(kept) }, left))
+        Ok((Self { path, tree: Arc::new(tree), left: Mutex::new(kept) }, left))
     }
+
+    /// The path leads to the directory that files go to. Whoever moves that away takes the files with it.
+    fn check_path(&self) -> io::Result<()> {
+        let away = |what| Err(io::Error::other(format!("{what} while the transfer ran; what has arrived is where that is now")));
+        match reach(self.path.as_os_str().as_bytes()).and_then(Reached::whole) {
+            Ok(found) if of_same_directory(&found, &self.tree.root)? => Ok(()),
+            Ok(_) => away("another directory was put in place of the one that was there"),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                away("the directory was moved away")
+            }
+            // Another error says nothing of the directory.
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+fn of_same_directory(one: &OwnedFd, other: &OwnedFd) -> io::Result<bool> {
+    let (one, other) = (fs::fstat(one)?, fs::fstat(other)?);
+    Ok((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino))
 }
 
 impl OpenDestination for Open {
@@ -158,12 +179,12 @@ impl OpenDestination for Open {
         let own = fs::fstat(&self.tree.partial)?;
         let is_own = |found: &fs::Stat| (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino);
         match fs::statat(&self.tree.root, &*self.tree.partial_name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) if is_own(&found) => Ok(()),
+            Ok(found) if is_own(&found) => self.check_path(),
             Ok(_) | Err(Errno::NOENT) if !self.tree.is_tidied.load(Ordering::SeqCst) => {
                 Err(io::Error::other(format!("{} was removed from it while the transfer ran", self.tree.partial_name)))
             }
             // Another error says nothing of the directory.
-            Ok(_) | Err(_) => Ok(()),
+            Ok(_) | Err(_) => self.check_path(),
         }
     }
 
