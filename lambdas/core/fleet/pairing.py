@@ -89,9 +89,10 @@ def _match(stages: Sequence[list[Node]]) -> list[RelayPath]:
 
 
 def _mesh(stages: Sequence[list[Node]]) -> list[RelayPath]:
-    """Every relay of the largest stage with its nearest of every other, by slot, as far as `MESH_PATHS` reach.
+    """Every relay of the largest stage with one of every other that is its own, and with the nearest, by slot.
 
-    Of two stages that are every source relay with every destination relay; partners of one slot stay so.
+    `MESH_PATHS` says how far that reaches. Of two stages that are every source relay with every destination relay;
+    partners of one slot stay so, and no relay is left out.
     """
     if not all(stages):
         return []
@@ -99,14 +100,30 @@ def _mesh(stages: Sequence[list[Node]]) -> list[RelayPath]:
     others = max(len(stage) for stage in stages if stage is not largest)
     reach = min(max(MESH_PATHS // len(largest), LEAST_REACH), others)
     circle = max(node.slot for stage in stages for node in stage)
+    own = [_own(largest, stage) for stage in stages]
     found = []
     for node in largest:
         nearest = [
-            [node] if stage is largest else sorted(stage, key=lambda other, to=node: (other.slot - to.slot) % circle)  # type: ignore[misc]
-            for stage in stages
+            [node] if stage is largest else _nearest(node, stage, mine.get(node.slot), circle)
+            for stage, mine in zip(stages, own, strict=True)
         ]
         found += [RelayPath(tuple(stage[turn % len(stage)] for stage in nearest)) for turn in range(reach)]
     return sorted(found, key=lambda path: path.slots)
+
+
+def _nearest(to: Node, stage: list[Node], own: Node | None, circle: int) -> list[Node]:
+    """Its own first, then by how far their slots come after its own, on a circle."""
+    return sorted(stage, key=lambda other: (other is not own, (other.slot - to.slot) % circle))
+
+
+def _own(largest: list[Node], stage: list[Node]) -> dict[int, Node]:
+    """By slot of the largest stage's relays: the one of the same slot, else one whose slot the largest stage lacks."""
+    by_slot = {node.slot: node for node in stage}
+    slots = {node.slot for node in largest}
+    lacking = [node for node in largest if node.slot not in by_slot]
+    left = [node for node in stage if node.slot not in slots]
+    paired = {node.slot: other for node, other in zip(lacking, left, strict=False)}
+    return {slot: by_slot[slot] for slot in slots & by_slot.keys()} | paired
 
 
 def _weight(path: RelayPath) -> float:
