@@ -171,6 +171,7 @@ class LocalConfig(_Section):
     )
     vcpu_quota: int = Field(default=1024, ge=0, description="Quota of vCPUs per region and market.")
     spot_vcpu_quota: int | None = Field(default=None, ge=0, description="Of spot; absent: as `vcpu_quota`.")
+    spot_role: bool = Field(default=True, description="The account has used spot: EC2's role for it exists.")
     function_concurrency: int = Field(
         default=fact("lambda-concurrency"),
         ge=1,

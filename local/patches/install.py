@@ -24,7 +24,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     from local.patches.functions import concurrency, dead_letters
     from local.patches.functions import runtime as lambda_runtime
     from local.patches.iam import checks as iam_checks
-    from local.patches.iam import policy_variables, privileges, simulation
+    from local.patches.iam import policy_variables, privileges, simulation, spot_role
     from local.patches.market import pricing, service_quotas
     from local.patches.ssm import commands as ssm_commands
     from local.patches.states import stepfunctions
@@ -39,6 +39,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     policy_variables.install()
     privileges.install()
     simulation.install()
+    spot_role.install(config)
     images.install(config)
     instance_types.install()
     spot_prices.install()

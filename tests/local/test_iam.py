@@ -1,8 +1,9 @@
 """Permissions are asked per resource, with the condition keys that our policies use."""
 
+import contextlib
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,8 @@ LAUNCH: list[dict[str, Any]] = [
     },
     {"Effect": "Allow", "Action": "ec2:TerminateInstances", "Resource": f"{ANY}:instance/*", "Condition": OWNED},
 ]
+SPOT_ROLE = "AWSServiceRoleForEC2Spot"
+SPOT_ROLES = [f"arn:aws:iam::*:role/{name}" for name in (f"aws-service-role/spot.amazonaws.com/{SPOT_ROLE}", SPOT_ROLE)]
 NAMES = {"#s": "seen", "#f": "fenced"}
 Acting = Callable[[list[dict[str, Any]], str], Any]
 
@@ -235,6 +238,44 @@ def test_a_quota_is_a_resource(acting: Acting) -> None:
     acting([own], "service-quotas").get_service_quota(**asked)
     with pytest.raises(ClientError, match="AccessDenied"):
         acting([other], "service-quotas").get_service_quota(**asked)
+
+
+@pytest.fixture
+def no_spot_role(cloud: LocalCloud) -> Iterator[None]:
+    """An account in which nobody has used spot."""
+    iam = cloud.client("iam")
+    iam.delete_service_linked_role(RoleName=SPOT_ROLE)
+    yield
+    with contextlib.suppress(iam.exceptions.NoSuchEntityException):
+        iam.delete_service_linked_role(RoleName=SPOT_ROLE)
+    made = iam.create_service_linked_role(AWSServiceName="spot.amazonaws.com")["Role"]
+    assert made["Arn"] == iam.get_role(RoleName=SPOT_ROLE)["Role"]["Arn"]
+
+
+@pytest.mark.usefixtures("no_spot_role")
+def test_the_first_spot_launch_of_an_account_makes_its_role_or_is_refused(cloud: LocalCloud, acting: Acting) -> None:
+    spot: dict[str, Any] = {"InstanceMarketOptions": {"MarketType": "spot"}}
+    request = {"Effect": "Allow", "Action": "ec2:RunInstances", "Resource": f"{ANY}:spot-instances-request/*"}
+    makes = {"Effect": "Allow", "Action": "iam:CreateServiceLinkedRole", "Resource": SPOT_ROLES[0]}
+    with pytest.raises(ClientError, match=r"AuthFailure\.ServiceLinkedRoleCreationNotPermitted"):
+        launch(acting([*LAUNCH, request], "ec2"), **spot)
+    launch(acting([*LAUNCH, request, makes], "ec2"), **spot)
+    assert cloud.client("iam").get_role(RoleName=SPOT_ROLE)["Role"]["Path"] == "/aws-service-role/spot.amazonaws.com/"
+    launch(acting([*LAUNCH, request], "ec2"), **spot)
+
+
+def test_a_role_is_known_by_its_path_while_it_exists(cloud: LocalCloud, acting: Acting, request: Any) -> None:
+    by_path, by_name = (
+        acting([{"Effect": "Allow", "Action": "iam:GetRole", "Resource": arn}], "iam") for arn in SPOT_ROLES
+    )
+    by_path.get_role(RoleName=SPOT_ROLE)
+    with pytest.raises(ClientError, match="AccessDenied"):
+        by_name.get_role(RoleName=SPOT_ROLE)
+    request.getfixturevalue("no_spot_role")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        by_path.get_role(RoleName=SPOT_ROLE)
+    with pytest.raises(ClientError, match="NoSuchEntity"):
+        by_name.get_role(RoleName=SPOT_ROLE)
 
 
 def test_commands_need_document_and_instance(acting: Acting, vm: str) -> None:

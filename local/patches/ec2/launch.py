@@ -25,6 +25,7 @@ from local.patches.ec2.launch_request import LaunchRefusedError, LaunchRequest, 
 from local.patches.ec2.wire import Params, Response, answer, is_dry_run, members, parameter, refuse
 from local.patches.events import bus as events
 from local.patches.faults.answers import DRY_RUN, MESSAGES, refused
+from local.patches.iam import spot_role
 from local.patches.iam.checks import caller_may
 from local.patches.upstream import account_id, ec2, region_name
 from local.state import StateDir
@@ -87,6 +88,8 @@ class Launcher:
 
     def _admitted(self, request: LaunchRequest) -> int:
         """How many instances a request gets. Raises LaunchRefusedError when they are too few."""
+        if request.spot and not spot_role.spot_permitted():
+            raise LaunchRefusedError(spot_role.REFUSAL, MESSAGES[spot_role.REFUSAL])
         wanted = self._vcpus_running(request) + request.most * vcpus_of(request.instance_type)
         if wanted > self._fleet.config.vcpus(request.market):
             code = "MaxSpotInstanceCountExceeded" if request.spot else "VcpuLimitExceeded"

@@ -30,6 +30,8 @@ STATUS = {
     "UnauthorizedOperation": 403,
 }
 MESSAGES = {
+    "AuthFailure.ServiceLinkedRoleCreationNotPermitted": "The provided credentials do not have permission to create "
+    "the service-linked role for EC2 Spot Instances.",
     DRY_RUN: "Request would have succeeded, but DryRun flag is set.",
     "InvalidAMIID.NotFound": "The image id '[ami-00000000000000000]' does not exist",
     "MaxSpotInstanceCountExceeded": "Max spot instance count exceeded",

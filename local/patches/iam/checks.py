@@ -22,7 +22,7 @@ from local.patches.iam.credentials import source_instance
 from local.patches.iam.object_keys import key_question
 from local.patches.replace import override
 from local.patches.tables.item_conditions import item_context
-from local.patches.upstream import account_id, app, ec2, iam_actions, iam_evaluator, region_name
+from local.patches.upstream import account_id, app, ec2, iam, iam_actions, iam_evaluator, region_name
 
 _request: contextvars.ContextVar[tuple[Params, bytes]] = contextvars.ContextVar("_request")
 _caller: contextvars.ContextVar[tuple[str, str]] = contextvars.ContextVar("_caller")
@@ -138,6 +138,11 @@ def checks_of(action: str, params: Params, body: bytes, scope: Scope) -> list[Ch
         return send_command(json.loads(body or b"{}"), scope)
     if action == "events:PutEvents":
         return put_events(json.loads(body or b"{}"), scope)
+    if action == "iam:GetRole":
+        # IAM knows the path of a role that exists; of others it has the name alone.
+        name = parameter(params, "RoleName")
+        arn = iam._roles[name]["Arn"] if name in iam._roles else f"arn:aws:iam::{scope.account}:role/{name}"
+        return [Check(action, arn)]
     if action == "servicequotas:GetServiceQuota":
         asked = json.loads(body or b"{}")
         quota = f"{asked.get('ServiceCode')}/{asked.get('QuotaCode')}"
