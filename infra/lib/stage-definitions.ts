@@ -295,6 +295,7 @@ function askMarkets(settings: Settings): Access[] {
     data.priceCache(settings),
     markets.readPriceList(),
     markets.readQuotas(),
+    markets.readSpotRole(),
     relays.describe('Instances', 'InstanceTypes', 'InstanceTypeOfferings', 'SpotPriceHistory'),
   ];
 }

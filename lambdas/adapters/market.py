@@ -39,6 +39,9 @@ class SpotMarket(Protocol):
     def latest(self, instance_types: Iterable[str], zone: str) -> dict[str, Price]:
         """Dollars per hour in an availability zone, by type; types without a history are left out."""
 
+    def has_role(self) -> bool:
+        """Whether EC2 has the account's role for spot; true where that cannot be known."""
+
 
 class InstanceTypes(Protocol):
     """Instance types of one region."""

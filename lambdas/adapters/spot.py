@@ -4,20 +4,33 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from lambdas.adapters.throttling import is_denied
 from lambdas.core.tariff.prices import Price
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_iam import IAMClient
+
+ROLE = "AWSServiceRoleForEC2Spot"
 
 
 class Ec2SpotMarket:
-    """SpotMarket over EC2's spot price history."""
+    """SpotMarket over EC2's spot price history, and IAM, which has one endpoint for all regions."""
 
-    def __init__(self, client: "EC2Client") -> None:
-        self._client = client
+    def __init__(self, client: "EC2Client", iam: "IAMClient") -> None:
+        self._client, self._iam = client, iam
+
+    def has_role(self) -> bool:
+        """See SpotMarket; without an answer the launch itself finds out."""
+        try:
+            self._iam.get_role(RoleName=ROLE)
+        except ClientError as error:
+            return error.response["Error"]["Code"] != "NoSuchEntity"
+        except BotoCoreError:
+            return True
+        return True
 
     def latest(self, instance_types: Iterable[str], zone: str) -> dict[str, Price]:
         """See SpotMarket; where the account may not ask, nothing is known."""

@@ -134,7 +134,7 @@ def world() -> World:
         clock=clock,
         price_list=AwsPriceList(clients.pricing(home)),
         price_cache=S3PriceCache(clients.s3(home), env.control_bucket),
-        spot_market=lambda region: Ec2SpotMarket(clients.ec2(region)),
+        spot_market=lambda region: Ec2SpotMarket(clients.ec2(region), clients.iam(home)),
         instance_types=lambda region: Ec2InstanceTypes(clients.ec2(region)),
         quotas=lambda region: ServiceQuotas(clients.service_quotas(region)),
     )

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_iam import IAMClient
     from mypy_boto3_pricing import PricingClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_service_quotas import ServiceQuotasClient
@@ -84,6 +85,12 @@ def s3(region: str) -> "S3Client":
 def events(region: str) -> "EventBridgeClient":
     """EventBridge."""
     client: EventBridgeClient = _lazy("events", region)
+    return client
+
+
+def iam(region: str) -> "IAMClient":
+    """IAM, which has one endpoint for all regions of a partition."""
+    client: IAMClient = _lazy("iam", region, _QUICK)
     return client
 
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,16 +15,33 @@ def test_prices_of_an_estimate_come_from_the_price_list_and_are_kept(account: Ac
     bucket = f"cpt-control-{account.cloud.config.account}-{HOME}"
     s3 = account.aws.client("s3")
     s3.delete_object(Bucket=bucket, Key=KEY)
-    request = account.request(tmp_path, tmp_path / "to", relays={"instanceTypes": ["m6in.large"], "market": "spot"})
-    payload = json.dumps({"request": request, "sizeBytes": 10**9})
-    answer = account.aws.client("lambda").invoke(FunctionName="cpt-estimate-request", Payload=payload)
-    estimate = json.loads(answer["Payload"].read())
-    assert "FunctionError" not in answer, estimate
+    estimate = ask(account, tmp_path)
     kept = S3PriceCache(s3, bucket).read()
     assert set(kept) == set(needed(["m6in.large"], HOME, OTHER))
     assert estimate["figures"]["egressUsdPerGB"]["value"] == 0.02
     on_demand = [price.usd for item, price in kept.items() if item.what == "instance-hour"]
     assert on_demand == pytest.approx([0.13923, 0.15561])
+    assert 0.3 <= instance_hour(estimate) / (sum(on_demand) / 2) <= 0.5
+    account.aws.client("iam").delete_service_linked_role(RoleName="AWSServiceRoleForEC2Spot")
+    try:
+        without = ask(account, tmp_path)
+    finally:
+        account.aws.client("iam").create_service_linked_role(AWSServiceName="spot.amazonaws.com")
+    assert instance_hour(without) == pytest.approx(sum(on_demand) / 2, abs=1e-5)
+    assert "relays are on demand: the account has no service-linked role for spot" in without["reason"]
+
+
+def ask(account: Account, folder: Path) -> dict[str, Any]:
+    """The estimate of a transfer with spot relays."""
+    request = account.request(folder, folder / "to", relays={"instanceTypes": ["m6in.large"], "market": "spot"})
+    payload = json.dumps({"request": request, "sizeBytes": 10**9})
+    answer = account.aws.client("lambda").invoke(FunctionName="cpt-estimate-request", Payload=payload)
+    estimate: dict[str, Any] = json.loads(answer["Payload"].read())
+    assert "FunctionError" not in answer, estimate
+    return estimate
+
+
+def instance_hour(estimate: dict[str, Any]) -> float:
+    """What a relay costs an hour without its address and disk."""
     address, disk = 0.005, DISK_GB * (0.08 + 0.088) / 2 / HOURS_A_MONTH
-    spot_hour = estimate["figures"]["relayHourUsd"]["value"] - address - disk
-    assert 0.3 <= spot_hour / (sum(on_demand) / 2) <= 0.5
+    return float(estimate["figures"]["relayHourUsd"]["value"]) - address - disk

@@ -71,22 +71,29 @@ def test_without_capacity_in_any_zone_all_goes_on_the_direct_path(account: Accou
     assert "Go On Without Relays" in account.history(run.arn)
 
 
-@pytest.mark.parametrize(
-    ("name", "refusal"),
-    [
-        ("no-spot", {"count": TYPES}),
-        ("no-spot-role", {"code": "AuthFailure.ServiceLinkedRoleCreationNotPermitted", "count": 1}),
-    ],
-)
-def test_spot_relays_are_on_demand_where_there_is_no_spot(
-    account: Account, files: Path, name: str, refusal: dict[str, Any]
-) -> None:
-    run = transfer(account, files, name, [{"market": "spot", **refusal}], market="spot")
-    assert {node["role"]: node["market"] for node in account.nodes(name)} == {
+def test_spot_relays_are_on_demand_where_there_is_no_spot(account: Account, files: Path) -> None:
+    run = transfer(account, files, "no-spot", [{"market": "spot", "count": TYPES}], market="spot")
+    assert {node["role"]: node["market"] for node in account.nodes("no-spot")} == {
         "source": "on-demand",
         "destination": "spot",
     }
     assert (run.report["fleet"]["onDemand"], run.report["fleet"]["spot"], run.report["pairs"]) == (1, 1, 1)
+    assert "on demand" not in run.report["estimate"]["reason"]
+
+
+def test_an_account_without_the_role_for_spot_has_relays_and_an_estimate_on_demand(
+    account: Account, files: Path
+) -> None:
+    iam = account.aws.client("iam")
+    iam.delete_service_linked_role(RoleName="AWSServiceRoleForEC2Spot")
+    try:
+        run = transfer(account, files, "no-spot-role", [], market="spot")
+    finally:
+        iam.create_service_linked_role(AWSServiceName="spot.amazonaws.com")
+    told = "the account has no service-linked role for spot: run aws iam create-service-linked-role"
+    assert f"relays are on demand: {told}" in run.report["estimate"]["reason"]
+    assert {node["market"] for node in account.nodes("no-spot-role")} == {"on-demand"}
+    assert any(note.startswith(told) for note in run.report["fleet"]["notes"])
 
 
 def test_quota_gives_fewer_pairs_and_the_report_says_so(account: Account, files: Path) -> None:

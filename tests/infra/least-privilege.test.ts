@@ -61,7 +61,8 @@ describe('least privilege', () => {
     expect(who('states:StopExecution')).toEqual(['cpt-teardown-request']);
     expect(who('states:StartExecution')).toEqual(['cpt-start-from-object', 'cpt-start-from-schedule']);
     expect(who('states:SendTaskHeartbeat')).toEqual(['cpt-reconcile']);
-    for (const action of ['pricing:GetProducts', 'servicequotas:GetServiceQuota', 'ec2:DescribeSpotPriceHistory'])
+    const asked = ['pricing:GetProducts', 'servicequotas:GetServiceQuota', 'ec2:DescribeSpotPriceHistory', 'iam:GetRole'];
+    for (const action of asked)
       expect(who(action)).toEqual(['cpt-estimate-request', 'cpt-estimate-transfer', 'cpt-finish-survey']);
   });
 

@@ -82,6 +82,7 @@ PORTS: dict[str, list[str]] = {
     "price_list.ask": ["pricing:GetProducts"],
     "price_cache.read": ["s3:GetObject"],
     "price_cache.write": ["s3:PutObject"],
+    "spot_market.has_role": ["iam:GetRole"],
     "spot_market.latest": ["ec2:DescribeSpotPriceHistory"],
     "instance_types.facts": ["ec2:DescribeInstanceTypes", "ec2:DescribeInstanceTypeOfferings"],
     "quotas.vcpus": ["servicequotas:GetServiceQuota"],

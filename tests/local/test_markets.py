@@ -76,7 +76,7 @@ def test_instance_types_come_in_pages(cloud: LocalCloud) -> None:
 
 
 def test_spot_prices_differ_by_zone_and_stay_below_the_list_price(cloud: LocalCloud) -> None:
-    market = Ec2SpotMarket(cloud.client("ec2"))
+    market = Ec2SpotMarket(cloud.client("ec2"), cloud.client("iam"))
     prices = {zone: market.latest(["c6in.large", "z9.huge"], zone) for zone in ("us-west-2a", "us-west-2b")}
     dollars = {zone: found["c6in.large"].usd for zone, found in prices.items()}
     assert all(set(found) == {"c6in.large"} for found in prices.values())
@@ -115,5 +115,6 @@ def test_without_permission_nothing_is_known_and_nothing_fails(cloud: LocalCloud
     assert "not authorized" in answers.problems[0]
     assert ServiceQuotas(stranger("service-quotas")).vcpus("spot") is None
     assert Ec2InstanceTypes(stranger("ec2")).facts(["t3.small"]) == {}
-    assert Ec2SpotMarket(stranger("ec2")).latest(["t3.small"], "us-west-2a") == {}
+    market = Ec2SpotMarket(stranger("ec2"), stranger("iam"))
+    assert (market.latest(["t3.small"], "us-west-2a"), market.has_role()) == ({}, True)
     assert S3PriceCache(stranger("s3"), "closed").read() == {}

@@ -119,7 +119,7 @@ EXCEPTIONS = (
     ),
     *unused(
         "cpt-finish-survey",
-        "ec2:DescribeSpotPriceHistory",
+        "ec2:DescribeSpotPriceHistory iam:GetRole",
         "A request may ask for spot relays. They are estimated as Estimate Transfer does it.",
         "lambdas/operations/estimate/test_quotes.py::test_spot_prices_of_each_sides_own_zone_are_in_the_book_and_not_kept",
     ),

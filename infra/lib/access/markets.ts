@@ -1,6 +1,9 @@
-/** What functions may ask about the account and AWS's markets: list prices and quotas. */
+/** What functions may ask about the account and AWS's markets: list prices, quotas, whether it has EC2's role for spot. */
 
+import { arn } from '../names';
 import { Access } from './access';
+
+const SPOT_ROLE = 'AWSServiceRoleForEC2Spot';
 
 export function readPriceList(): Access {
   return {
@@ -16,4 +19,10 @@ export function readQuotas(): Access {
     resources: ['*'],
     why: 'The quota is an optional resource of this action, and quotas are no secret.',
   };
+}
+
+/** IAM knows the path of a role that exists; where there is none, it asks the policies about the name alone. */
+export function readSpotRole(): Access {
+  const names = [`aws-service-role/spot.amazonaws.com/${SPOT_ROLE}`, SPOT_ROLE];
+  return { actions: ['iam:GetRole'], resources: names.map((name) => arn('iam', '', `role/${name}`)) };
 }

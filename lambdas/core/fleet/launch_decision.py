@@ -3,6 +3,11 @@
 import re
 from enum import Enum
 
+NO_SPOT_ROLE = (
+    "the account has no service-linked role for spot: run "
+    "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"
+)
+
 
 class LaunchDecision(Enum):
     """What follows a refused RunInstances."""

@@ -6,7 +6,7 @@ A cheaper place comes first (docs/design/007-fleet.md): the end's own zone with 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from lambdas.core.fleet.launch_decision import VCPU_QUOTAS, LaunchDecision
+from lambdas.core.fleet.launch_decision import NO_SPOT_ROLE, VCPU_QUOTAS, LaunchDecision
 from lambdas.core.tariff.prices import Market
 from lambdas.core.tariff.quotas import is_standard
 
@@ -108,8 +108,7 @@ class LaunchPlan:
             case LaunchDecision.OTHER_TYPE:
                 return f"{step.subnet.zone} does not offer {{kinds}}"
             case LaunchDecision.OTHER_MARKET:
-                command = "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"
-                return f"the account has no service-linked role for spot: run {command}"
+                return NO_SPOT_ROLE
             case LaunchDecision.OTHER_SUBNET:
                 return f"no address is left in {step.subnet.subnet_id}"
             case _:

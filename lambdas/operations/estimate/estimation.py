@@ -8,6 +8,7 @@ from lambdas.core.estimate.estimate import Estimate, estimate
 from lambdas.core.estimate.offers import Side
 from lambdas.core.estimate.profile import hosts
 from lambdas.core.estimate.profiling import estimate_of_measuring
+from lambdas.core.fleet.launch_decision import NO_SPOT_ROLE
 from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
 from lambdas.core.request import Objective
 from lambdas.core.spending import cross_zone
@@ -31,7 +32,7 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
         ),
         internet=world.env.inter_region_path == "internet",
         prices=market.prices,
-        market=request.relays.market,
+        market=market.market,
         now=world.clock.now(),
     )
     ends = [end.instance_type for end in (transfer.source, transfer.destination)]
@@ -60,8 +61,10 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
     reason = found.reason if size_bytes or request.is_profiling else "there is nothing to send"
     found = found.model_copy(update={"notes": notes, "reason": reason})
     if request.is_profiling:
-        return estimate_of_measuring(found, world.pre_test_seconds(request), request.objective.max_cost_usd)
-    return found
+        found = estimate_of_measuring(found, world.pre_test_seconds(request), request.objective.max_cost_usd)
+    if market.market == request.relays.market:
+        return found
+    return found.model_copy(update={"reason": f"{found.reason}; relays are on demand: {NO_SPOT_ROLE}"})
 
 
 def _requested(transfer: AcceptedTransfer, size_bytes: int) -> int | Literal["auto"]:
@@ -76,7 +79,7 @@ def _notes_on_relays(found: Estimate, transfer: AcceptedTransfer, market: Transf
     if not found.chosen_pairs:
         return []
     notes = [cross_zone.note(transfer, found.bytes)]
-    if transfer.request.relays.market == "spot":
+    if market.market == "spot":
         regions = (transfer.source.region, transfer.destination.region)
         hours = [market.prices.instance_hour(found.instance_type, region).usd for region in regions]
         notes.append(

@@ -25,8 +25,12 @@ class RegionMarket:
 
 @dataclass(frozen=True)
 class TransferMarket:
-    """Both sides; they are the same one where source and destination share a region and zone."""
+    """Both sides; they are the same one where source and destination share a region and zone.
 
+    `market`: what relays are launched on, which is not spot where the account has no role for it.
+    """
+
+    market: Market
     prices: PriceBook
     source: RegionMarket
     destination: RegionMarket
@@ -36,6 +40,8 @@ def market_of(transfer: AcceptedTransfer, relay_types: Iterable[str], world: Wor
     """Asks for all of it at once; what AWS does not tell is left out, and only EC2's throttling is an error."""
     types = list(dict.fromkeys(relay_types))
     market = transfer.request.relays.market
+    if market == "spot" and not world.spot_market(world.env.home_region).has_role():
+        market = "on-demand"
     ends = (transfer.source, transfer.destination)
     with ThreadPoolExecutor(len(ends) + 1) as pool:
         items = prices.needed(types, transfer.source.region, transfer.destination.region)
@@ -49,7 +55,7 @@ def market_of(transfer: AcceptedTransfer, relay_types: Iterable[str], world: Wor
         for end, side in zip(ends, (source, destination), strict=True)
         for kind, price in side.spot.items()
     }
-    return TransferMarket(PriceBook({**book.found, **spot}, book.problems), source, destination)
+    return TransferMarket(market, PriceBook({**book.found, **spot}, book.problems), source, destination)
 
 
 def price_book(items: Iterable[PriceItem], world: World) -> PriceBook:

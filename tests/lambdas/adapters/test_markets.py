@@ -77,9 +77,10 @@ def test_the_latest_spot_price_counts() -> None:
         for kind, usd, day in (("m5.large", "0.03", 2), ("m5.large", "0.05", 3), ("m5.large", "0.04", 1))
     ]
     stubber.add_response("describe_spot_price_history", {"SpotPriceHistory": history})
-    found = Ec2SpotMarket(client).latest(["m5.large", "t3.small"], "us-west-2a")
+    market = Ec2SpotMarket(client, stub("iam")[0])
+    found = market.latest(["m5.large", "t3.small"], "us-west-2a")
     assert found == {"m5.large": Price(0.05, "spot history", datetime(2026, 11, 3, tzinfo=UTC).timestamp())}
-    assert Ec2SpotMarket(client).latest([], "us-west-2a") == {}
+    assert market.latest([], "us-west-2a") == {}
 
 
 CARDS = [
@@ -124,7 +125,14 @@ def test_a_throttled_question_about_types_or_spot_is_asked_again_by_the_state_ma
     with pytest.raises(ClientError, match="RequestLimitExceeded"):
         Ec2InstanceTypes(client).facts(["t3.small"])
     with pytest.raises(ClientError, match="RequestLimitExceeded"):
-        Ec2SpotMarket(client).latest(["t3.small"], "us-west-2a")
+        Ec2SpotMarket(client, stub("iam")[0]).latest(["t3.small"], "us-west-2a")
+
+
+@pytest.mark.parametrize(("code", "found"), [("NoSuchEntity", False), ("AccessDenied", True), ("Throttling", True)])
+def test_a_role_for_spot_that_cannot_be_looked_for_may_be_there(code: str, found: bool) -> None:
+    iam, stubber = stub("iam")
+    stubber.add_client_error("get_role", code, expected_params={"RoleName": "AWSServiceRoleForEC2Spot"})
+    assert Ec2SpotMarket(stub("ec2")[0], iam).has_role() is found
 
 
 @pytest.mark.parametrize("code", ["AccessDeniedException", "NoSuchResourceException", "TooManyRequestsException"])

@@ -43,6 +43,11 @@ class MemorySpotMarket:
     """SpotMarket; prices by zone and type."""
 
     prices: dict[tuple[str, str], Price] = field(default_factory=dict)
+    role: bool = True
+
+    def has_role(self) -> bool:
+        """See SpotMarket."""
+        return self.role
 
     def latest(self, instance_types: Iterable[str], zone: str) -> dict[str, Price]:
         """See SpotMarket."""

@@ -62,6 +62,17 @@ def test_each_side_tells_types_and_the_quota_left() -> None:
     assert found.source.spot == {}
 
 
+def test_without_the_role_for_spot_relays_count_as_on_demand() -> None:
+    cloud = Cloud()
+    cloud.spot_market[WEST].prices = {("us-west-2a", "t3.small"): Price(0.01, "spot history", 900.0)}
+    cloud.spot_market[WEST].role = False
+    cloud.quotas[WEST].limits = {"on-demand": 32.0, "spot": 0.0}
+    machine = next(iter(cloud.compute[WEST].machines.values()))
+    machine.instance = replace(machine.instance, vcpus=2)
+    found = market_of(transfer(relays={"market": "spot"}), ["t3.small"], cloud.world)
+    assert (found.market, found.source.spot, found.source.free_vcpus) == ("on-demand", {}, 30)
+
+
 def test_spot_prices_of_each_sides_own_zone_are_in_the_book_and_not_kept() -> None:
     cloud = Cloud()
     price = Price(0.01, "spot history", 900.0)
