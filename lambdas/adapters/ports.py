@@ -260,7 +260,7 @@ class Notifications(Protocol):
     """What people subscribe to, by mail for instance."""
 
     def send(self, subject: str, text: str) -> None:
-        """To all subscribers; `subject` is ASCII of at most 100 characters."""
+        """To all subscribers; `subject` is ASCII of fewer than 100 characters."""
 
 
 class Executions(Protocol):

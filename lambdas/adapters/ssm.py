@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # SSM's least: how long a command may wait for the agent to fetch it.
 DELIVERY_SECONDS = 30
 _RUNNING = frozenset({"Pending", "InProgress", "Delayed", "Cancelling"})
-# DescribeInstanceInformation takes at most 50 ids in its filter.
+# A filter of DescribeInstanceInformation takes 100 ids; an answer has 50 machines at most, so it is whole.
 _PAGE = 50
 
 

@@ -86,7 +86,7 @@ def event_detail(transfer: AcceptedTransfer, estimate: Estimate) -> dict[str, An
 
 
 def letter(transfer: AcceptedTransfer, estimate: Estimate) -> tuple[str, str]:
-    """Subject and text for people; plain ASCII as SNS wants the subject, at most 100 characters."""
+    """Subject and text for people; the subject as SNS wants it: plain ASCII, fewer than 100 characters."""
     name = transfer.transfer_id
     lines = [
         f"Transfer {name} waits for approval: {estimate.bytes / 1e6:,.0f} MB from "

@@ -80,7 +80,7 @@ def test_event_fits_its_contract() -> None:
 def test_letter_shows_every_row_and_what_to_do() -> None:
     subject, text = letter(transfer("a" * 80, approvalTimeoutSeconds=5400), estimate(2))
     assert subject.isascii()
-    assert len(subject) <= 100
+    assert len(subject) < 100
     for row in estimate(2).rows:
         assert f"{row.cost_usd:.4f}  {row.limit}" in text
     assert [line.split()[1] for line in text.splitlines() if line.startswith("> ") and "recommended" not in line] == [
