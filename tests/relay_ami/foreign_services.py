@@ -75,8 +75,8 @@ async def main(certificate: str, name: str, state: Path) -> None:
     """Serve until standard input ends."""
     names = Names(name)
     for tcp in (False, True):
-        DNSServer(names, address="127.0.0.1", port=53, tcp=tcp, logger=_Quiet()).start_thread()
-        DNSServer(Names(name), address="127.0.0.2", port=53, tcp=tcp, logger=_Quiet()).start_thread()
+        DNSServer(names, address="127.0.0.1", port=53, tcp=tcp, logger=Quiet()).start_thread()
+        DNSServer(Names(name), address="127.0.0.2", port=53, tcp=tcp, logger=Quiet()).start_thread()
     listener = socket.create_server(("127.0.0.1", 0))
     MetadataServer(INSTANCE, listener, lambda _: KEYS)
     with LocalCloud(LocalConfig(port=0, iam=False), state, None) as cloud:
@@ -117,7 +117,9 @@ async def forward(port: int, reader: asyncio.StreamReader, writer: asyncio.Strea
     await asyncio.gather(copy(reader, inner_writer), copy(inner_reader, writer), return_exceptions=True)
 
 
-class _Quiet:
+class Quiet:
+    """A log that nobody reads."""
+
     def __getattr__(self, name: str) -> object:
         return lambda *_: None
 
