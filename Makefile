@@ -26,7 +26,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo check test lint test-python test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth userlands bench bench-control bench-cost bench-speed bench-data-plane bench-estimate bench-fleet bench-faults bench-scale figures diagram aws-smoke clean down
+.PHONY: help setup demo check test lint test-python test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-estimate bench-fleet bench-faults bench-scale figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -155,10 +155,13 @@ test-dynamodb-local: .venv/stamp  ## The stores' suite over the official DynamoD
 	@tools/dynamodb-local/fetch.sh .cache/dynamodb-local
 	@$(RUN) pytest -k dynamodb-local tests/lambdas
 
-bench: bench-control bench-cost bench-speed bench-data-plane bench-estimate bench-fleet bench-scale  ## All benchmarks; each writes bench/out/NAME.json
+bench: bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-estimate bench-fleet bench-scale  ## All benchmarks; each writes bench/out/NAME.json
 
 bench-control: synth  ## From start-execution to the first byte
 	@$(RUN) python -m bench.control
+
+bench-first-byte: synth  ## The same in a new account with AWS's delays, by step (ARGS='--beside CHECKOUT': and another control plane)
+	@$(RUN) python -m bench.first_byte $(ARGS)
 
 bench-cost: synth  ## What the control plane is asked for, and what that costs, per TB and per million files
 	@$(RUN) python -m bench.cost

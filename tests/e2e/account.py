@@ -88,13 +88,16 @@ class Account:
 
     def history(self, arn: str) -> list[str]:
         """Names of the states entered, in order."""
-        pages = self.aws.client("stepfunctions").get_paginator("get_execution_history").paginate(executionArn=arn)
         return [
             event["stateEnteredEventDetails"]["name"]
-            for page in pages
-            for event in page["events"]
+            for event in self.events(arn)
             if "stateEnteredEventDetails" in event
         ]
+
+    def events(self, arn: str) -> list[dict[str, Any]]:
+        """The history of an execution, whole."""
+        pages = self.aws.client("stepfunctions").get_paginator("get_execution_history").paginate(executionArn=arn)
+        return [event for page in pages for event in page["events"]]
 
     def describe(self, arn: str) -> dict[str, Any]:
         """The execution as Step Functions tells it."""
