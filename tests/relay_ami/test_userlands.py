@@ -75,7 +75,7 @@ def services(tmp_path_factory: pytest.TempPathFactory, authority: trustme.CA) ->
             cwd=ROOT,
         ) as process:
             yield Services(process)
-            process.kill()
+            process.communicate(timeout=30)  # its input ends, and it stops its cloud; killed, it leaves that behind
     finally:
         subprocess.run(["ip", "netns", "delete", NAMESPACE], check=True)
 
