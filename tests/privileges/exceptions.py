@@ -139,7 +139,7 @@ EXCEPTIONS = (
     ),
     *_reported_by_hand("dynamodb:GetItem dynamodb:UpdateItem", "*/cpt-profiles"),
     *_reported_by_hand("dynamodb:Query", "*/cpt-chunks"),
-    *_reported_by_hand("ec2:TerminateInstances events:PutEvents", "*"),
+    *_reported_by_hand("events:PutEvents", "*"),
     *_reported_by_hand("s3:PutObject", "*/transfers/*"),
     *unused(
         "cpt-endpoint",
