@@ -57,6 +57,11 @@ def test_a_type_that_does_not_help_comes_after_those_that_do_however_cheap() -> 
     assert "before relays serve" in found.candidates[1].reason
 
 
+def test_a_single_pair_that_a_quota_leaves_is_held_against_the_direct_path_alone() -> None:
+    (only,) = run(offers=[offer(most_pairs=1)]).candidates
+    assert (only.suitable, only.reason) == (True, "200 MB/s per dollar and hour")
+
+
 def test_no_suitable_type_means_the_direct_path_and_says_why() -> None:
     found = run(offers=[offer(refusal="not offered in us-west-2a")])
     assert (found.chosen_pairs, len(found.rows)) == (0, 1)

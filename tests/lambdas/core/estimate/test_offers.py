@@ -128,6 +128,8 @@ def test_the_spread_of_pairs_is_measured_from_three_samples_on() -> None:
     assert offers.offer(terms(), "m5.large", None).spread.value == offers.SPREAD
     varied = Profile({"interRegion": History(20.0, 404.0, 5, 0.0)})
     assert offers.offer(terms(), "m5.large", varied).spread.value == pytest.approx(0.1)
+    nothing = Profile({"interRegion": History(0.0, 0.0, 5, 0.0)})
+    assert offers.offer(terms(), "m5.large", nothing).spread.value == offers.SPREAD
 
 
 def test_disks_are_what_the_survey_saw() -> None:

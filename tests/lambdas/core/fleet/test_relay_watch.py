@@ -116,6 +116,12 @@ def test_shorter_than_the_set_time_is_a_hiccup() -> None:
     assert fleet.suspects() == {}
 
 
+def test_reports_of_28_s_apart_are_enough_for_looks_every_half_minute() -> None:
+    fleet = three_pairs()
+    fleet.carry(28, {"direct": 20, "pair-1": 20, "pair-2": 5, "pair-3": 20})
+    assert set(fleet.suspects()) == {"source-2-0", "destination-2-0"}
+
+
 def test_slow_is_seen_within_a_minute_of_looks_every_half() -> None:
     fleet = three_pairs()
     fleet.carry(30, {"direct": 20, "pair-1": 20, "pair-2": 20, "pair-3": 20})

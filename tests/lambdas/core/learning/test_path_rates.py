@@ -24,6 +24,15 @@ def test_paths_that_do_what_they_can_are_free() -> None:
     assert len(seen([70.0, 69.0, 68.0]).free) == 3
 
 
+def test_what_a_path_did_beside_fewer_others_tells_when_more_hold_it_back() -> None:
+    two = [{"direct": 20.0, "pair-1": 25.0}] * 4
+    three = [{"direct": 20.0, "pair-1": 10.0, "pair-2": 30.0}] * 4
+    known = Expected(own={"direct": 20.0})
+    found = judge({frozenset({"direct", "pair-1"}): two, PATHS: three}, known)
+    assert (len(found.free), len(found.held)) == (4, 4)
+    assert judge({PATHS: three}, known).held == []
+
+
 def test_two_seconds_tell_nothing() -> None:
     assert seen([40.0, 40.0]) == Judgement(most=20.0)
 
