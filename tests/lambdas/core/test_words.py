@@ -28,6 +28,7 @@ def test_sizes(count: float, text: str) -> None:
         (59.96, "1 min 00 s"),
         (3599.6, "1 h 00 min"),
         (7500, "2 h 05 min"),
+        (172_799, "1 d 23 h"),
         (300_000, "3 d 11 h"),
     ],
 )
@@ -36,10 +37,11 @@ def test_durations(seconds: float | None, text: str) -> None:
 
 
 def test_rates_dollars_and_counts() -> None:
-    assert [words.rate(value) for value in (0.35, 9.996, 64.13, 895.2)] == [
+    assert [words.rate(value) for value in (0.35, 9.996, 64.13, 99.4, 895.2)] == [
         "0.35 MB/s",
         "10.0 MB/s",
         "64.1 MB/s",
+        "99.4 MB/s",
         "895 MB/s",
     ]
     assert [words.dollars(value) for value in (0, 0.0685, 122.5, 1234.5)] == [

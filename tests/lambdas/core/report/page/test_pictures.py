@@ -72,3 +72,9 @@ def test_chunks_that_were_sent_again_are_outlined_and_crossed() -> None:
     picture = lane_picture(found, WIDE)
     again = sum(bar.retries > 0 for lane in found.lanes for bar in lane.bars)
     assert sum(row.retried.count("z") for row in picture.rows) == again == 10
+    # A cross begins in a corner of the square that its first stroke crosses, in the middle of its box.
+    box_and_cross = r"M([\d.]+),([\d.]+)h([\d.]+)v([\d.]+)h-[\d.]+zM([\d.]+),([\d.]+)l([\d.]+)"
+    crossed = [match for row in picture.rows for match in re.findall(box_and_cross, row.retried)]
+    assert len(crossed) == 9  # one box is too small for a cross
+    for left, top, width, height, x, y, side in ([float(number) for number in match] for match in crossed):
+        assert (x + side / 2, y + side / 2) == pytest.approx((left + width / 2, top + height / 2), abs=0.11)
