@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -29,7 +30,14 @@ class Person:
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "bench.aws_smoke", "--yes", *arguments]
         return subprocess.Popen(
-            command, cwd=self.work, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            command,
+            cwd=self.work,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            # Where the tests themselves were started in the background, a shell has had them ignore Ctrl-C.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def machines(self) -> dict[str, list[str]]:
