@@ -62,7 +62,8 @@ class ForkServer:
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             subprocess.Popen(
-                [python, "-S", "-E", str(WORKER), str(theirs.fileno()), *map(str, paths)],
+                # -B: nothing can be written beside the code on Lambda, and others shall find the asset as it was synthesized.
+                [python, "-S", "-E", "-B", str(WORKER), str(theirs.fileno()), *map(str, paths)],
                 cwd=code,
                 # LAMBDA_TASK_ROOT: the X-Ray library looks for it when it is imported.
                 env={"PATH": "/usr/bin:/bin", "LAMBDA_TASK_ROOT": str(code), MARKER: str(state.root)},
