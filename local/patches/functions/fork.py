@@ -62,7 +62,7 @@ class ForkServer:
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             subprocess.Popen(
-                # -B: nothing can be written beside the code on Lambda, and others shall find the asset as it was synthesized.
+                # -B: on Lambda nothing can be written beside the code; the asset stays as it was synthesized.
                 [python, "-S", "-E", "-B", str(WORKER), str(theirs.fileno()), *map(str, paths)],
                 cwd=code,
                 # LAMBDA_TASK_ROOT: the X-Ray library looks for it when it is imported.
