@@ -38,6 +38,7 @@ def test_every_handler_of_the_asset_is_imported_by(which: str, tmp_path: Path) -
     ]
     state = StateDir(tmp_path)
     code = ASSEMBLY.resolve() / f"asset.{functions[0]['Code']['S3Key'].removesuffix('.zip')}"
+    before = set(code.rglob("*"))
     server = ForkServer(state, python.executable, code, lambda_runtime.import_paths(state, python, runtime, code))
     answers = {}
     for properties in functions:
@@ -48,6 +49,7 @@ def test_every_handler_of_the_asset_is_imported_by(which: str, tmp_path: Path) -
         process.kill()
     assert {key: answer for key, answer in answers.items() if answer != {"status": "ready"}} == {}
     assert len(answers) == len(functions)
+    assert set(code.rglob("*")) == before, "on Lambda nothing can be written there"
 
 
 def test_function_is_run_by_the_python_that_its_runtime_has_here(cloud: LocalCloud, assembly_path: Path) -> None:
