@@ -82,7 +82,7 @@ def main() -> int:
     for what, extent in (("1 TB in one file", TERABYTE), ("a million files of 10 KiB", MILLION_FILES)):
         counted = {kind: rate.at(extent) for kind, rate in rates.items()}
         cost = dollars(_calls(counted))
-        assumed = dollars(control_plane.calls(int(extent.chunks), 0, extent.seconds, 0))
+        assumed = dollars(control_plane.calls(int(extent.chunks), 0, extent.seconds, 0, int(extent.files)))
         said = ", ".join(f"{count:,.0f} {kind}" for kind, count in sorted(counted.items()))
         results.append(Result(f"{what}: control plane", cost, "$", note=said))
         results.append(Result(f"{what}: counted beyond the estimate", cost - assumed, "$", bar=MOST_BEYOND_USD))

@@ -1,4 +1,4 @@
-"""Where AWS is: the account of the environment, or the local cloud of this checkout."""
+"""The account to talk to: that of the environment, or the local cloud of this checkout."""
 
 import json
 from dataclasses import dataclass, field

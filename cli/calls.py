@@ -33,7 +33,7 @@ def invoke(aws: Aws, function: str, document: dict[str, Any], seconds: float = S
 
 
 def call(aws: Aws, function: str, document: dict[str, Any]) -> dict[str, Any]:
-    """As `invoke`; ends the command with the function's message and exit code where it refuses."""
+    """Invoke a function; where it refuses, end the command with its message and exit code."""
     try:
         return invoke(aws, function, document)
     except RefusedError as refused:

@@ -46,7 +46,7 @@ def doctor(
 
 
 def findings(aws: Aws, document: dict[str, Any] | None) -> Findings:
-    """As they are found."""
+    """Yield findings as they are made."""
     yield from looked("clock", "this machine", lambda: clock(aws))
     deployment = Deployment(aws)
     yield from deployment.found()
@@ -78,8 +78,10 @@ def _of_request(aws: Aws, environment: Environment, request: TransferRequest) ->
         yield from end.looked_at()
     if source.machine and destination.machine:
         yield from Paths(aws, environment, source.machine, destination.machine).looked_at()
-    types = request.relays.instance_types or environment.instance_types
-    yield from quotas(aws, environment, _relays(environment, request), types, request.relays.market)
+    wanted = _relays(environment, request)
+    for stage, region in enumerate(wanted):
+        types = request.relays.types_of(stage, environment.instance_types)
+        yield from quotas(aws, environment, {region: wanted[region]}, types, request.relays.market)
 
 
 def _relays(environment: Environment, request: TransferRequest) -> dict[str, int]:

@@ -52,7 +52,8 @@ def estimate(
     egress: Annotated[str | None, _figure("Price of a GB out of the region (default: 0).")] = None,
     pairs: Annotated[str | None, _choice("Which rows, e.g. 3 or 0..8 (default: 0..8).")] = None,
     model: Annotated[str | None, _choice(f"Compare models instead: all, {', '.join(ALL_MODELS)}.")] = None,
-    minimise: Annotated[str | None, _choice("time, cost or balanced, the knee (default: balanced).")] = None,
+    minimise: Annotated[str | None, _choice("time, cost, energy or balanced (default: balanced).")] = None,
+    value_of_time: Annotated[str | None, _choice("Dollars that an hour less is worth (default: 10).")] = None,
     max_cost: Annotated[str | None, _choice("Dollars for all, e.g. 5.")] = None,
     deadline: Annotated[str | None, _choice("Seconds, or a time to come, e.g. 2026-11-22T06:00Z.")] = None,
     local: Local = False,
@@ -80,6 +81,7 @@ def estimate(
         "--pairs": pairs,
         "--model": model,
         "--minimise": minimise,
+        "--value-of-time": value_of_time,
         "--max-cost": max_cost,
         "--deadline": deadline,
     }

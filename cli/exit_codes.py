@@ -7,7 +7,7 @@ from lambdas.core.failures import FAILURES
 
 
 class ExitCode(IntEnum):
-    """What a script can decide on."""
+    """Exit codes for scripts to decide on."""
 
     SUCCEEDED = 0
     USAGE = 2  # the command line or the request's file

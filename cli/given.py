@@ -10,11 +10,16 @@ from lambdas.core.models import ModelName
 from lambdas.core.request import Objective
 
 ALL_MODELS: tuple[ModelName, ...] = get_args(ModelName)
-GOALS = ("time", "cost", "balanced")
+GOALS = ("time", "cost", "energy", "balanced")
 RATES = ("--vi", "--ve", "--ve-pair", "--v-src", "--v-dst", "--vs")
 SECONDS = ("--tv", "--pre-test", "--export", "--import")
 DOLLARS = ("--price-hour", "--egress")
-FIELDS = {"$.objective.maxCostUsd": "--max-cost", "$.objective.deadlineSeconds": "--deadline"}
+KEYS = {
+    "minimise": "--minimise",
+    "valueOfTimeUsdPerHour": "--value-of-time",
+    "maxCostUsd": "--max-cost",
+    "deadlineSeconds": "--deadline",
+}
 NEEDED = ("--vi", "--ve", "--tv")
 
 
@@ -26,14 +31,14 @@ class Given:
 
     @property
     def priced(self) -> bool:
-        """Whether a cost can be told."""
+        """A cost can be computed."""
         return any(name in self._options for name in DOLLARS)
 
     @staticmethod
     def in_options(message: str) -> str:
         """A message about a request's fields, as one about options."""
-        for field, option in FIELDS.items():
-            message = message.replace(field, option)
+        for key, option in KEYS.items():
+            message = message.replace(f"$.objective.{key}", option)
         return message
 
     def refuse_beside(self, request: str) -> None:
@@ -43,14 +48,14 @@ class Given:
 
     def refuse_choice_beside_models(self) -> None:
         """A comparison of models chooses nothing."""
-        for name in ("--minimise", "--max-cost", "--deadline"):
+        for name in KEYS.values():
             if name in self._options:
                 raise OptionError(
                     name, self._options[name], "--model compares and chooses nothing; leave one of them out"
                 )
 
     def figures(self) -> GivenFigures:
-        """What the models take, with the defaults filled in."""
+        """Return what the models take, with the defaults filled in."""
         for name in NEEDED:
             if name not in self._options:
                 raise OptionError(name, "(missing)", "give it, or a request file; cpt estimate --help shows examples")
@@ -98,7 +103,7 @@ class Given:
         return wanted
 
     def objective(self) -> Objective:
-        """What to choose by."""
+        """Return what to choose by."""
         options = self._options
         minimise = options.get("--minimise", "balanced")
         if minimise not in GOALS:
@@ -111,10 +116,15 @@ class Given:
             )
         deadline = options.get("--deadline")
         objective = Objective(
-            minimise=cast(Literal["time", "cost", "balanced"], minimise),
+            minimise=cast(Literal["time", "cost", "energy", "balanced"], minimise),
+            value_of_time_usd_per_hour=self._dollars("--value-of-time", "10"),
             max_cost_usd=max_cost,
             deadline_seconds=None if deadline is None else deadline_seconds(deadline, datetime.now(UTC)),
         )
-        if objective.contradiction:
-            raise OptionError("--minimise", minimise, objective.contradiction)
+        for key, why in objective.contradictions:
+            raise OptionError(KEYS[key], options[KEYS[key]], f"{why}; leave one of them out")
         return objective
+
+    def _dollars(self, name: str, example: str) -> float | None:
+        text = self._options.get(name)
+        return None if text is None else not_negative(name, text, "dollars", example)

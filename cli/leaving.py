@@ -59,7 +59,7 @@ def leave(
 
 
 def ties(aws: Aws, enrolled: Iterable[str]) -> Ties:
-    """All but running transfers, in the order in which they can be undone."""
+    """Return all ties but running transfers, in the order in which they can be undone."""
     stacks = find_stacks(aws)
     yield from stack_ties(aws, stacks, enrolled)
     regions = sorted({aws.region, *enrolled, *(stack.region for stack in stacks)})

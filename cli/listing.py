@@ -33,7 +33,7 @@ class Listed:
     state: TransferState | None = None
 
     def to_document(self) -> dict[str, Any]:
-        """As a line of `--json`."""
+        """Return the entry as a line of `--json`."""
         document: dict[str, Any] = {
             "name": self.name,
             "status": self.status,

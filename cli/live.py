@@ -5,7 +5,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from cli.render import BAR_WIDTH, limit_words, megabytes
+from cli.render import BAR_WIDTH, megabytes
+from cli.standing_limit import limit_words
 from cli.transfer_state import TransferState
 from cli.watch_events import ApprovalRequired
 from lambdas.core.words import dollars, duration
@@ -15,7 +16,7 @@ _BOOTING = frozenset({"SPAWNED", "READY"})
 
 
 def measuring_line(state: TransferState) -> str:
-    """What a profiling execution does: it has no bytes and no time left to show."""
+    """Return what a profiling execution does: it has no bytes and no time left to show."""
     return f"measuring, nothing is moved: {state.stage or state.status}"
 
 
@@ -43,7 +44,7 @@ def _numbers(state: TransferState) -> Text:
     return Text.assemble(
         f"{megabytes(state.delivered_bytes)} of {megabytes(state.total_bytes or 0)}   ",
         (f"{state.megabytes_per_second:,.1f} MB/s", "bold green"),
-        limit_words(state.bandwidth_limit_mbps),
+        limit_words(state.bandwidth_limit_mbps, state.timetable),
         f"   {duration(state.seconds_left)} left",
         _money(state),
     )
@@ -81,7 +82,7 @@ def _lanes(rates: list[float]) -> str:
 
 
 def _relays(state: TransferState) -> list[Text]:
-    """How many of the relays do what; nothing where there are none."""
+    """Return how many of the relays do what; nothing where there are none."""
     counts = {
         "carry": sum(relay.state == "JOINED" for relay in state.relays),
         "start": sum(relay.state in _BOOTING for relay in state.relays),

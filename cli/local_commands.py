@@ -78,15 +78,23 @@ def vm(
 
 @app.command()
 def request(
-    source: Annotated[Path, typer.Argument(help="File or directory of this machine to move.", exists=True)],
+    source: Annotated[
+        str, typer.Argument(help="File or directory of this machine to move; with a slash at its end, what it holds.")
+    ],
     destination: Annotated[Path, typer.Argument(help="Directory of this machine that it arrives in.")],
 ) -> None:
     """Launch a source and a destination VM, one region apart; prints the request that moves the data between them."""
+    if not Path(source).exists():
+        typer.echo(f"cpt: {OptionError('SOURCE', source, 'name a file or directory that exists')}", err=True)
+        raise typer.Exit(ExitCode.USAGE)
     near = home(local=True).region
     cloud = LocalCloud.attach(STATE)
+    path = str(Path(source).absolute())
+    if source.endswith("/") and path != "/":
+        path += "/"
     far = next(region for region in cloud.config.regions if region != near)
     document = {
-        "source": {"instanceId": cloud.launch_vm(near, "source"), "region": near, "paths": [str(source.absolute())]},
+        "source": {"instanceId": cloud.launch_vm(near, "source"), "region": near, "paths": [path]},
         "destination": {
             "instanceId": cloud.launch_vm(far, "destination"),
             "region": far,

@@ -1,4 +1,4 @@
-"""What people write for sizes, ranges and times; whatever is wrong names the option, the value and what is right."""
+"""Sizes, ranges and times as people write them; an error names the option, the value and what would be right."""
 
 from datetime import UTC, datetime
 from math import isfinite
@@ -42,12 +42,14 @@ def pair_range(text: str) -> range:
     return range(low, high + 1)
 
 
-def limit_mbps(text: str) -> int | None:
-    """`400` Mbit/s, or `none`."""
-    if text == "none":
-        return None
+def limit_mbps(text: str) -> int | str | None:
+    """`400` Mbit/s, `none`, or `timetable`, which stays a word."""
+    if text in ("none", "timetable"):
+        return None if text == "none" else text
     if not text.isdecimal() or not 1 <= int(text) <= MOST_MBPS:
-        raise OptionError("--mbps", text, f"write Mbit/s as a whole number from 1 to {MOST_MBPS}, or none")
+        raise OptionError(
+            "--mbps", text, f"write Mbit/s as a whole number from 1 to {MOST_MBPS}, or none, or timetable"
+        )
     return int(text)
 
 

@@ -33,7 +33,7 @@ class Queue:
     letters: int
 
     def to_document(self, redriven: int) -> dict[str, Any]:
-        """As a line of `--json`."""
+        """Return the queue as a line of `--json`."""
         told = {"queue": self.name, "region": self.region, "letters": self.letters}
         return {**told, "to": self.to, "redriven": redriven}
 
@@ -59,7 +59,7 @@ def redrive(
 
 
 def queues(aws: Aws, regions: list[str]) -> Iterator[Queue]:
-    """All dead-letter queues of the deployment."""
+    """Return all dead-letter queues of the deployment."""
     prefix = f"{aws.deployment}-"
     for region in sorted({aws.region, *regions}):
         sqs = aws.client("sqs", region)

@@ -1,4 +1,4 @@
-"""What to tell a person whose call AWS refused, or did not answer."""
+"""Advice for a person whose call AWS refused, or did not answer."""
 
 from botocore.exceptions import (
     BotoCoreError,
@@ -24,7 +24,7 @@ _BY_CODE = {
 
 
 def in_words(error: BotoCoreError | ClientError) -> str:
-    """What happened, and what to do where that is known."""
+    """Return what happened, and what to do where that is known."""
     if isinstance(error, ClientError):
         code = str(error.response["Error"]["Code"])
         advice = _BY_CODE.get(code)

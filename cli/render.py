@@ -7,9 +7,13 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from lambdas.core.bandwidth import MBIT_PER_MB, limit_in_words
+from lambdas.core.bandwidth import limit_in_words
 from lambdas.core.chunks.skipped import SkippedEntry
+from lambdas.core.estimate.figures import Figure
+from lambdas.core.estimate.first_contact import RelayDecision
+from lambdas.core.estimate.rows import Row
 from lambdas.core.failures import advice
+from lambdas.core.report.timeline import LimitSet
 from lambdas.core.words import duration
 
 BAR_WIDTH = 24
@@ -20,11 +24,6 @@ def make_console() -> Console:
     """A console as wide as the terminal; in logs and pipes wide enough for a row of the estimate."""
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=PLAIN_WIDTH)
-
-
-def limit_words(mbps: int | None) -> str:
-    """Beside a rate: why it is not higher."""
-    return "" if mbps is None else f" (limit {mbps / MBIT_PER_MB:,.4g} MB/s)"
 
 
 def megabytes(count: float) -> str:
@@ -40,21 +39,34 @@ def estimate_table(estimate: dict[str, Any]) -> RenderableType:
     table.add_column("", width=BAR_WIDTH)
     table.add_column("speedup", justify="right")
     table.add_column("cost", justify="right")
+    rows = [Row.from_document(row) for row in estimate["rows"]]
+    whole = any(row.whole_seconds is not None for row in rows)
+    if whole:
+        table.add_column("in all", justify="right")
+    table.add_column("Wh", justify="right")
     table.add_column("limited by", overflow="fold")
-    longest = max(row["seconds"] for row in estimate["rows"]) or 1.0
-    for row in estimate["rows"]:
-        chosen = row["pairs"] == estimate["chosenPairs"]
+    longest = max(row.bounds[1] for row in rows) or 1.0
+    for row in rows:
+        chosen = row.pairs == estimate["chosenPairs"]
         table.add_row(
-            f"{'▶ ' if chosen else ''}{row['pairs']}",
-            duration(row["seconds"]),
-            Text("█" * max(1, round(BAR_WIDTH * row["seconds"] / longest)), style="green" if chosen else "dim"),
-            f"{row['speedup']:.2f} ×",
-            f"${row['costUsd']:.4f}",
-            row["limit"],
+            f"{'▶ ' if chosen else ''}{row.pairs}",
+            "\n".join(filter(None, [duration(row.seconds), row.range_in_words])),
+            Text(_bar(row, longest), style="green" if chosen else "dim"),
+            f"{row.speedup:.2f} ×",
+            f"${row.cost_usd:.4f}",
+            *([duration(row.whole_seconds or 0.0)] if whole else []),
+            "" if row.energy_wh is None else f"{row.energy_wh:.1f}",
+            row.limit,
             style="bold" if chosen else "",
         )
     note = f"p = {estimate['chosenPairs']}: {estimate['reason']}. Relays: {estimate['instanceType']}."
     return Group(table, Text(note, style="dim"), _figures_table(estimate["figures"]))
+
+
+def _bar(row: Row, longest: float) -> str:
+    """A bar as long as the expected time, and its shadow as long as the worst one."""
+    expected, worst = (max(1, round(BAR_WIDTH * seconds / longest)) for seconds in (row.seconds, row.bounds[1]))
+    return "█" * expected + "░" * (worst - expected)
 
 
 _FIGURES = {
@@ -62,11 +74,21 @@ _FIGURES = {
     "sourceDiskMBps": "source's disk reads, MB/s",
     "destinationMBps": "destination receives in all, MB/s",
     "destinationDiskMBps": "destination's disk writes, MB/s",
+    "sourceProcessorMBps": "source hashes and encrypts, MB/s",
+    "destinationProcessorMBps": "destination decrypts and hashes, MB/s",
+    "filesMBps": "files as small as these, MB/s",
     "directMBps": "direct path, MB/s",
     "pairMBps": "a pair of relays, MB/s",
+    "lanesPerPlanned": "lanes for each that is planned",
+    "pairGain": "each further pair adds, of the first",
     "spawnSeconds": "until a relay carries data, s",
     "relayHourUsd": "a relay's hour, $",
+    "relayTailSeconds": "relays beyond the data, s",
     "egressUsdPerGB": "out of the region, $/GB",
+    "gatewayUsdPerGB": "through a transit gateway, $/GB",
+    "repeatedShare": "sent beyond what arrives, share",
+    "crossZoneUsdPerGB": "between zones, $/GB",
+    "relayCrossZoneUsdPerGB": "between zones with relays, $/GB",
 }
 
 
@@ -77,7 +99,8 @@ def _figures_table(figures: dict[str, Any]) -> RenderableType:
         table.add_column()
     for name, what in _FIGURES.items():
         if figure := figures.get(name):
-            table.add_row(what, f"{figure['value']:.4g}", f"{figure['origin']}: {figure['note']}")
+            known = Figure.from_document(figure)
+            table.add_row(what, known.words, known.told)
     return table
 
 
@@ -119,13 +142,39 @@ def report_view(report: dict[str, Any]) -> RenderableType:
     lines += [Text(sentence, style="yellow") for sentence in _skipped(report.get("skipped"))]
     if report.get("measured"):
         lines += [Text(sentence) for sentence in _measured(report)]
+    elif report.get("dryRun"):
+        lines += [Text(sentence) for sentence in _dry_run(report)]
     elif report["bytes"]:
         lines += [Text(sentence) for sentence in _summary(report)]
     lines += [Text(sentence, style="yellow") for sentence in _limits(report.get("course"))]
-    if same := report.get("same"):
+    if (same := report.get("same")) and not report.get("dryRun"):
         lines.append(Text(f"{same['files']:,} files, {megabytes(same['bytes'])}, were there already and were not sent"))
+    if unselected := report.get("unselected"):
+        counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(unselected["counts"].items()))
+        lines.append(Text(f"not selected: {counts}; listed in {unselected['where']}"))
+    lines += [Text(RelayDecision.from_document(one).words()) for one in report.get("decisions", [])]
     lines += [Text(sentence, style="yellow") for sentence in _fleet(report.get("fleet"))]
     return Group(*lines, Text("Wall time per stage", style="bold"), _stage_bars(report["stages"]))
+
+
+def _dry_run(report: dict[str, Any]) -> list[str]:
+    """What would be done, one action a line; nothing was."""
+    found, estimate = report["dryRun"], report["estimate"]
+    said = {"new": "new", "changed": "changed", "equal": "equal, not sent"}
+    lines = [
+        f"{words}: {one['files']:,} files, {megabytes(one['bytes'])}"
+        + (f", {duration(one['seconds'])}, ${one['costUsd']:.4f}" if one["seconds"] else "")
+        for name, words in said.items()
+        if (one := found[name])["files"]
+    ]
+    return [
+        "dry run: nothing was moved, and no relay was launched",
+        *lines,
+        f"all of it with {estimate['chosenPairs']} pairs: {duration(report['seconds']['estimate'])}, "
+        f"${report['cost']['estimate']:.4f}",
+        f"what would be sent is listed in {found['where']}",
+        f"this run cost ${report['cost']['total']:.4f}",
+    ]
 
 
 def _skipped(skipped: dict[str, Any] | None) -> list[str]:
@@ -155,6 +204,11 @@ def _summary(report: dict[str, Any]) -> list[str]:
         f"the direct path alone would take {duration(direct)} ({times:.2f} × as long)",
         f"first byte after {duration(seconds['firstByte'])}, all done after {duration(seconds['total'])}",
         _dollars(cost),
+        *(
+            [f"about {energy['wattHours']:,.1f} Wh ({energy['assumption']})"]
+            if (energy := report.get("energy"))
+            else []
+        ),
     ]
 
 
@@ -167,10 +221,10 @@ def _fleet(fleet: dict[str, Any] | None) -> list[str]:
 
 
 def _limits(course: dict[str, Any] | None) -> list[str]:
-    """How people changed what it may send."""
-    changes = (course or {}).get("limits", [])
+    """How people, or the timetable, changed what it may send."""
+    changes = map(LimitSet.from_document, (course or {}).get("limits", []))
     told = [
-        f"{limit_in_words(change.get('bandwidthLimitMbps'))} at +{duration(max(change['second'], 0.0))}"
+        f"{limit_in_words(change.bandwidth_limit_mbps, change.by)} at +{duration(max(change.second, 0.0))}"
         for change in changes
     ]
     return [f"the limit was changed: {', '.join(told)}"] if told else []

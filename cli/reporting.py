@@ -65,7 +65,7 @@ def finish(document: dict[str, Any], *, as_json: bool) -> None:
 
 
 def read_report(aws: Aws, execution: dict[str, Any]) -> dict[str, Any]:
-    """What Write Report left; else the output of a success; else what the execution itself says."""
+    """Return what Write Report left; else the output of a success; else what the execution itself says."""
     stored = _stored(aws, execution, "report.json")
     if stored is not None:
         document: dict[str, Any] = json.loads(stored)
@@ -93,7 +93,7 @@ def _as_report(execution: dict[str, Any], document: dict[str, Any]) -> Report:
 
 
 def _failure(document: dict[str, Any]) -> Failure:
-    """Of an execution without a report; one that was stopped need not have an error of its own."""
+    """Return the failure of an execution without a report; one that was stopped may have no error of its own."""
     named = f"Execution{document['status'].title().replace('_', '')}"
     return Failure(error=document.get("error") or named, cause=document.get("cause") or "it has no report")
 

@@ -33,6 +33,9 @@ def start(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the transfer of that name, which has ended, however it ended.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only report what would be moved, in which time and for how much.")
+    ] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Watch until it ends.")] = False,
     local: Local = False,
     as_json: AsJson = False,
@@ -44,6 +47,11 @@ def start(
         document = {**document, "name": name}
     if resume:
         document = {**document, "resume": True}
+    if dry_run:
+        document = {**document, "dryRun": True}
+    if document.get("dryRun") is True and name is None:
+        # That name stays free for the transfer itself.
+        document = {key: value for key, value in document.items() if key != "name"}
     if document.get("resume") is True and not document.get("name"):
         refuse(InvalidRequest.__name__, "$.name: is missing; say with --name which transfer is to go on")
     known = _name(document)

@@ -1,4 +1,4 @@
-"""What a terminal can show: characters that its encoding lacks become ASCII, ours by a likeness, others escaped.
+"""Output that a terminal can show: characters that its encoding lacks become ASCII, ours by a likeness, others escaped.
 
 Rich draws its own tables and bars in ASCII where the encoding is not UTF-8; this is for everything else.
 """
@@ -55,7 +55,7 @@ def prepare() -> None:
 
 
 def _likeness(error: UnicodeError) -> tuple[str, int]:
-    """What stands for the characters that could not be encoded; a name of a file keeps its bytes, as `\\xff`."""
+    """Return what stands for the characters that could not be encoded; a name of a file keeps its bytes, as `\\xff`."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     characters = error.object[error.start : error.end]

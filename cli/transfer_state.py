@@ -1,12 +1,15 @@
 """A transfer as its records tell it, for people to watch."""
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from cli.aws import Aws
+from cli.standing_limit import LimitByTimetable, by_timetable
 from lambdas.core.bandwidth import BandwidthLimit, LimitChange
+from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.transfer import shared_key
 
 # The function of Await Approval leaves at once; whether a person has answered shows in what was entered next.
@@ -51,15 +54,18 @@ class TransferState:
     megabytes_per_second: float = 0.0
     first_byte_at: float | None = None
     spent_usd: float | None = None
-    """What the meter had counted at its last look, once a minute."""
+    """The meter's count at its last look, once a minute."""
     bandwidth_limit_mbps: int | None = None
     """Mbit/s."""
+    timetable: LimitByTimetable | None = None
     limit_changes: tuple[LimitChange, ...] = ()
     paths: tuple[str, ...] = ()
     lanes: tuple[Lane, ...] = ()
     relays: tuple[Relay, ...] = ()
+    decisions: tuple[RelayDecision, ...] = ()
+    """About relays, taken while data moved."""
     entered: Mapping[str, float] = field(default_factory=dict)
-    """When each state of the state machine was entered."""
+    """Times at which each state of the state machine was entered."""
 
     @property
     def seconds_left(self) -> float | None:
@@ -91,15 +97,19 @@ def read_state(aws: Aws, transfer_id: str, execution_arn: str | None = None) -> 
 
 
 def state_of(
-    transfer_id: str, records: Mapping[str, Mapping[str, Any]], nodes: list[Mapping[str, Any]]
+    transfer_id: str,
+    records: Mapping[str, Mapping[str, Any]],
+    nodes: list[Mapping[str, Any]],
+    clock: Callable[[], float] = time.time,
 ) -> TransferState:
-    """What the records (by sort key) and node items of a transfer say, numbers as DynamoDB gives them."""
+    """Return what the records (by sort key) and node items of a transfer say, numbers as DynamoDB gives them."""
     transfer = records.get("transfer", {})
     plan = _document(transfer.get("plan"))
     sender = _document(records.get("progress#sender", {}).get("document")) or {}
     membership = _document(records.get("membership", {}).get("membership")) or {}
     spent = _document(transfer.get("spent")) or {}
     limit = BandwidthLimit.from_document(_document(transfer.get("bandwidth")) or {})
+    request = _document(transfer.get("request")) or {}
     stages: dict[str, Any] = _document(transfer.get("stages")) or {}
     running = [name for name, times in stages.items() if "leftAt" not in times]
     return TransferState(
@@ -107,7 +117,7 @@ def state_of(
         status=str(transfer.get("status", "UNKNOWN")),
         stage=", ".join(running),
         awaits_approval="Await Approval" in stages and stages.keys().isdisjoint(AFTER_APPROVAL),
-        is_profiling=(_document(transfer.get("request")) or {}).get("profile") == "measure",
+        is_profiling=request.get("profile") == "measure",
         estimate=_document(transfer.get("estimate")),
         total_bytes=int(plan["bytes"]) if plan else None,
         delivered_bytes=int(sender.get("bytes", 0)),
@@ -115,10 +125,12 @@ def state_of(
         first_byte_at=sender.get("firstByteAt"),
         spent_usd=spent.get("total"),
         bandwidth_limit_mbps=membership.get("bandwidthLimitMbps"),
+        timetable=by_timetable(request, limit, clock()),
         limit_changes=tuple(limit.changes),
         paths=tuple(path["pathId"] for path in membership.get("paths", [])),
         lanes=tuple(Lane(lane["pathId"], lane["lane"], lane["rateMBps"]) for lane in sender.get("lanes", [])),
         relays=tuple(_relay(_document(node) or {}) for node in nodes),
+        decisions=tuple(map(RelayDecision.from_document, _json(transfer.get("decisions")) or [])),
         entered={name: float(times["enteredAt"]) for name, times in stages.items()},
     )
 
@@ -137,7 +149,7 @@ def _relay(node: dict[str, Any]) -> Relay:
 
 
 def _items(aws: Aws, table: str, transfer_id: str) -> list[Mapping[str, Any]]:
-    """All items of the transfer; a page has 1 MB."""
+    """Return all items of the transfer; a page has 1 MB."""
     found: list[Mapping[str, Any]] = []
     source = aws.resource("dynamodb").Table(f"{aws.deployment}-{table}")
     query: dict[str, Any] = {
@@ -155,10 +167,14 @@ def _items(aws: Aws, table: str, transfer_id: str) -> list[Mapping[str, Any]]:
 
 def _document(value: Any) -> dict[str, Any] | None:
     """A record's attribute as plain JSON values; DynamoDB's numbers come as Decimal."""
+    parsed = _json(value)
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _json(value: Any) -> Any:
     if value is None:
         return None
-    parsed = json.loads(value if isinstance(value, str) else json.dumps(value, default=_number))
-    return parsed if isinstance(parsed, dict) else None
+    return json.loads(value if isinstance(value, str) else json.dumps(value, default=_number))
 
 
 def _number(value: Any) -> int | float:

@@ -1,4 +1,4 @@
-"""What has happened to a transfer, read off one look at its records: whoever looks later is told all of it."""
+"""Events of a transfer, read off one look at its records: a later look yields all of them too."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from cli.render import limit_words, megabytes
+from cli.render import megabytes
+from cli.standing_limit import LimitByTimetable, limit_words
 from cli.transfer_state import Relay, TransferState
-from lambdas.core.bandwidth import Mbps, limit_in_words
+from lambdas.core.bandwidth import Mbps, SetBy, limit_in_words
 from lambdas.core.documents import Count, Document
 from lambdas.core.words import dollars, duration
 
@@ -34,8 +35,8 @@ class StageEntered(WatchEvent):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Each state runs once."""
-        return ("stage", self.stage)
+        """Decide Relays, and what follows from it, may run more than once."""
+        return ("stage", self.stage, str(self.at))
 
     def words(self) -> str:
         """Its name."""
@@ -71,11 +72,12 @@ class RelayChanged(WatchEvent):
 
 
 class LimitChanged(WatchEvent):
-    """Somebody set another limit, Mbit/s; None: lifted it."""
+    """A person, or the timetable, set another limit, Mbit/s; None: lifted it."""
 
     type: Literal["Limit Changed"] = "Limit Changed"
     at: float
     bandwidth_limit_mbps: Mbps | None = None
+    by: SetBy = "person"
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -84,11 +86,30 @@ class LimitChanged(WatchEvent):
 
     def words(self) -> str:
         """`limit 400 Mbit/s (50 MB/s)`."""
-        return f"limit {limit_in_words(self.bandwidth_limit_mbps)}"
+        return f"limit {limit_in_words(self.bandwidth_limit_mbps, self.by)}"
+
+
+class RelaysDecided(WatchEvent):
+    """Data showed how many pairs of relays are to serve; `after`: seconds of data."""
+
+    type: Literal["Relays Decided"] = "Relays Decided"
+    at: float
+    pairs: Count
+    after: float = Field(alias="afterSeconds", ge=0)
+    reason: str
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """It is decided again when more is known."""
+        return (self.type, str(self.at))
+
+    def words(self) -> str:
+        """`decided after 6 s of data: 3 pairs: …`."""
+        return f"decided after {duration(self.after)} of data: {self.pairs} pairs: {self.reason}"
 
 
 class Estimated(WatchEvent):
-    """What the estimate chose; seconds and dollars for the whole transfer."""
+    """The estimate's choice; seconds and dollars for the whole transfer."""
 
     type: Literal["Estimated"] = "Estimated"
     pairs: Count
@@ -112,12 +133,12 @@ class ApprovalRequired(WatchEvent):
     type: Literal["Approval Required"] = "Approval Required"
 
     def words(self) -> str:
-        """What they have to do."""
+        """Return what they have to do."""
         name = self.transfer_id
         return f"{name} waits for approval: cpt approve {name} [--pairs N], or cpt reject {name}"
 
 
-Told = StageEntered | RelayChanged | LimitChanged | Estimated | ApprovalRequired
+Told = StageEntered | RelayChanged | LimitChanged | RelaysDecided | Estimated | ApprovalRequired
 
 
 class LaneRate(Document):
@@ -137,7 +158,7 @@ def path_rates(lanes: Iterable[LaneRate]) -> dict[str, float]:
 
 
 class Progressed(WatchEvent):
-    """Where it is: bytes, MB/s, seconds, dollars so far."""
+    """Progress: bytes, MB/s, seconds, dollars so far."""
 
     type: Literal["Progress"] = "Progress"
     bytes: Count
@@ -146,6 +167,7 @@ class Progressed(WatchEvent):
     seconds_left: float | None = None
     spent: float | None = Field(default=None, alias="spentUsd", ge=0)
     bandwidth_limit_mbps: Mbps | None = None
+    timetable: LimitByTimetable | None = None
     lanes: list[LaneRate]
 
     def words(self) -> str:
@@ -154,7 +176,7 @@ class Progressed(WatchEvent):
         paths = ", ".join(f"{path} {rate:,.1f}" for path, rate in path_rates(self.lanes).items())
         return (
             f"{megabytes(self.bytes):>9} of {megabytes(self.total_bytes)}  {self.rate:6.1f} MB/s"
-            f"{limit_words(self.bandwidth_limit_mbps)}  "
+            f"{limit_words(self.bandwidth_limit_mbps, self.timetable)}  "
             f"{duration(self.seconds_left):>8} left{money}  {paths}"
         )
 
@@ -169,7 +191,12 @@ class Ended(WatchEvent):
 
 def happened(state: TransferState) -> list[Told]:
     """Everything up to this look, in the order of its time."""
-    timed: list[StageEntered | RelayChanged | LimitChanged] = [*_stages(state), *_relays(state), *_limits(state)]
+    timed: list[StageEntered | RelayChanged | LimitChanged | RelaysDecided] = [
+        *_stages(state),
+        *_relays(state),
+        *_limits(state),
+        *_decisions(state),
+    ]
     found: list[tuple[float, Told]] = [(event.at, event) for event in timed]
     if state.chosen and state.estimate:
         row = state.chosen
@@ -216,6 +243,7 @@ def progress(state: TransferState) -> Progressed | None:
         seconds_left=state.seconds_left,
         spent=state.spent_usd,
         bandwidth_limit_mbps=state.bandwidth_limit_mbps,
+        timetable=state.timetable,
         lanes=[LaneRate(path_id=lane.path_id, lane=lane.lane, rate=lane.megabytes_per_second) for lane in state.lanes],
     )
 
@@ -241,7 +269,14 @@ def _stages(state: TransferState) -> Iterator[StageEntered]:
 
 def _limits(state: TransferState) -> Iterator[LimitChanged]:
     for change in state.limit_changes:
-        yield LimitChanged(transfer_id=state.transfer_id, at=change.at, bandwidth_limit_mbps=change.mbps)
+        yield LimitChanged(transfer_id=state.transfer_id, at=change.at, bandwidth_limit_mbps=change.mbps, by=change.by)
+
+
+def _decisions(state: TransferState) -> Iterator[RelaysDecided]:
+    for one in state.decisions:
+        yield RelaysDecided(
+            transfer_id=state.transfer_id, at=one.at, pairs=one.pairs, after=one.after, reason=one.reason
+        )
 
 
 def _relays(state: TransferState) -> Iterator[RelayChanged]:

@@ -82,7 +82,7 @@ class JsonLines:
 
 
 class Lines:
-    """What happens, a line each, with its time since the start; the estimate whole."""
+    """A view of one line per event with its time since the start; the estimate is shown whole."""
 
     def __init__(self, console: Console) -> None:
         self._console, self._untold = console, Untold()

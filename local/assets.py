@@ -75,7 +75,7 @@ def native_libraries(code: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _fits(tag: dict[str, str], runtime: str, architecture: str) -> bool:
-    """Whether a wheel of this tag installs on the runtime's machines."""
+    """Return whether a wheel of this tag installs on the runtime's machines."""
     if tag["abi"] == "none" and tag["platform"] == "any":
         return "py3" in tag["python"].split(".")
     version, needed = _digits(runtime), re.fullmatch(r"cp3(\d+)", tag["python"])
@@ -85,7 +85,7 @@ def _fits(tag: dict[str, str], runtime: str, architecture: str) -> bool:
 
 
 def _loads(platform: str, runtime: str, architecture: str) -> bool:
-    """Whether the runtime's C library is at least the one that a wheel was linked for, on its processor."""
+    """Return whether the runtime's C library is at least the one that a wheel was linked for, on its processor."""
     machine = {"x86_64": "x86_64", "arm64": "aarch64"}[architecture]
     linked, _, rest = platform.partition(f"_{machine}")
     numbered = re.fullmatch(r"manylinux_(\d+)_(\d+)", linked)

@@ -1,4 +1,7 @@
-"""What was asked of the emulator that AWS would charge for: counted at its door, told by `GET /_local/calls`."""
+"""Counts of requests that AWS would charge for, which `GET /_local/calls` returns.
+
+Objects and events are counted at the emulator's door, functions and items of tables where they are run and kept.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,6 @@ Asgi = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
 PATH = "/_local/calls"
 _SERVICE = re.compile(rb"Credential=[^/]+/\d{8}/[a-z0-9-]+/([a-z0-9-]+)/")
-_READS = {"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"}
-_WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 _FREE_OBJECT_METHODS = {"DELETE"}
 
 
@@ -31,7 +32,7 @@ class Calls:
             self._counts[what] += count  # type: ignore[assignment] # of seconds too
 
     def told(self) -> dict[str, float]:
-        """All of them."""
+        """Return all counts."""
         with self._lock:
             return dict(self._counts)
 
@@ -52,7 +53,7 @@ def counted(app: Asgi, calls: Calls) -> Asgi:
         service = signed.group(1).decode() if signed else ""
         if service == "s3":
             _count_object(scope["method"], calls)
-        if service not in ("dynamodb", "events"):
+        if service != "events":
             await app(scope, receive, send)
             return
         action = headers.get(b"x-amz-target", b"").decode().partition(".")[2]
@@ -77,16 +78,5 @@ def _count_object(method: str, calls: Calls) -> None:
 
 
 def _count(action: str, request: dict[str, Any], calls: Calls) -> None:
-    """One unit for each item, as for items of up to 1 KB written and 4 KB read; two in a transaction."""
     if action == "PutEvents":
         calls.add("events", len(request["Entries"]))
-    elif action in _READS | _WRITES:
-        each = 2 if action.startswith("Transact") else 1
-        calls.add("tableReads" if action in _READS else "tableWrites", each * _items(request))
-
-
-def _items(request: dict[str, Any]) -> int:
-    if "TransactItems" in request:
-        return len(request["TransactItems"])
-    tables: dict[str, Any] = request.get("RequestItems", {})
-    return sum(len(table.get("Keys", ()) if isinstance(table, dict) else table) for table in tables.values()) or 1

@@ -83,7 +83,7 @@ class LocalCloud:
             raise
 
     def notes(self) -> list[str]:
-        """What a person should know of this cloud: runtimes of functions that this machine has no Python for."""
+        """Return what a person should know of this cloud: runtimes of functions that this machine has no Python for."""
         runtimes = sorted(runtimes_of(self._assembly)) if self._assembly is not None else []
         return [told for runtime in runtimes if (told := interpreters.note(runtime))]
 
@@ -122,9 +122,11 @@ class LocalCloud:
             config=Config(retries={"total_max_attempts": 1}, read_timeout=120),
         )
 
-    def launch_vm(self, region: str, name: str, instance_type: str = "t3.small", *, wait: bool = True) -> str:
+    def launch_vm(
+        self, region: str, name: str, instance_type: str = "t3.small", zone: str = "", *, wait: bool = True
+    ) -> str:
         """Launch a VM that can be an end of a transfer: group and policy attached; waits until SSM shows it online."""
-        instance_id = endpoints.launch(self.client, region, name, instance_type)
+        instance_id = endpoints.launch(self.client, region, name, instance_type, zone)
         if wait:
             self.wait_online(region, instance_id)
         return instance_id
@@ -146,7 +148,7 @@ class LocalCloud:
         return found
 
     def calls(self) -> dict[str, float]:
-        """What was asked for so far that AWS would charge: see `local.calls.Calls.add`."""
+        """Return what was asked for so far that AWS would charge: see `local.calls.Calls.add`."""
         return endpoints.calls(self.endpoint)
 
     def interrupt(self, instance_id: str, grace_seconds: float | None = None) -> None:
@@ -159,7 +161,7 @@ class LocalCloud:
         endpoints.control(self.endpoint, "fault", fault.model_dump_json(by_alias=True).encode())
 
     def has_delayed(self, operation: str, region: str) -> bool:
-        """Whether a fault has made such a call late, which may still wait."""
+        """Return whether a fault has made such a call late, which may still wait."""
         try:
             endpoints.control(self.endpoint, "delayed", json.dumps({"operation": operation, "region": region}).encode())
         except endpoints.ControlError:
@@ -217,7 +219,7 @@ def status(state_dir: Path) -> dict[str, object]:
 
 
 def namespaces_available() -> bool:
-    """Whether instances can be network namespaces here: root, with iproute2 and nftables."""
+    """Return whether instances can be network namespaces here: root, with iproute2 and nftables."""
     if os.geteuid() != 0 or any(shutil.which(tool) is None for tool in ("ip", "tc", "nft", "nsenter")):
         return False
     with tempfile.NamedTemporaryFile(prefix="cptprobe", dir="/tmp") as unique:

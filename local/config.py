@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, DirectoryPath, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, DirectoryPath, Field, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
 from local.facts import fact
+
+# The kernel counts a bucket in ticks of 64 ns, of which 32 bits hold 274 s.
+MOST_CREDIT_SECONDS = 270
 
 
 class ConfigError(Exception):
@@ -20,11 +23,36 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
+class CapChange(_Section):
+    """From `after_seconds` after the launch on, the caps between regions are `factor` times what they were."""
+
+    after_seconds: float = Field(gt=0)
+    factor: float = Field(gt=0)
+
+
 class Caps(_Section):
-    """Most that one VM may send or receive, MB/s (10⁶ bytes per second); absent: no cap."""
+    """Most that one VM may send or receive, MB/s (10⁶ bytes per second); absent: no cap.
+
+    With `burst_mb_s` the VM moves that much in all while its credit lasts, `intra_region_mb_s` after that: `credit_mb`
+    is a full bucket, which the launch finds, and what is not used fills it again. `changes` are other traffic.
+    """
 
     inter_region_mb_s: float | None = Field(default=None, gt=0, alias="interRegionMBps")
     intra_region_mb_s: float | None = Field(default=None, gt=0, alias="intraRegionMBps")
+    burst_mb_s: float | None = Field(default=None, gt=0, alias="burstMBps")
+    credit_mb: float | None = Field(default=None, gt=0, alias="creditMB")
+    changes: list[CapChange] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _burst_is_whole(self) -> Self:
+        given = [value is not None for value in (self.burst_mb_s, self.credit_mb)]
+        baseline = self.intra_region_mb_s
+        if any(given) and not (all(given) and baseline and (self.burst_mb_s or 0) > baseline):
+            raise ValueError("burstMBps and creditMB come together, with intraRegionMBps below burstMBps")
+        if self.credit_mb and baseline and self.credit_mb > MOST_CREDIT_SECONDS * baseline:
+            most = MOST_CREDIT_SECONDS * baseline
+            raise ValueError(f"creditMB: {self.credit_mb:g}; at most {most:g}, {MOST_CREDIT_SECONDS} s of the baseline")
+        return self
 
     @staticmethod
     def of(inter: float | None, intra: float | None) -> Caps:
@@ -32,12 +60,15 @@ class Caps(_Section):
         return Caps.model_validate({"interRegionMBps": inter, "intraRegionMBps": intra})
 
     def scaled(self, factor: float) -> Caps:
-        """The same caps times `factor`."""
-        inter, intra = self.inter_region_mb_s, self.intra_region_mb_s
-        return Caps.of(
-            None if inter is None else inter * factor,
-            None if intra is None else intra * factor,
-        )
+        """The same caps times `factor`; the credit, which is no rate, as well."""
+        return self._times(factor, "inter_region_mb_s", "intra_region_mb_s", "burst_mb_s", "credit_mb")
+
+    def changed(self, factor: float) -> Caps:
+        """The same caps with those between regions times `factor`."""
+        return self._times(factor, "inter_region_mb_s")
+
+    def _times(self, factor: float, *names: str) -> Caps:
+        return self.model_copy(update={name: value * factor for name in names if (value := getattr(self, name))})
 
 
 Factor = Annotated[float, Field(gt=0)]
@@ -55,7 +86,7 @@ class LaunchCaps(_Section):
     )
 
     def factor_of(self, count: int) -> float:
-        """What the counted launch `count`, from 1, has its caps multiplied with."""
+        """Return what the counted launch `count`, from 1, has its caps multiplied with."""
         if count % self.every:
             return 1.0
         if isinstance(self.factor, float):
@@ -72,14 +103,11 @@ class CapsSection(Caps):
     def of_type(self, instance_type: str) -> Caps:
         """Caps of a type; what it does not name comes from the default."""
         own = self.by_type.get(instance_type, Caps())
-        return Caps.of(
-            own.inter_region_mb_s or self.inter_region_mb_s,
-            own.intra_region_mb_s or self.intra_region_mb_s,
-        )
+        return Caps.model_construct(**{name: getattr(own, name) or getattr(self, name) for name in Caps.model_fields})
 
 
 class Fault(_Section):
-    """Of the calls that it is aimed at, the first `after` pass and the next `count` fail with AWS's error `code`.
+    """A fault: of the calls that it is aimed at, the first `after` pass and the next `count` fail with `code`.
 
     With `delay_seconds` they do not fail: they reach EC2 so much later (only `operation` and `region` are looked at).
 
@@ -124,14 +152,14 @@ class Latency(_Section):
 
 
 class Rate(_Section):
-    """How often one kind of call is answered in a region: a bucket of `burst` calls that fills again."""
+    """The rate at which one kind of call is answered in a region: a bucket of `burst` calls that fills again."""
 
     burst: int = Field(ge=1)
     per_second: float = Field(gt=0)
 
 
 class LocalConfig(_Section):
-    """All settings of one local cloud."""
+    """The settings of one local cloud."""
 
     port: int = Field(default=4566, ge=0, le=65535, description="0: a free port, written to the state file.")
     instances: Literal["process", "netns"] = "process"
@@ -184,6 +212,13 @@ class LocalConfig(_Section):
         default_factory=dict, description="By service and action, as in `ssm:SendCommand`; others are not limited."
     )
     latency: Latency = Field(default_factory=Latency)
+
+    @model_validator(mode="after")
+    def _only_the_kernel_has_buckets(self) -> Self:
+        for caps in (self.caps, *self.caps.by_type.values()):
+            if self.instances == "process" and (caps.burst_mb_s or caps.changes):
+                raise ValueError("burstMBps, creditMB and changes of caps need instances = netns")
+        return self
 
     def vcpus(self, market: str) -> int:
         """Quota of vCPUs of one market in each region."""

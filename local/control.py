@@ -1,4 +1,4 @@
-"""What the emulator does on request that AWS has no API for: `POST /_local/interrupt`, `power-off`, `fault`, `delayed`,
+"""Requests to the emulator that AWS has no API for: `POST /_local/interrupt`, `power-off`, `fault`, `delayed`,
 `hold`, `release`.
 """
 

@@ -54,7 +54,7 @@ def claim_block() -> tuple[int, socket.socket]:
 
 
 def prepare_environment(config: LocalConfig, state: StateDir, port: int) -> None:
-    """What the emulator reads from its environment at import."""
+    """Set the variables that the emulator reads at import."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         del os.environ[name]
     os.environ.update(

@@ -24,15 +24,19 @@ class ControlError(Exception):
     """The emulator's own control interface refused a request."""
 
 
-def launch(client: Client, region: str, name: str, instance_type: str) -> str:
-    """RunInstances in the enrolled VPC with the endpoint group and an instance profile with the endpoint policy."""
+def launch(client: Client, region: str, name: str, instance_type: str, zone: str = "") -> str:
+    """RunInstances in the enrolled VPC with the endpoint group and an instance profile with the endpoint policy.
+
+    `zone`: one of the enrolled subnets' availability zones; empty for the first.
+    """
     ec2 = client("ec2", region)
     groups = ec2.describe_security_groups(Filters=[{"Name": "group-name", "Values": [GROUP]}])["SecurityGroups"]
     interface: dict[str, Any] = {"DeviceIndex": 0, "AssociatePublicIpAddress": True}
     if groups:
         network = [{"Name": "vpc-id", "Values": [groups[0]["VpcId"]]}]
         subnets = sorted(ec2.describe_subnets(Filters=network)["Subnets"], key=lambda item: item["AvailabilityZone"])
-        interface |= {"SubnetId": subnets[0]["SubnetId"], "Groups": [groups[0]["GroupId"]]}
+        subnet = next(one for one in subnets if one["AvailabilityZone"].startswith(zone))
+        interface |= {"SubnetId": subnet["SubnetId"], "Groups": [groups[0]["GroupId"]]}
     profile = endpoint_profile(client("iam", region))
     answer = ec2.run_instances(
         ImageId=IMAGE,
@@ -69,7 +73,7 @@ def control(endpoint: str, action: str, body: bytes) -> None:
 
 
 def calls(endpoint: str) -> dict[str, float]:
-    """What the emulator has counted so far of what AWS would charge for."""
+    """Return what the emulator has counted so far of what AWS would charge for."""
     with urllib.request.urlopen(f"{endpoint}/_local/calls", timeout=30) as answer:  # noqa: S310 - loopback
         counts: dict[str, float] = json.load(answer)
     return counts

@@ -12,7 +12,7 @@ FILE = Path(__file__).with_name("facts.toml")
 
 @cache
 def facts() -> dict[str, Any]:
-    """All of them, by name."""
+    """Return all facts by name."""
     return tomllib.loads(FILE.read_text(encoding="utf-8"))
 
 

@@ -21,7 +21,7 @@ class Holds:
         self._held.setdefault(re.compile(pattern), asyncio.Event())
 
     def release(self) -> None:
-        """All that wait go on, and nothing is held any more."""
+        """Let all waiting calls pass; nothing is held any more."""
         for event in self._held.values():
             event.set()
         self._held.clear()

@@ -1,4 +1,4 @@
-"""Which Python runs functions: that of their runtime where this machine has it, else the local cloud's own.
+"""The Python that runs functions: that of their runtime where this machine has it, else the local cloud's own.
 
 Under another Python than its runtime's, an asset's native wheels do not load: the local cloud's own packages, which
 come from the same lock file, stand in for exactly those.
@@ -60,7 +60,7 @@ def candidates(runtime: str) -> Iterator[str]:
 
 
 def note(runtime: str) -> str | None:
-    """What to tell a person whose functions are run by another Python than on AWS."""
+    """Return what to tell a person whose functions are run by another Python than on AWS."""
     used = interpreter_of(runtime).name
     return None if used == runtime else f"{used} runs the functions, as there is no {runtime} here; AWS runs {runtime}"
 

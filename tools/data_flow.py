@@ -38,7 +38,7 @@ def text_of(value: Any) -> str:
 
 
 def listed(value: Any) -> list[Any]:
-    """What IAM lets be one thing or a list."""
+    """Return what IAM lets be one thing or a list."""
     return value if isinstance(value, list) else [value]
 
 
@@ -73,7 +73,7 @@ def last(branch: Resource) -> list[str]:
 
 
 def order(states: dict[str, Resource]) -> Iterator[tuple[str, str]]:
-    """Which task may follow which, but for what catches errors."""
+    """Return which task may follow which, but for what catches errors."""
     for name, state in states.items():
         if state["Type"] not in ("Task", "Parallel"):
             continue
@@ -104,7 +104,7 @@ class Template:
         }
 
     def rules(self) -> Iterator[tuple[str, str]]:
-        """What invokes which function: kinds of events, or a time."""
+        """Return what invokes which function: kinds of events, or a time."""
         names = {key: text_of(function["FunctionName"]) for key, function in self.of("AWS::Lambda::Function")}
         for _, rule in self.of("AWS::Events::Rule"):
             kinds = rule.get("EventPattern", {}).get("detail-type") or [rule.get("ScheduleExpression", "")]
@@ -114,7 +114,7 @@ class Template:
                     yield "<br/>".join(kinds), names[key]
 
     def grants(self) -> Iterator[tuple[str, str, str]]:
-        """Who, action, resource: all that the policies of functions and of both ends allow."""
+        """Return who may do which action on what, by the policies of functions and of both ends."""
         functions = self.function_by_role()
         for _, policy in self.of("AWS::IAM::Policy"):
             for role in policy["Roles"]:
@@ -125,14 +125,14 @@ class Template:
 
 
 def granted(who: str, policy: Resource) -> Iterator[tuple[str, str, str]]:
-    """Who, action, resource: what one policy allows."""
+    """Return who may do which action on what, by one policy."""
     for statement in policy["PolicyDocument"]["Statement"]:
         for action in listed(statement["Action"]):
             yield from ((who, action, text_of(resource)) for resource in listed(statement["Resource"]))
 
 
 def stores(template: Template) -> Iterator[tuple[str, str]]:
-    """Who writes which store."""
+    """Return who writes which store."""
     written: dict[str, set[str]] = {}
     for writer, action, resource in template.grants():
         table = resource.rpartition(":table/")[2]
@@ -142,7 +142,7 @@ def stores(template: Template) -> Iterator[tuple[str, str]]:
 
 
 def commands(template: Template) -> Iterator[tuple[str, str]]:
-    """Which function starts a process on which machines."""
+    """Return which function starts a process on which machines."""
     for function, action, resource in template.grants():
         document = resource.rpartition(":document/")[2]
         if action == "ssm:SendCommand" and document in MACHINES:

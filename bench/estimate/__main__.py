@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from statistics import median
 
+from bench.estimate import cold
 from bench.estimate.arithmetic import bill, percentile, regret, relative_error
+from bench.estimate.cold import Cold
 from bench.estimate.scenarios import NAMED, Scenario, generated
 from bench.estimate.site import RELAY_TYPE, ScenarioError, Site, site
 from bench.estimate.tariff import tariff
@@ -61,15 +63,20 @@ def main(arguments: Sequence[str]) -> int:
     if problems:
         return 2
     say(f"seed {options.seed}: repeat with --seed {options.seed}")
-    outcomes, failures = [], []
-    for scenario in chosen(options):
+    outcomes, contacts, failures = [], [], []
+    cases: list[Cold | Scenario] = [*contacts_of(options), *chosen(options)]
+    for one in cases:
         try:
-            outcomes.append(run(scenario, options.runs))
+            if isinstance(one, Cold):
+                contacts.append(cold.run(one))
+            else:
+                outcomes.append(run(one, options.runs))
         except (ScenarioError, LocalCloudError, TimeoutError) as error:
             say(f"  failed: {error}")
-            failures.append(Result(scenario.name, 0, "measured", 1, "higher", f"failed: {error}"))
+            failures.append(Result(one.name, 0, "measured", 1, "higher", f"failed: {error}"))
     command = f"python -m bench.estimate --seed {options.seed}"
-    return publish("estimate", [*map(row, outcomes), *summary(outcomes), *failures], command)
+    results = [*map(row, outcomes), *summary(outcomes), *cold.results(contacts), *failures]
+    return publish("estimate", results, command)
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -83,9 +90,16 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="two scenarios and no more: tries the harness")
     options = parser.parse_args(arguments)
     known = [scenario.name for scenario in (*NAMED, *generated(options.seed, GENERATED))]
+    known += [contact.name for contact in cold.named(options.seed)]
     if unknown := [name for name in options.scenarios or () if name not in known]:
         parser.error(f"{', '.join(unknown)}: no such scenario; there are: {', '.join(known)}")
     return options
+
+
+def contacts_of(options: argparse.Namespace) -> list[Cold]:
+    """The first contacts that the options name."""
+    every = [] if options.quick else cold.named(options.seed)
+    return [one for one in every if options.scenarios is None or one.name in options.scenarios]
 
 
 def chosen(options: argparse.Namespace) -> list[Scenario]:
@@ -114,7 +128,7 @@ def run(scenario: Scenario, runs: int) -> Outcome:
             estimated=estimated["seconds"],
             estimated_usd=estimated["costUsd"],
             measured=report["seconds"]["transfer"],
-            billed_usd=bill(report, calls, tariff(RELAY_TYPE)),
+            billed_usd=bill(report, calls, tariff(RELAY_TYPE, in_zones=scenario.in_zones), place.lent),
             recommended=recommended,
         )
         say(f"  {note(outcome)}")

@@ -1,6 +1,6 @@
 """What follows from estimates, runs and prices. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from statistics import median
@@ -24,24 +24,26 @@ def percentile(values: Iterable[float], share: float) -> float:
 
 @dataclass(frozen=True)
 class Tariff:
-    """Dollars: of a relay's hour by region, with address and disk; of a GB out; of each call by its name."""
+    """Dollars: of a relay's hour by region, with address and disk; of a GB that leaves; of each call by its name."""
 
     relay_hour: Mapping[str, float]
-    egress_gb: float
+    leaving_gb: float
     call: Mapping[str, float]
 
 
-def bill(report: Mapping[str, Any], calls: Mapping[str, float], tariff: Tariff) -> float:
+def bill(report: Mapping[str, Any], calls: Mapping[str, float], tariff: Tariff, lent: Collection[str] = ()) -> float:
     """Dollars for what a report says ran and moved, and for the calls that were counted meanwhile.
 
-    Each relay by the second, a minute at least.
+    Each relay by the second, a minute at least; `lent` machines cost nothing.
     """
     relays = 0.0
     for node in report["nodes"]:
+        if node["instanceId"] in lent:
+            continue
         seconds = max(ceil(node["endedAt"] - node["requestedAt"]), LEAST_BILLED_SECONDS)
         relays += seconds * tariff.relay_hour[node["region"]] / 3600
     moved: int = report["bytes"]
-    return relays + moved / 1e9 * tariff.egress_gb + sum(count * tariff.call[name] for name, count in calls.items())
+    return relays + moved / 1e9 * tariff.leaving_gb + sum(count * tariff.call[name] for name, count in calls.items())
 
 
 def regret(chosen: int, seconds: Mapping[int, Sequence[float]]) -> float:

@@ -11,15 +11,17 @@ from typing import Any
 from bench import memory
 from bench.estimate.scenarios import Machine, Scenario
 from bench.machine import DAEMON
+from cli.figures import tell_figures
 from local.cloud import LocalCloud
 from local.config import LocalConfig
-from tests.e2e.account import Account
+from tests.e2e.account import HOME, OTHER, Account
 
-# Their published figures are far above all caps here: they tell nothing.
-SOURCE_TYPE, DESTINATION_TYPE, RELAY_TYPE = "c6in.4xlarge", "m6in.4xlarge", "c6in.large"
+# Its published figures are far above all caps here: they tell nothing, but what a share of a lent machine is.
+RELAY_TYPE = "c6in.large"
+RELAY_MB_S = 3.125e3 / 8
 PRE_TEST_SECONDS = 1
 ESTIMATING = ("cpt-estimate-transfer", "cpt-estimate-request", "cpt-pre-test-relays")
-FLEET = ("cpt-spawn-relays", "cpt-await-relays", "cpt-pre-test-relays", "cpt-join-relays")
+FLEET = ("cpt-decide-relays", "cpt-spawn-relays", "cpt-await-relays", "cpt-pre-test-relays", "cpt-join-relays")
 MB = 1_000_000
 
 
@@ -34,6 +36,11 @@ class Site:
         self._account = account
         self._scenario = scenario
         self._work = work
+        self._there = {"instanceId": account.destination, "region": OTHER}
+        if scenario.in_zones:
+            beside = account.cloud.launch_vm(HOME, "beside", scenario.end_types[1], zone=f"{HOME}b")
+            self._there = {"instanceId": beside, "region": HOME}
+        self.lent = [account.lend(region, RELAY_TYPE) for _ in range(scenario.lent_pairs) for region in (HOME, OTHER)]
         for function in ESTIMATING:
             account.configure(function, PRE_TEST_SECONDS=str(PRE_TEST_SECONDS))
         self._warm()
@@ -63,14 +70,17 @@ class Site:
         pairs, size = self._scenario.measured_pairs, self._scenario.measured_size
         return self._run("measuring", size, relays={"pairs": pairs}, preTest=pairs > 0)
 
-    def move(self, name: str, pairs: int) -> dict[str, Any]:
+    def move(self, name: str, pairs: int | str, objective: dict[str, Any] | None = None) -> dict[str, Any]:
         """Report of the scenario's own transfer."""
-        return self._run(name, self._scenario.size, relays={"pairs": pairs})
+        wish = {"objective": objective or {"minimise": "time"}}
+        return self._run(name, self._scenario.size, relays={"pairs": pairs}, **wish)
 
-    def counted(self, name: str, pairs: int) -> tuple[dict[str, Any], dict[str, float]]:
+    def counted(
+        self, name: str, pairs: int | str, objective: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, float]]:
         """As `move`, with the calls that it made."""
         before = self._account.cloud.calls()
-        report = self.move(name, pairs)
+        report = self.move(name, pairs, objective)
         after = self._account.cloud.calls()
         made = {what: count - before.get(what, 0.0) for what, count in after.items()}
         return report, {**made, "transitions": len(self._account.history(report["executionArn"]))}
@@ -87,22 +97,33 @@ class Site:
 
     def _request(self, name: str, *, relays: dict[str, Any], **more: Any) -> dict[str, Any]:
         relays = {"instanceTypes": [RELAY_TYPE], **relays}
-        return self._account.request(self._work / "set", self._work / name, relays=relays, **more)
+        if self.lent:
+            relays |= {"existing": self.lent, "existingShare": self._scenario.lent_rate / RELAY_MB_S}
+        target = self._work / name
+        destination = {**self._there, "path": str(target)}
+        request = self._account.request(self._work / "set", target, relays=relays, **more)
+        return {**request, "destination": destination}
 
 
 @contextmanager
-def site(scenario: Scenario, work: Path) -> Iterator[Site]:
-    """A cloud of its own, where nothing was ever measured; all of it is gone afterwards."""
+def site(scenario: Scenario, work: Path, spawn_seconds: float | None = None) -> Iterator[Site]:
+    """A cloud of its own, where nothing was ever measured; all of it is gone afterwards.
+
+    `spawn_seconds`: T_v, where the deployment is told.
+    """
     config = LocalConfig.model_validate(settings(scenario, make_image(work / "image")))
     with LocalCloud(config, work / "state") as cloud:
-        yield Site(Account(cloud, work, (SOURCE_TYPE, DESTINATION_TYPE)), scenario, work)
+        account = Account(cloud, work, scenario.end_types)
+        if spawn_seconds is not None:
+            tell_figures(account.aws, f"{HOME}>{OTHER}", [RELAY_TYPE], {}, spawn_seconds)
+        yield Site(account, scenario, work)
 
 
 def settings(scenario: Scenario, image: Path) -> dict[str, Any]:
     """Of the local cloud: the scenario's caps by instance type. Nothing is put into the table of profiles."""
     machines = {
-        SOURCE_TYPE: scenario.source,
-        DESTINATION_TYPE: scenario.destination,
+        scenario.end_types[0]: scenario.source,
+        scenario.end_types[1]: scenario.destination,
         RELAY_TYPE: scenario.relay,
     }
     launches = [
@@ -119,8 +140,13 @@ def settings(scenario: Scenario, image: Path) -> dict[str, Any]:
     }
 
 
-def _caps(machine: Machine) -> dict[str, float]:
-    return {"interRegionMBps": machine.inter, "intraRegionMBps": machine.intra}
+def _caps(machine: Machine) -> dict[str, Any]:
+    caps: dict[str, Any] = {"interRegionMBps": machine.inter, "intraRegionMBps": machine.intra}
+    if machine.credit:
+        caps |= {"burstMBps": machine.credit.burst, "creditMB": machine.credit.size}
+    if machine.changes:
+        caps["changes"] = [{"afterSeconds": at, "factor": factor} for at, factor in machine.changes]
+    return caps
 
 
 def make_image(root: Path) -> Path:

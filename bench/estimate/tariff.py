@@ -4,6 +4,8 @@ from bench.estimate.arithmetic import Tariff
 from local.patches.market.list_prices import DISK_GB_MONTH, EGRESS_GB, PUBLIC_ADDRESS_HOUR, REGIONS, instance_hour
 
 DISK_GB, HOURS_A_MONTH = 8, 730
+# A cent on either side.
+ZONE_GB = 0.02
 # us-west-2, November 2026: Standard workflows, x86-64 functions, on-demand tables, custom events, S3 Standard.
 CALL = {
     "transitions": 25e-6,
@@ -17,8 +19,8 @@ CALL = {
 }
 
 
-def tariff(instance_type: str) -> Tariff:
-    """For relays of a type that the price list has."""
+def tariff(instance_type: str, *, in_zones: bool = False) -> Tariff:
+    """For relays of a type that the price list has, and data that leaves its region, or only its zone."""
     beside = {region: PUBLIC_ADDRESS_HOUR + DISK_GB_MONTH[region] * DISK_GB / HOURS_A_MONTH for region in REGIONS}
     hours = {region: (instance_hour(instance_type, region) or 0.0) + dollars for region, dollars in beside.items()}
-    return Tariff(hours, EGRESS_GB, CALL)
+    return Tariff(hours, ZONE_GB if in_zones else EGRESS_GB, CALL)

@@ -47,6 +47,8 @@ FAULTS = (
     Fault("disk stalls", ("receiver",), STALL_SECONDS, 5, is_waiting=True),
     Fault("without AWS", (*ENDS, *RELAYS), STALL_SECONDS, 5, is_waiting=True),
     Fault("without credentials", (*ENDS, *RELAYS), 0, 5, is_waiting=True),
+    Fault("clock an hour ahead", (*ENDS, *RELAYS), 0, 5, is_waiting=True),
+    Fault("clock an hour behind", (*ENDS, *RELAYS), 0, 5, is_waiting=True),
     Fault("dies after its work", ("cpt-retry-chunk",), 0, 5),
 )
 

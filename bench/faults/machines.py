@@ -8,6 +8,7 @@ from botocore.exceptions import ClientError
 
 from bench.data_plane.network import NetworkError, command
 from local.state import namespaces
+from tests.chaos import clock
 from tests.e2e.account import Account
 
 MEMORY_GROUPS = Path("/sys/fs/cgroup/memory")
@@ -37,6 +38,11 @@ class Machine:
     def terminate(self) -> None:
         """Take the machine away."""
         self.account.cloud.client("ec2", self.region).terminate_instances(InstanceIds=[self.instance_id])
+
+    def set_clock(self, seconds: int) -> None:
+        """Let the daemons' clocks be `seconds` off."""
+        for pid in clock.daemons(self._home):
+            clock.jump(pid, seconds)
 
     @contextmanager
     def dropping(self, *rules: str) -> Iterator[None]:

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 from bench.faults.cases import CUT_SECONDS, RELAYS, STALL_SECONDS, Case
 from bench.faults.machines import METADATA, Machine, frozen_disk
 from bench.results import Result
-from lambdas.core.models import Serving, zero_wait
+from lambdas.core.zero_wait import Serving, zero_wait
 from local.config import Fault
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import tree
 
 CAP, INSIDE = 8.0, 60.0
+CLOCKS = {"clock an hour ahead": 3600, "clock an hour behind": -3600}
 DIRECT_SLACK_SECONDS = 10.0
 """Never more than the direct path alone and so much for each fault."""
 
@@ -142,6 +143,8 @@ class Run:
             machine.signal("STOP")
         elif name == "machine gone":
             machine.terminate()
+        elif name in CLOCKS:
+            machine.set_clock(CLOCKS[name])
         else:
             seconds, fault = during[name]
             end = time.monotonic() + seconds

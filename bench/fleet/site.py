@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from bench import memory
-from bench.estimate.scenarios import Machine
-from bench.estimate.site import DESTINATION_TYPE, FLEET, RELAY_TYPE, SOURCE_TYPE, make_image
+from bench.estimate.scenarios import DESTINATION_TYPE, SOURCE_TYPE, Machine
+from bench.estimate.site import FLEET, RELAY_TYPE, make_image
 from bench.fleet.draws import Fleet
 from bench.machine import workspace
 from local.cloud import LocalCloud

@@ -7,8 +7,8 @@ How relays differ was chosen by simulation with the zero-wait model, joining lat
 that are alike but for one in ten, which its neighbours slow down. The runs with a pre-test then spread by 5 % or less
 with nine seeds of ten (with all but one of a hundred, if single relays were kept in place of pairs). Evenly spread
 relays would not do: of a normal distribution the better half still differs, by 9 % where all differ by 22 % (σ 30 %).
-Where the model says that the runs without a pre-test would spread by less than 17 %, half of all draws, fleets are
-drawn again: that is the premise, not the claim.
+Fleets are what the seed draws, and all of them are reported. In half of all draws the runs without a pre-test spread by
+less than 17 %: there is less to gain then, and that row has no bar.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from bench.fleet.arithmetic import spread
 from bench.fleet.draws import Fleet, fleet, neighbours
 from bench.fleet.site import CaseError, Machines, Options, Site, site
 from bench.results import Result, say
-from lambdas.core.models import Serving, zero_wait
+from lambdas.core.zero_wait import Serving, zero_wait
 
 PAIRS = 4
 RUNS, QUICK_RUNS = 12, 2
@@ -32,9 +32,7 @@ SPAWN_SECONDS = BOOT_SECONDS + START_SECONDS
 PRE_TEST_SECONDS = PROBE_SECONDS * (1 + 2 * PAIRS / 4) + 0.7
 """All pairs between the regions at once, then one after the other inside for a quarter of the time, then the table."""
 SIZE = round(THESIS_SIZE / (THESIS_RATE * THESIS_SPAWN) * ENDS.inter * SPAWN_SECONDS)
-LEAST_WITHOUT, MOST_WITH = 0.15, 0.05
-LEAST_DRAWN = 0.17
-"""By the model: so far above the bar that late and early joins do not undo the premise."""
+MOST_WITH = 0.05
 
 
 def expected(one: Fleet) -> float:
@@ -49,13 +47,11 @@ def expected(one: Fleet) -> float:
 def draw(seed: int, runs: int) -> tuple[list[Fleet], list[Fleet]]:
     """Fleets without and with a pre-test, one of each per run: the first has the first pairs of the second."""
     randomness = Random(seed)
-    while True:
-        tested = [fleet(randomness, f"tested-{number}", 2 * PAIRS, neighbours) for number in range(runs)]
-        plain = [
-            Fleet(f"plain-{number}", one.sources[:PAIRS], one.destinations[:PAIRS]) for number, one in enumerate(tested)
-        ]
-        if spread([expected(one) for one in plain]) >= LEAST_DRAWN:
-            return plain, tested
+    tested = [fleet(randomness, f"tested-{number}", 2 * PAIRS, neighbours) for number in range(runs)]
+    plain = [
+        Fleet(f"plain-{number}", one.sources[:PAIRS], one.destinations[:PAIRS]) for number, one in enumerate(tested)
+    ]
+    return plain, tested
 
 
 def run(options: Options) -> list[Result]:
@@ -69,8 +65,8 @@ def run(options: Options) -> list[Result]:
             without.append(seconds(place, one, pre_test=False))
             with_it.append(seconds(place, other, pre_test=True))
     return [
-        row("without pre-test", plain, without, LEAST_WITHOUT, at_least=True),
-        row("with pre-test", tested, with_it, MOST_WITH, at_least=False),
+        row("without pre-test", plain, without),
+        row("with pre-test", tested, with_it, MOST_WITH),
     ]
 
 
@@ -84,9 +80,9 @@ def seconds(place: Site, one: Fleet, *, pre_test: bool) -> float:
     return taken
 
 
-def row(name: str, fleets: Sequence[Fleet], taken: Sequence[float], bar: float, *, at_least: bool) -> Result:
-    """The spread of the runs, beside the model's."""
+def row(name: str, fleets: Sequence[Fleet], taken: Sequence[float], bar: float | None = None) -> Result:
+    """The spread of the runs, at most `bar`, beside the model's."""
     model = spread([expected(one) for one in fleets])
     note = f"of {fmean(taken):.1f} s; σ {pstdev(taken) / fmean(taken):.1%}; by the model {model:.1%}"
     case = f"spread of {len(taken)} runs {name}"
-    return Result(case, 100 * spread(taken), "%", 100 * bar, "higher" if at_least else "lower", note)
+    return Result(case, 100 * spread(taken), "%", None if bar is None else 100 * bar, note=note)

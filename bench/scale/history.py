@@ -5,12 +5,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from lambdas.core.estimate.first_contact import MOST_LAUNCHES
+
 # Scheduled, started and ended, for each attempt of a task.
 EVENTS_PER_ATTEMPT = 3
 # Entered and exited.
 EVENTS_PER_STATE = 2
 # Execution started and ended; branches begin and end.
 EVENTS_AROUND = 10
+# How often a state that a loop leads back to is entered at most: after each launch, and before the first.
+ENTERED = {"Decide Relays": MOST_LAUNCHES + 1}
 
 
 def deployed_machine() -> dict[str, Any]:
@@ -23,13 +27,16 @@ def deployed_machine() -> dict[str, Any]:
 
 
 def most_events(machine: dict[str, Any]) -> int:
-    """Of a machine without loops, each state entered once and each task tried as often as it may be.
+    """Return the events if each state is entered as often as it may be, and each task tried as often as it may be.
 
-    Raises ValueError for a loop, or a Map over anything but a list: then the history grows with the data.
+    Raises ValueError for a loop without a bound in `ENTERED`, or a Map over anything but a list: the history then grows
+    with the data.
     """
     states = machine["States"]
-    _refuse_loops(machine["StartAt"], states, ())
-    return EVENTS_AROUND + sum(_events(state) for state in states.values())
+    entered = dict.fromkeys(states, 1)
+    for looped, times in _loops(machine["StartAt"], states, ()):
+        entered |= dict.fromkeys(looped, times)
+    return EVENTS_AROUND + sum(_events(state) * entered[name] for name, state in states.items())
 
 
 def _events(state: dict[str, Any]) -> int:
@@ -42,11 +49,17 @@ def _events(state: dict[str, Any]) -> int:
     return EVENTS_PER_STATE + inside + (EVENTS_PER_ATTEMPT * attempts if state["Type"] == "Task" else 0)
 
 
-def _refuse_loops(name: str, states: dict[str, Any], way: tuple[str, ...]) -> None:
-    if name in way:
+def _loops(name: str, states: dict[str, Any], way: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield the states of each loop, and how often they are entered at most."""
+    if name not in way:
+        for following in _following(states[name]):
+            yield from _loops(following, states, (*way, name))
+        return
+    looped = way[way.index(name) :]
+    times = [ENTERED[state] for state in looped if state in ENTERED]
+    if not times:
         raise ValueError(f"{name} follows itself: {' → '.join((*way, name))}")
-    for following in _following(states[name]):
-        _refuse_loops(following, states, (*way, name))
+    yield looped, min(times)
 
 
 def _following(state: dict[str, Any]) -> Iterator[str]:

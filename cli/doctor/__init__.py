@@ -1,1 +1,1 @@
-"""What `cpt doctor` looks at; nothing here changes anything."""
+"""The checks of `cpt doctor`; none of them changes anything."""

@@ -13,7 +13,7 @@ _REMEDY = "set the clock, e.g. with chrony or systemd-timesyncd"
 
 
 def clock(aws: Aws) -> Findings:
-    """From the date that an answer carries; its second is cut off, and the answer was under way."""
+    """Judge the clock by the date of an answer, whose second is cut off and which was under way."""
     answer = aws.client("sts").get_caller_identity()
     here = datetime.now(UTC)
     yield judge((here - parsedate_to_datetime(answer["ResponseMetadata"]["HTTPHeaders"]["date"])).total_seconds())

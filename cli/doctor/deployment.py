@@ -1,4 +1,4 @@
-"""Whether the deployment is there, and what its functions know of it."""
+"""The check that the deployment is there, and what its functions know of it."""
 
 from cli.aws import Aws
 from cli.doctor.answers import answer_of
@@ -17,7 +17,7 @@ class Deployment:
         self.environment: Environment | None = None
 
     def found(self) -> Findings:
-        """Whether it is there; fills in `environment`."""
+        """Return whether it is there; fills in `environment`."""
         yield from looked("deployment", self._aws.region, self._find)
 
     def _find(self) -> Findings:

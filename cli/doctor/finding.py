@@ -1,4 +1,4 @@
-"""What was looked at, what was found, and what to do about it."""
+"""A finding: what was checked, the result, and the remedy."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, Self
@@ -39,7 +39,7 @@ Findings = Iterator[Finding]
 
 
 def ok(check: Check, about: str, message: str) -> Finding:
-    """As it should be."""
+    """Return a finding that needs nothing."""
     return Finding(check=check, about=about, status="ok", message=message)
 
 
@@ -54,7 +54,7 @@ def failed(check: Check, about: str, message: str, remedy: str) -> Finding:
 
 
 def looked(check: Check, about: str, find: Callable[[], Iterable[Finding]]) -> Findings:
-    """What `find` finds; where AWS refuses a call, that this could not be looked at."""
+    """Return what `find` finds; where AWS refuses a call, that this could not be looked at."""
     try:
         yield from find()
     except MissingPermission as error:

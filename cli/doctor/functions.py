@@ -1,4 +1,4 @@
-"""How many functions the account may run at once, and how many transfers that does for."""
+"""The number of functions that the account may run at once, and of transfers that it bears."""
 
 from collections.abc import Iterator
 

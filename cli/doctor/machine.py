@@ -27,7 +27,7 @@ class Machine:
 
     @property
     def about(self) -> str:
-        """As findings name it."""
+        """The machine's name in findings."""
         return about(self.side, self.instance_id, self.region)
 
 
@@ -46,7 +46,7 @@ class End:
         self.machine: Machine | None = None
 
     def looked_at(self) -> Findings:
-        """All that does not depend on the other end."""
+        """Look at all that does not depend on the other end."""
         yield from looked("machine", self._about, self._find)
         if self.machine is not None:
             yield from looked("agent", self._about, self._agent)

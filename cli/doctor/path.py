@@ -23,7 +23,7 @@ class Paths:
         self._public = between and environment.inter_region_path == "internet"
 
     def looked_at(self) -> Findings:
-        """From each end to the other, then of each side's relays."""
+        """Look at the path from each end to the other, then from each side's relays."""
         for machine, other in self._ends:
             yield from looked("path", machine.about, partial(self._path, machine, other))
         for machine, _ in self._ends:

@@ -1,4 +1,4 @@
-"""How many relays the quotas of vCPUs let a transfer have."""
+"""The number of relays that the quotas of vCPUs let a transfer have."""
 
 from collections.abc import Iterable
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the stack of a region must have made, and what may have gone since: documents, images, daemons."""
+"""The resources that the stack of a region must have made, and may have lost: documents, images, daemons."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -21,7 +21,7 @@ class Region:
         self._deploy = f"npx cdk deploy {aws.deployment}-region-{region}"
 
     def looked_at(self) -> Findings:
-        """All of it."""
+        """Look at everything that the stack of a region must have made."""
         yield from looked("documents", self._region, self._documents)
         for architecture, daemon in self._daemons.items():
             about = f"{self._region} {architecture}"

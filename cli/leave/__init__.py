@@ -1,1 +1,1 @@
-"""What keeps a deployment from being removed, and what is left of it then."""
+"""The resources that keep a deployment from being removed, and those that are left of it."""

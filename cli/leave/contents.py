@@ -30,7 +30,7 @@ def content_ties(aws: Aws, stacks: Iterable[Stack]) -> Ties:
 
 
 def _left_behind(aws: Aws, stacks: list[Stack]) -> Stack:
-    """What the control stack holds no longer if it was deleted: reports and measurements, by their names."""
+    """Return what the control stack holds no longer if it was deleted: reports and measurements, by their names."""
     account = aws.client("sts").get_caller_identity()["Account"]
     names = {
         f"{aws.deployment}-control-{account}-{aws.region}": "AWS::S3::Bucket",

@@ -1,4 +1,4 @@
-"""What an account has in the deployment's networks and groups."""
+"""The account's own resources in the deployment's networks and groups."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -30,7 +30,7 @@ class Network:
         self._relays = {one["InstanceId"] for one in instances(aws, region)} if ours else set()
 
     def ties(self) -> Ties:
-        """What EC2 would not delete."""
+        """Return what EC2 would not delete."""
         for interface in self._interfaces("vpc-id", self._vpcs):
             message = f"{_bearer(interface)} is in the deployment's VPC"
             remedy = "terminate the machine, or delete the interface; neither can move to another VPC"
@@ -44,7 +44,7 @@ class Network:
             yield from self._contents(vpc)
 
     def _interfaces(self, name: str, values: list[str]) -> Iterable[dict[str, Any]]:
-        """Those of others."""
+        """Return the network interfaces of others."""
         if not values:
             return
         filters = [{"Name": name, "Values": values}]

@@ -1,4 +1,4 @@
-"""What an account has attached to policies and roles of the deployment."""
+"""The account's own attachments to policies and roles of the deployment."""
 
 from collections.abc import Iterable
 from functools import partial

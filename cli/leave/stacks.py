@@ -32,7 +32,7 @@ class Stack:
 
 
 def find_stacks(aws: Aws) -> list[Stack]:
-    """All of them, in every region of the account: `cdk.json` may have forgotten one."""
+    """Return all stacks in every region of the account: `cdk.json` may have forgotten one."""
     found = [_stack(aws, f"{aws.deployment}-control", aws.region)]
     for entry in aws.client("ec2").describe_regions()["Regions"]:
         region = str(entry["RegionName"])

@@ -22,7 +22,7 @@ class Tie:
     undo: Callable[[], object] | None = None
 
     def to_document(self) -> dict[str, Any]:
-        """As a line of `--json`."""
+        """Return the tie as a line of `--json`."""
         return {
             "status": self.status,
             "region": self.region,
@@ -37,7 +37,7 @@ _GONE = ("NoSuch", "NotFound", "NonExistent")
 
 
 def unless_gone(find: Callable[..., Ties], *arguments: Any) -> Ties:
-    """What `find` finds; nothing where somebody has deleted the resource by hand."""
+    """Return what `find` finds; nothing where somebody has deleted the resource by hand."""
     try:
         yield from find(*arguments)
     except ClientError as error:

@@ -53,9 +53,10 @@ interface Plain {
   readonly homeRegion: string;
   readonly instanceTypes: readonly string[];
   readonly preTestSeconds: number;
-  readonly interRegionPath: 'internet' | 'peering';
+  readonly interRegionPath: 'internet' | 'peering' | 'transit-gateway';
   readonly relayImage: 'stock' | 'building' | 'built';
   readonly maxPairs: number;
+  readonly valueOfTimeUsdPerHour: number;
   readonly relayTimeToLiveMinutes: number;
   readonly objectRetentionDays: number;
   readonly dataOnDestroy: OnDestroy;
@@ -165,11 +166,11 @@ function checkNetworks({ regions, interRegionPath }: Settings): void {
         `name the zone of each of the ${network.subnetIds.length} subnets, in their order`,
       );
     }
-    if (network.kind === 'new' && interRegionPath === 'peering') {
+    if (network.kind === 'new' && interRegionPath !== 'internet') {
       throw new ConfigurationError(
         'cpt.interRegionPath',
         interRegionPath,
-        `it needs peered VPCs, and cpt.regions.${region} names none: ` +
+        `it needs VPCs that are joined already, and cpt.regions.${region} names none: ` +
           'give its vpcId, availabilityZones and subnetIds, or write "internet"',
       );
     }

@@ -29,6 +29,7 @@ export function functionEnvironment(settings: Settings, daemons: Daemons): Funct
     INSTANCE_TYPES: JSON.stringify(settings.instanceTypes),
     MAX_PAIRS: String(settings.maxPairs),
     MAX_COST_USD: String(settings.maxCostUsd ?? 'none'),
+    VALUE_OF_TIME_USD_PER_HOUR: String(settings.valueOfTimeUsdPerHour),
     PRE_TEST_SECONDS: String(settings.preTestSeconds),
     RELAY_TIME_TO_LIVE_SECONDS: String(60 * settings.relayTimeToLiveMinutes),
     CHUNK_RETENTION_SECONDS: String(86_400 * (settings.objectRetentionDays + 2)),

@@ -113,6 +113,19 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       timeout: LONG,
       access: [readAndNote, on('profiles', 'GetItem'), ssm.readResults(), ...askMarkets(settings)],
     },
+    decide_relays: {
+      description: 'Looks at what the paths of a transfer carry, and decides how many relays are to serve',
+      timeout: Duration.minutes(5),
+      access: [
+        membership,
+        on('nodes', 'Query', 'UpdateItem'),
+        on('profiles', 'GetItem'),
+        ...askMarkets(settings),
+        data.putEvents(settings),
+        relays.terminateRelays(settings),
+        ...ssm.commandLent(settings, 'stop'),
+      ],
+    },
     start_transfer: {
       description: 'Keeps the task token, starts receiver and sender',
       timeout: Duration.minutes(5),
@@ -168,6 +181,15 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       description: 'Adds the pairs to the membership that the sender follows',
       access: [membership, on('nodes', 'Query', 'UpdateItem')],
     },
+    release_relays: {
+      description: 'Terminates the relays once the data has arrived',
+      access: [
+        readAndNote,
+        on('nodes', 'Query', 'UpdateItem'),
+        relays.describe('Instances'),
+        relays.terminateRelays(settings),
+      ],
+    },
     verify_transfer: {
       description: 'Compares the digests of both ends and lists the files with them',
       memorySize: 2048,
@@ -183,7 +205,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
     },
     tear_down: {
       description:
-        'Fences the transfer, stops the daemons, terminates the relays, revokes the rules, gives the lock back',
+        'Fences the transfer, terminates the relays, stops the daemons, revokes the rules, gives the lock back',
       timeout: LONG,
       access: tearDown(settings),
     },
@@ -213,7 +235,11 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
     },
     limit_transfer: {
       description: 'Invoked by people: changes what a running transfer may send',
-      access: [membership],
+      access: [
+        membership,
+        // Relays cost money while a higher limit is held against the budget.
+        on('nodes', 'Query'),
+      ],
     },
     teardown_request: {
       description: 'Invoked by people: takes down what a transfer has left, and stops it where it still runs',
@@ -230,11 +256,13 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: [on('transfers', 'GetItem'), on('chunks', 'GetItem', 'UpdateItem')],
     },
     replace_relay: {
-      description: 'Relay Lost, Relay Slow, instance events: brings a successor where it pays, and takes the relay out',
+      description: 'Relay Lost, Relay Slow, instance events: brings a successor where it pays, and takes the relay out; Rate Fell: decides about relays again',
       timeout: LONG,
       access: [
-        on('transfers', 'GetItem', 'Query', 'PutItem'),
+        on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
         on('nodes', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
+        on('profiles', 'GetItem'),
+        ...askMarkets(settings),
         data.index(settings, 'nodes', 'by-instance'),
         relays.describe('RouteTables', 'Subnets'),
         data.putEvents(settings),

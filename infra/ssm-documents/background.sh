@@ -19,9 +19,11 @@ start_daemon() {
     role="$1"
     set --
     while read -r property; do [ -z "$property" ] || set -- "$@" "--property=$property"; done <<END
-$(unit_properties "$role" "$writes")
+$(unit_properties "$role" "$writes" "$(cat "$command")")
 $(restart_properties)
 ${SSM_CpuQuota:+CPUQuota=$SSM_CpuQuota}
+${SSM_CpuWeight:+CPUWeight=$SSM_CpuWeight}
+${SSM_IoWeight:+IOWeight=$SSM_IoWeight}
 END
     # The agent kills a command's process group at its timeout, hence a unit of its own.
     systemd-run --quiet --unit="$unit" --collect "$@" "$bin" "$role" --command "$command" --ready "$ready" \

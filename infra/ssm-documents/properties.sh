@@ -1,5 +1,6 @@
 # shellcheck shell=sh disable=SC2154
-# Prints the unit's properties for role $1, one a line: the least with which it works. $2: what a receiver writes, quoted.
+# Prints the unit's properties for role $1, one a line: the least with which it works. $2: what a receiver writes, quoted;
+# $3: its command.
 unit_properties() {
   # Page cache counts too, so there is room; a daemon that grows without end must not take the machine with it. Start
   # Transfer, during which daemons run, takes 7 days at most: after 8 nobody is left who would stop them.
@@ -28,8 +29,7 @@ SystemCallErrorNumber=EPERM
 END
   case "$1" in
     send) echo "CapabilityBoundingSet=CAP_DAC_READ_SEARCH CAP_SETUID CAP_SETGID" ;;
-    receive) printf '%s\n' "ReadWritePaths=$2" \
-      "CapabilityBoundingSet=CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_FOWNER CAP_SETUID CAP_SETGID" ;;
+    receive) printf 'ReadWritePaths=%s\n' "$2" && properties_for_kept "$3" ;;
     # Its own files are root's, and it powers its machine off by asking systemd.
     relay) printf '%s\n' CapabilityBoundingSet=CAP_SYS_BOOT ProtectHome=yes PrivateTmp=yes OOMScoreAdjust=-500 ;;
   esac

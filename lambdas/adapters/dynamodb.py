@@ -66,7 +66,7 @@ class Table:
     def query(
         self, condition: str, *, index: str | None = None, names: Mapping[str, str] | None = None, **values: object
     ) -> Iterator[dict[str, Any]]:
-        """All items of a key condition, page by page; consistent unless by index."""
+        """Return all items of a key condition, page by page; consistent unless by index."""
         options: dict[str, Any] = {
             "TableName": self.name,
             "KeyConditionExpression": condition,

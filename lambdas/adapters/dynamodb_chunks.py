@@ -49,7 +49,7 @@ class DynamoChunkStore:
                 future.result()
 
     def _put_batch(self, chunks: list[Chunk]) -> bool:
-        """Whether the table took all at once."""
+        """Return whether the table took all at once."""
         rest = self._table.write_batch(chunk.to_document() for chunk in chunks)
         at_once = not rest
         for pause in _BACK_OFFS:

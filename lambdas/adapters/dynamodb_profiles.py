@@ -20,6 +20,7 @@ class HistoryItem(Document):
     second_moment: float
     samples: Count
     at_seconds: float
+    longest_seconds: float = 0.0
 
 
 class ProfileItem(Document):
@@ -49,11 +50,19 @@ class DynamoProfileStore:
         item = self._read(subject, region_pair)
         return item.profile if item else None
 
-    def integrate(self, subject: str, region_pair: str, metric: Metric, sample: float, at_seconds: float) -> None:
+    def integrate(
+        self,
+        subject: str,
+        region_pair: str,
+        metric: Metric,
+        sample: float,
+        at_seconds: float,
+        lasted_seconds: float = 0.0,
+    ) -> None:
         """See ProfileStore."""
         for _ in range(_ATTEMPTS):
             item = self._read(subject, region_pair) or ProfileItem(subject=subject, region_pair=region_pair)
-            if self._write(item, item.profile.refined(metric, sample, at_seconds)):
+            if self._write(item, item.profile.refined(metric, sample, at_seconds, lasted_seconds)):
                 return
         raise WriteConflict(f"the profile of {subject} ({region_pair}) changed {_ATTEMPTS} times while it was written")
 

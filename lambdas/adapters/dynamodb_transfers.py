@@ -75,7 +75,7 @@ class Terms:
         return " OR ".join(f"({' AND '.join(map(self._comparison, alternative))})" for alternative in condition)
 
     def update(self, change: Change) -> str:
-        """What a change sets, removes and counts."""
+        """Return what a change sets, removes and counts."""
         parts = {
             "SET": [f"{self._name(name)} = {self._value(value)}" for name, value in change.document.items()],
             "REMOVE": [self._name(name) for name in change.rule.removes],
@@ -141,5 +141,5 @@ class DynamoPathLocks:
 
 
 def _holding(path: str, port: int, ways: list[dict[str, list[str]]] | None = None) -> Holding:
-    """As it lies in the table; before the survey there are no ways."""
+    """Return a machine's holding as it lies in the table; before the survey it has no ways."""
     return Holding(path, port, tuple(Way.of(**way) for way in ways or []))

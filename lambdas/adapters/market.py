@@ -1,4 +1,4 @@
-"""What the estimate asks of AWS's markets: one protocol per service, kept by the real adapter and its twin."""
+"""The protocols of AWS's markets that the estimate asks, one per service, kept by the real adapter and its twin."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class PriceCache(Protocol):
     """Prices that the price list gave earlier, of any age."""
 
     def read(self) -> dict[PriceItem, Price]:
-        """All of them; empty where none were written yet."""
+        """Return all prices; empty where none were written yet."""
 
     def write(self, prices: Mapping[PriceItem, Price]) -> None:
         """Replace all of them."""
@@ -40,14 +40,14 @@ class SpotMarket(Protocol):
         """Dollars per hour in an availability zone, by type; types without a history are left out."""
 
     def has_role(self) -> bool:
-        """Whether EC2 has the account's role for spot; true where that cannot be known."""
+        """Return whether EC2 has the account's role for spot; true where that cannot be known."""
 
 
 class InstanceTypes(Protocol):
     """Instance types of one region."""
 
     def facts(self, instance_types: Iterable[str]) -> dict[str, TypeFacts]:
-        """By type; those that the region does not know, or that AWS publishes no baseline for, are left out."""
+        """Return facts by type, without those that the region does not know or that AWS publishes no baseline for."""
 
 
 class Quotas(Protocol):

@@ -1,4 +1,4 @@
-"""What the handlers ask of AWS: one protocol per service, kept by the real adapter and by its in-memory twin."""
+"""The protocols that handlers call AWS by, one per service, kept by the real adapter and by its in-memory twin."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -15,7 +15,7 @@ from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed
 from lambdas.core.chunks.progress import Progress, Side
-from lambdas.core.ends.commands import Command
+from lambdas.core.ends.commands import USUAL, Command, Share
 from lambdas.core.estimate.profile import Metric, Profile
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.fleet.launch_plan import Subnet
@@ -73,16 +73,16 @@ class AgentRecords(Protocol):
         """The sender's public key that signs routes, once it has published it."""
 
     def probe_results(self, shared: str) -> list[ProbeResult]:
-        """All pre-test results so far."""
+        """Return all pre-test results so far."""
 
     def outcome(self, shared: str, side: Side) -> TransferDelivered | TransferFailed | None:
-        """How one end says that it ended; None where it has not ended, or what it wrote is no outcome of that side."""
+        """Return how one end ended; None where it has not, or where its record is no outcome of that side."""
 
     def lost_relays(self, shared: str) -> list[RelayLost]:
-        """What the sender says of relays at which its lanes broke."""
+        """Return what the sender says of relays at which its lanes broke."""
 
     def fence(self, shared: str, *, fenced: bool) -> None:
-        """Whether both ends are to stop, whichever start they are of."""
+        """Return whether both ends are to stop, whichever start they are of."""
 
     def forget(self, shared: str) -> None:
         """Remove all of these: they are of an earlier execution."""
@@ -98,7 +98,7 @@ class ChunkStore(Protocol):
         """Consistent read of one item."""
 
     def read(self, shared: str, plan: TransferPlan) -> Iterator[Chunk]:
-        """All items of a plan, range by range."""
+        """Return all items of a plan, range by range."""
 
     def change(self, shared: str, chunk: int, change: Change) -> bool:
         """One arrow of the chunk's life; False when the item is in another state or attempt."""
@@ -111,7 +111,7 @@ class NodeStore(Protocol):
         """Write a new node; False when there is one, which stays as it is."""
 
     def of(self, transfer_id: str) -> list[Node]:
-        """All nodes of a transfer, consistent."""
+        """Return all nodes of a transfer, by a consistent read."""
 
     def forget(self, transfer_id: str) -> None:
         """Remove all nodes of a transfer: they are of an earlier execution."""
@@ -124,12 +124,20 @@ class NodeStore(Protocol):
 
 
 class ProfileStore(Protocol):
-    """What instance types and pairs of hosts carry; a subject is a type's name or `profile.hosts`."""
+    """Profiles of instance types and pairs of hosts; a subject is a type's name or `profile.hosts`."""
 
     def get(self, subject: str, region_pair: str) -> Profile | None:
         """Consistent read of what is known on a region pair."""
 
-    def integrate(self, subject: str, region_pair: str, metric: Metric, sample: float, at_seconds: float) -> None:
+    def integrate(
+        self,
+        subject: str,
+        region_pair: str,
+        metric: Metric,
+        sample: float,
+        at_seconds: float,
+        lasted_seconds: float = 0.0,
+    ) -> None:
         """Refine a metric by a sample; raises WriteConflict when others keep writing, ValueError for a bad sample."""
 
 
@@ -156,16 +164,16 @@ class Compute(Protocol):
     """EC2 instances of one region."""
 
     def describe(self, instance_ids: Iterable[str]) -> list[Instance]:
-        """Those that exist; unknown ids are left out."""
+        """Return the instances that exist; unknown ids are left out."""
 
     def of_transfer(self, transfer_id: str) -> list[Instance]:
-        """All with the transfer's tag that are not gone."""
+        """Return all instances with the transfer's tag that are not gone."""
 
     def of_deployment(self) -> list[Instance]:
         """The relays of all its transfers that are not gone."""
 
     def running(self) -> list[Instance]:
-        """All instances of the account that are pending or running, whoever's they are."""
+        """Return all instances of the account that are pending or running, whoever launched them."""
 
     def launch(self, request: LaunchRequest) -> list[Instance]:
         """1 to `count` instances; raises LaunchError."""
@@ -178,7 +186,7 @@ class Subnets(Protocol):
     """Subnets of one region."""
 
     def of_vpc(self, vpc_id: str) -> list[Subnet]:
-        """Those of the VPC that this deployment may launch relays into."""
+        """Return the subnets of the VPC that this deployment may launch relays into."""
 
 
 class SecurityGroups(Protocol):
@@ -191,7 +199,7 @@ class SecurityGroups(Protocol):
         """Let `address`/32 in on the daemons' port, tagged with the transfer; a rule that exists is fine."""
 
     def rules(self) -> list[Rule]:
-        """All rules that transfers have asked for."""
+        """Return all rules that transfers have asked for."""
 
     def revoke(self, rules: Iterable[Rule]) -> None:
         """Remove rules; absent ones are fine."""
@@ -201,7 +209,7 @@ class Commands(Protocol):
     """SSM of one region."""
 
     def online(self, instance_ids: Iterable[str]) -> set[str]:
-        """Those whose agent answers."""
+        """Return the instances whose agent answers."""
 
     def send(
         self,
@@ -209,15 +217,15 @@ class Commands(Protocol):
         instance_ids: Sequence[str],
         transfer_id: str,
         command: Command | None,
-        cpu_percent: int | None = None,
+        share: Share = USUAL,
     ) -> str:
-        """Start a document on up to 50 machines, with at most `cpu_percent` of one processor; the command's id.
+        """Start a document on up to 50 machines, each of which gives its daemon a `share`; the command's id.
 
         Raises NotManagedError where SSM does not know one of them: then it is started nowhere.
         """
 
     def ended(self, command_id: str) -> dict[str, CommandResult]:
-        """By machine, where it has ended: without what it printed. Fewer where SSM is too busy to say."""
+        """Return results by machine where a command has ended, without output. Fewer where SSM is too busy to say."""
 
     def result(self, command_id: str, instance_id: str) -> CommandResult | None:
         """None while it runs, or where SSM is too busy to say."""
@@ -250,14 +258,14 @@ class Events(Protocol):
 
 
 class Metrics(Protocol):
-    """What is counted of all transfers together."""
+    """Counts of all transfers together, as CloudWatch metrics."""
 
     def put(self, measured: Mapping[MetricName, float]) -> None:
         """Add to the sums, each in its unit (`metrics.UNITS`)."""
 
 
 class Notifications(Protocol):
-    """What people subscribe to, by mail for instance."""
+    """The topic that people subscribe to, by e-mail for instance."""
 
     def send(self, subject: str, text: str) -> None:
         """To all subscribers; `subject` is ASCII of fewer than 100 characters."""

@@ -1,4 +1,4 @@
-"""What crosses the ports that is no contract: tokens, instances, launches, command results."""
+"""Values that cross the ports and are no contract: tokens, instances, launches, command results."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -48,11 +48,11 @@ class Instance:
 
     @property
     def gone(self) -> bool:
-        """Whether it is terminated or on the way there."""
+        """The instance is terminated or on the way there."""
         return self.state in ("shutting-down", "terminated")
 
     def machine(self, region: str) -> EndMachine:
-        """What a transfer keeps of it."""
+        """Return what a transfer keeps of it."""
         return EndMachine(
             instance_id=self.instance_id,
             region=region,

@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError
 
 from lambdas.adapters.records import CommandResult, DocumentName, NotManagedError
 from lambdas.adapters.throttling import is_throttle
-from lambdas.core.ends.commands import Command, encode
+from lambdas.core.ends.commands import USUAL, Command, Share, encode
 from lambdas.core.errors import MissingPermission, Throttled
 
 if TYPE_CHECKING:
@@ -46,14 +46,16 @@ class SsmCommands:
         instance_ids: Sequence[str],
         transfer_id: str,
         command: Command | None,
-        cpu_percent: int | None = None,
+        share: Share = USUAL,
     ) -> str:
         """See Commands."""
         parameters = {"TransferId": [transfer_id]}
         if command is not None:
             parameters["Command"] = [encode(command)]
-        if cpu_percent is not None:
-            parameters["CpuQuota"] = [f"{cpu_percent}%"]
+        if share.cpu_percent is not None:
+            parameters["CpuQuota"] = [f"{share.cpu_percent}%"]
+        weights = {"CpuWeight": share.cpu_weight, "IoWeight": share.io_weight}
+        parameters |= {name: [str(weight)] for name, weight in weights.items() if weight is not None}
         try:
             answer = self._client.send_command(
                 DocumentName=f"{self._deployment}-{document}",

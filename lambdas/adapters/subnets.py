@@ -39,7 +39,7 @@ class Ec2Subnets:
         return [Subnet(item["SubnetId"], item["AvailabilityZone"], item["SubnetId"] in public) for item in found]
 
     def _public(self, vpc_id: str, subnet_ids: list[str]) -> set[str]:
-        """Those with a route to an internet gateway; what has no route table of its own has the VPC's main one."""
+        """Return the subnets with a route to an internet gateway; one without a route table has the VPC's main one."""
         filters: list[Any] = [{"Name": "vpc-id", "Values": [vpc_id]}]
         pages = self._client.get_paginator("describe_route_tables").paginate(Filters=filters)
         tables = [table for page in pages for table in page["RouteTables"]]

@@ -1,4 +1,4 @@
-"""What AWS calls a request to slow down, and a request that it forbids."""
+"""The errors by which AWS asks a client to slow down, and by which it forbids a request."""
 
 from botocore.exceptions import ClientError
 
@@ -19,20 +19,20 @@ _DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOpera
 
 
 def is_throttle(error: Exception) -> bool:
-    """Whether a client says so, after its own retries."""
+    """Return whether a client says so, after its own retries."""
     return isinstance(error, ClientError) and error.response["Error"]["Code"] in _THROTTLED
 
 
 def is_denied(error: Exception) -> bool:
-    """Whether an IAM permission is missing."""
+    """Return whether an IAM permission is missing."""
     return isinstance(error, ClientError) and error.response["Error"]["Code"] in _DENIED
 
 
 def is_absent(error: ClientError) -> bool:
-    """Whether an object is not there: S3 tells only those who may list the bucket; to others it is forbidden."""
+    """Return whether an object is not there: S3 tells only those who may list the bucket; to others it is forbidden."""
     return error.response["Error"]["Code"] == "NoSuchKey" or is_denied(error)
 
 
 def will_be_retried(error: Exception) -> bool:
-    """Whether the state machine runs the state again."""
+    """Return whether the state machine runs the state again."""
     return isinstance(error, RetryLater) or is_throttle(error)

@@ -63,7 +63,7 @@ class World:
     quotas: Callable[[str], market.Quotas]
 
     def control(self, transfer: AcceptedTransfer) -> Control:
-        """Where the ends of a transfer find the control plane."""
+        """Return where the ends of a transfer find the control plane."""
         return Control(
             region=self.env.home_region,
             bucket=self.env.control_bucket,
@@ -75,11 +75,11 @@ class World:
         )
 
     def pre_test_seconds(self, request: TransferRequest) -> float:
-        """How long each hop is measured: what the request says, or the deployment."""
+        """Return how long each hop is measured: what the request says, or the deployment."""
         return float(request.pre_test_seconds or self.env.pre_test_seconds)
 
     def pair_test_seconds(self, request: TransferRequest) -> float:
-        """How long the pre-test of a pair takes: its two hops are measured one after the other."""
+        """Return how long the pre-test of a pair takes: its two hops are measured one after the other."""
         return 2 * self.pre_test_seconds(request)
 
     def key(self, transfer_id: str, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Which processor an instance type has: relays are launched with an image for it."""
+"""The processor of each instance type: relays are launched with an image for it."""
 
 import re
 from typing import Literal
@@ -10,5 +10,5 @@ _ARM = re.compile(r"([a-z]+\d+[a-z]*g[a-z]*|a1)\.")
 
 
 def architecture_of(instance_type: str) -> Architecture:
-    """Of `c7gn.large`: arm64."""
+    """Return the processor of a type: arm64 for `c7gn.large`."""
     return "arm64" if _ARM.match(instance_type) else "x86_64"

@@ -1,4 +1,4 @@
-"""What is counted of a deployment's transfers: names and units of its CloudWatch metrics.
+"""Names and units of the CloudWatch metrics of a deployment's transfers.
 
 No transfer, node or chunk is ever a dimension: each value of one would be a metric of its own, and be billed as one.
 """

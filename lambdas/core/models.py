@@ -4,13 +4,14 @@ Units throughout: MB (10^6 bytes), MB/s, seconds. s: size · p: relay pairs · v
 datacenter · v_e: between datacenters · T_v: until relays serve · T_pt: pre-test.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import fsum, inf
 from types import MappingProxyType
 from typing import Literal, Self
 
 from lambdas.core.checks import at_least_one, not_negative, positive, positive_or_unlimited
+from lambdas.core.zero_wait import Serving, zero_wait
 
 # A share of the time. Less than this is lost in the spread between two runs of the same transfer.
 LEAST_GAIN = 0.05
@@ -210,44 +211,3 @@ def piped_gain_threshold(
     positive("pair_inter", each, "MB/s")
     room = 1 - inter / (pairs * each) - spawn_seconds * inter / size
     return 2 / room if room > 0 else inf
-
-
-@dataclass(frozen=True)
-class Serving:
-    """A path that carries up to `rate` MB/s (0: it is blocked) from `joins` to `leaves`, seconds after the start."""
-
-    rate: float
-    joins: float = 0.0
-    leaves: float = inf
-
-    def __post_init__(self) -> None:
-        not_negative("rate", self.rate, "MB/s")
-        not_negative("joins", self.joins, "seconds")
-        if not self.leaves >= self.joins:
-            raise ValueError(f"leaves: {self.leaves}; must not be before joins, {self.joins} seconds")
-
-
-def rate_at(second: float, paths: Iterable[Serving], source: float, destination: float) -> float:
-    """Zero-wait rate: the joined paths together, held by what either end can move."""
-    # fsum rounds once: the order of the paths cannot show in the result.
-    return min(source, destination, fsum(path.rate for path in paths if path.joins <= second < path.leaves))
-
-
-def zero_wait(size: float, paths: Iterable[Serving], source: float, destination: float) -> float:
-    """The t at which the integral of the rate reaches `size` MB; 0 for nothing to move, infinite if it never does.
-
-    Exact for any schedule: the rate is constant between two joins or leaves.
-    """
-    not_negative("size", size, "MB")
-    positive_or_unlimited("source", source, "MB/s")
-    positive_or_unlimited("destination", destination, "MB/s")
-    paths = list(paths)
-    changes = sorted({0.0, *(t for path in paths for t in (path.joins, path.leaves) if 0 < t < inf)})
-    left = size
-    for start, end in zip(changes, [*changes[1:], inf], strict=True):
-        rate = rate_at(start, paths, source, destination)
-        if left <= rate * (end - start):
-            return start + (left / rate if left else 0.0)
-        if rate > 0:
-            left -= rate * (end - start)
-    return inf if left > 0 else 0.0

@@ -1,4 +1,4 @@
-"""What pydantic found wrong, in one line per problem: field, value, what would be right."""
+"""Pydantic's findings, in one line per problem: field, value, what would be right."""
 
 import json
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from lambdas.core.bandwidth import TIME_OF_DAY, TIME_ZONE
 from lambdas.core.documents import ABSOLUTE_PATH, INSTANCE_ID, INSTANCE_TYPE, REGION, TRANSFER_ID, USER
 
 _RIGHT = {
@@ -18,10 +19,24 @@ PATTERNS = {
     REGION: "write the name of a region, e.g. us-west-2",
     INSTANCE_TYPE: "write an instance type, e.g. c6in.large",
     ABSOLUTE_PATH: "write an absolute path, e.g. /data/set",
+    TIME_OF_DAY: "write a time of day, e.g. 08:00",
+    TIME_ZONE: "write the IANA name of a time zone, e.g. UTC or Europe/Berlin",
     USER: "write the name or the number of a user of that machine, e.g. backup or 1000",
 }
 _MESSAGES = {"model_type": "write a JSON object", "model_attributes_type": "write a JSON object"}
-_UNION_BRANCHES = ("literal['auto']", "constrained-int", "bool", "int", "function-before[whole(), int]", "Sides")
+_UNION_BRANCHES = (
+    "literal['auto']",
+    "literal['none']",
+    "Mbps",
+    "Timetable",
+    "constrained-int",
+    "bool",
+    "int",
+    "function-before[whole(), int]",
+    "Sides",
+    "Types",
+    "TypesBySide",
+)
 
 
 def describe(error: ValidationError, right: Mapping[str, str] = {}) -> list[str]:

@@ -27,7 +27,7 @@ def refuse_other(transfer_id: str, found: int) -> None:
 
 
 def in_words(transfer_id: str, found: int) -> str:
-    """What is the matter, and what to do."""
+    """Return what is the matter, and what to do."""
     return (
         f"transfer '{transfer_id}' has records of format {found}, and this deployment reads format {FORMAT_VERSION}: "
         "it was deployed over; start the transfer again under a new name, files that have arrived are compared"

@@ -1,13 +1,13 @@
 """The request: its schema as models, its defaults, and the rules that a schema cannot say."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError
 
-from lambdas.core.bandwidth import Mbps
+from lambdas.core.bandwidth import MOST_MBPS, LimitWish, Timetable
 from lambdas.core.documents import (
     Document,
     InstanceId,
@@ -19,14 +19,22 @@ from lambdas.core.documents import (
 from lambdas.core.end_kinds.machine import DestinationMachine, SourceMachine
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.problems import describe
+from lambdas.core.selection import Selection
 
 MAX_REQUEST_PAIRS = 64
 MAX_APPROVAL_SECONDS = 604_800
+# About a fifth of what an engineer's hour costs, and forty times what a pair of c6in.large does (docs/design/006).
+VALUE_OF_TIME_USD_PER_HOUR = 10.0
+DEADLINE_CONFIDENCE = 0.9
+MAX_VALUE_OF_TIME = 1_000_000
 # The thesis tests for 30 s between datacenters and 30 s inside (4.3.2).
 MAX_PRE_TEST_SECONDS = 60
 # A machine gets its command as one variable, which Linux limits to 131 072 bytes: in base64 90 000 bytes are 120 000.
 PATHS_BYTES = 90_000
-_RIGHT = {"$.relays.pairs": f'write "auto", 0 to {MAX_REQUEST_PAIRS}, or {{"source": 2, "destination": 3}}'}
+_RIGHT = {
+    "$.relays.pairs": f'write "auto", 0 to {MAX_REQUEST_PAIRS}, or {{"source": 2, "destination": 3}}',
+    "$.bandwidthLimitMbps": f"write Mbit/s as a whole number from 1 to {MOST_MBPS}, or a timetable",
+}
 ChunkSize = Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 
@@ -40,11 +48,31 @@ class Sides(Document):
     destination: SideCount
 
 
+Types = Annotated[list[InstanceType], Field(min_length=1, max_length=20)]
+
+
+class TypesBySide(Document):
+    """Allowed types of the relays on each side."""
+
+    source: Types
+    destination: Types
+
+
+def _form(value: object) -> str:
+    return "TypesBySide" if isinstance(value, (dict, TypesBySide)) else "Types"
+
+
 class RelaysRequest(Document):
     """Which relays to use."""
 
     pairs: Literal["auto"] | Annotated[Integer, Field(ge=0, le=MAX_REQUEST_PAIRS)] | Sides = "auto"
-    instance_types: list[InstanceType] | None = Field(default=None, min_length=1, max_length=20)
+    instance_types: (
+        Annotated[
+            Annotated[Types, Tag("Types")] | Annotated[TypesBySide, Tag("TypesBySide")],
+            Discriminator(_form),
+        ]
+        | None
+    ) = None
     market: Literal["on-demand", "spot"] = "on-demand"
     existing: list[InstanceId] = Field(default_factory=list, max_length=128)
     existing_share: Annotated[float, Field(gt=0, le=1)] = 0.5
@@ -53,6 +81,18 @@ class RelaysRequest(Document):
     def wanted(self) -> int | Literal["auto"]:
         """Pairs that were asked for: what the smaller side is, since like relays carry no more."""
         return min(self.pairs.source, self.pairs.destination) if isinstance(self.pairs, Sides) else self.pairs
+
+    def types_of(self, stage: int, deployed: Sequence[str]) -> list[str]:
+        """Allowed types of a stage's relays; those that are `deployed` where the request names none."""
+        asked = self.instance_types
+        if isinstance(asked, TypesBySide):
+            asked = asked.destination if stage else asked.source
+        return list(dict.fromkeys(asked or deployed))
+
+    @property
+    def by_side(self) -> bool:
+        """Whether types were named for each side."""
+        return isinstance(self.instance_types, TypesBySide)
 
     @property
     def sides(self) -> Sides | None:
@@ -63,17 +103,51 @@ class RelaysRequest(Document):
 class Objective(Document):
     """What the choice of p optimises, and what follows when the budget is used up; dollars and seconds."""
 
-    minimise: Literal["time", "cost", "balanced"] = "balanced"
+    minimise: Literal["time", "cost", "energy", "balanced"] = "balanced"
+    value_of_time_usd_per_hour: float | None = Field(default=None, ge=0, le=MAX_VALUE_OF_TIME)
     max_cost_usd: float | None = Field(default=None, gt=0)
     on_budget: Literal["direct", "stop"] = "direct"
     deadline_seconds: Integer | None = Field(default=None, gt=0)
+    deadline_confidence: float | None = Field(default=None, ge=0.5, le=0.999)
 
     @property
-    def contradiction(self) -> str:
-        """Why these cannot be wanted together; empty when they can."""
-        if self.minimise == "time" and self.deadline_seconds is not None:
-            return "with a deadline the cheapest row that meets it is chosen, not the fastest; leave one of them out"
-        return ""
+    def value_of_time(self) -> float:
+        """Dollars that an hour less is worth to `balanced`."""
+        given = self.value_of_time_usd_per_hour
+        return VALUE_OF_TIME_USD_PER_HOUR if given is None else given
+
+    @property
+    def confidence(self) -> float:
+        """The share of transfers like this one that would meet the deadline."""
+        return self.deadline_confidence or DEADLINE_CONFIDENCE
+
+    @property
+    def contradictions(self) -> list[tuple[str, str]]:
+        """Keys that cannot stand beside the others, and why."""
+        found = []
+        if self.minimise in ("time", "energy") and self.deadline_seconds is not None:
+            other = "the fastest" if self.minimise == "time" else "the one that takes the least energy"
+            found.append(("minimise", f"with a deadline the cheapest row that meets it is chosen, not {other}"))
+        if self.value_of_time_usd_per_hour is not None:
+            if self.minimise != "balanced":
+                found.append(("minimise", "a value of time is what 'balanced' goes by"))
+            if self.deadline_seconds is not None:
+                why = "with a deadline the cheapest row that meets it is chosen, whatever time is worth"
+                found.append(("valueOfTimeUsdPerHour", why))
+        if self.deadline_confidence is not None and self.deadline_seconds is None:
+            found.append(("deadlineConfidence", "without a deadline there is nothing to be confident of"))
+        return found
+
+
+class Preserve(Document):
+    """What is kept of a tree beyond bytes, permission bits, times, directories and symbolic links."""
+
+    hard_links: bool = False
+    sparse: bool = False
+    owners: Literal["numeric", "names"] | None = None
+    xattrs: bool = False
+    acls: bool = False
+    special_files: bool = False
 
 
 class TransferRequest(Document):
@@ -83,8 +157,10 @@ class TransferRequest(Document):
     name: TransferId | None = None
     resume: bool = False
     compare: Literal["size-time", "digest"] = "size-time"
+    dry_run: bool = False
     source: SourceMachine
     destination: DestinationMachine
+    select: Selection = Field(default_factory=Selection)
     relays: RelaysRequest = Field(default_factory=RelaysRequest)
     objective: Objective = Field(default_factory=Objective)
     pre_test: Literal["auto"] | bool = "auto"
@@ -93,16 +169,22 @@ class TransferRequest(Document):
     approval: Literal["none", "required"] = "none"
     approval_timeout_seconds: Annotated[Integer, Field(ge=10, le=MAX_APPROVAL_SECONDS)] = 86_400
     chunk_size_mib: Annotated[ChunkSize, BeforeValidator(whole)] | None = Field(default=None, alias="chunkSizeMiB")
-    bandwidth_limit_mbps: Mbps | None = None
+    bandwidth_limit_mbps: LimitWish | None = None
     verify: Literal["digest", "readback"] = "digest"
     when_busy: Literal["refuse", "wait"] = "refuse"
     on_problem: Literal["fail", "skip"] = "fail"
+    preserve: Preserve = Field(default_factory=Preserve)
 
     @property
     def testing(self) -> Literal["auto"] | bool:
         """`preTest`; it tests pairs, so there is none where the sides differ."""
         sides = self.relays.sides
         return False if sides and sides.source != sides.destination else self.pre_test
+
+    @property
+    def timetable(self) -> Timetable | None:
+        """Where the limit changes by the clock."""
+        return self.bandwidth_limit_mbps if isinstance(self.bandwidth_limit_mbps, Timetable) else None
 
     @property
     def is_profiling(self) -> bool:
@@ -129,7 +211,8 @@ def parse_request(raw: object, limits: Limits) -> TransferRequest:
     problems = list(_rules(request, limits))
     if problems:
         raise InvalidRequest(problems)
-    return request
+    # The name stays free for the transfer itself: a dry run goes by that of its execution.
+    return request.model_copy(update={"name": None}) if request.dry_run else request
 
 
 def _without_null_free_defaults(raw: object) -> Any:
@@ -167,22 +250,38 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
     for i, path in enumerate(request.source.paths):
         problems += _path_problem(f"$.source.paths[{i}]", path)
     problems += _path_problem("$.destination.path", request.destination.path)
-    problems += _collisions(request.source.paths) + _too_long_together(request.source.paths)
+    problems += _collisions(request.source.paths) + _too_long_together(request) + request.select.problems
     problems += _pairs_problems(request, limits)
-    for i, instance_type in enumerate(request.relays.instance_types or ()):
-        if limits.instance_types and instance_type not in limits.instance_types:
-            allowed = ", ".join(limits.instance_types)
-            problems.append(f"$.relays.instanceTypes[{i}]: '{instance_type}' is not allowed here; allowed: {allowed}")
+    for stage, where in enumerate((".source", ".destination") if request.relays.by_side else ("",)):
+        for i, instance_type in enumerate(request.relays.types_of(stage, ())):
+            if limits.instance_types and instance_type not in limits.instance_types:
+                wrong = f"$.relays.instanceTypes{where}[{i}]: '{instance_type}' is not allowed here"
+                problems.append(f"{wrong}; allowed: {', '.join(limits.instance_types)}")
     budget, most = request.objective.max_cost_usd, limits.max_cost_usd
     if budget is not None and most is not None and budget > most:
         problems.append(f"$.objective.maxCostUsd: {budget} is more than this deployment's limit; give {most} at most")
     if request.is_profiling and request.bandwidth_limit_mbps is not None:
         problems.append(
-            f"$.bandwidthLimitMbps: {request.bandwidth_limit_mbps} would be all that is measured; leave it out where "
-            "$.profile is 'measure'"
+            f"$.bandwidthLimitMbps: {'a timetable' if request.timetable else request.bandwidth_limit_mbps} would be "
+            "all that is measured; leave it out where $.profile is 'measure'"
         )
-    if request.objective.contradiction:
-        problems.append(f"$.objective.minimise: '{request.objective.minimise}': {request.objective.contradiction}")
+    if request.timetable:
+        problems += [f"$.bandwidthLimitMbps.{problem}" for problem in request.timetable.problems]
+    if request.dry_run:
+        problems += [
+            f"$.dryRun: true, and $.{key} is {value!r}: nothing is moved, so {why}; leave one of them out"
+            for key, value, usual, why in (
+                ("profile", request.profile, "none", "nothing is measured"),
+                ("approval", request.approval, "none", "there is nothing to approve"),
+                ("resume", request.resume, False, "no transfer goes on"),
+            )
+            if value != usual
+        ]
+    written = request.objective.to_document()
+    problems += [
+        f"$.objective.{key}: {written[key]!r}: {why}; leave one of them out"
+        for key, why in request.objective.contradictions
+    ]
     return problems + _existing_problems(request)
 
 
@@ -229,10 +328,16 @@ def _path_problem(where: str, path: str) -> list[str]:
     return []
 
 
-def _too_long_together(paths: list[str]) -> list[str]:
-    size = len(json.dumps(paths))
-    if size <= PATHS_BYTES:
+def _too_long_together(request: TransferRequest) -> list[str]:
+    paths, told = request.source.paths, request.select.command(0.0)
+    size, rules = len(json.dumps(paths)), len(json.dumps(told)) if told else 0
+    if size + rules <= PATHS_BYTES:
         return []
+    if size <= rules:
+        return [
+            f"$.select: the rules are {rules} bytes of JSON, and {PATHS_BYTES} reach the machine with the paths; write "
+            "fewer, or list the paths in a file for $.select.pathsFrom"
+        ]
     return [
         f"$.source.paths: {len(paths)} paths are {size} bytes of JSON together, and {PATHS_BYTES} reach the machine; "
         "name a directory above them, or move them in several transfers"

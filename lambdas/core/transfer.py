@@ -65,7 +65,7 @@ def shared_key(execution_arn: str, ends: Iterable[tuple[str, str]], transfer_id:
 
 
 class AcceptedTransfer(Document):
-    """What Validate Request returns; `request` has its defaults filled in.
+    """Output of Validate Request; `request` has its defaults filled in.
 
     `run`: which of the transfer's executions it is; those after the first have `resume` in their request.
     `receiver_port`: where the destination receives it, beside other transfers. `format_version`: of its records; those
@@ -98,12 +98,12 @@ class AcceptedTransfer(Document):
 
     @property
     def region_pair(self) -> str:
-        """As profiles are keyed, e.g. `us-west-2>eu-west-1`."""
+        """The key of profiles, e.g. `us-west-2>eu-west-1`."""
         return f"{self.source.region}>{self.destination.region}"
 
     @property
     def between_regions(self) -> bool:
-        """Whether the data leaves its region."""
+        """The data leaves its region."""
         return self.source.region != self.destination.region
 
     @property
@@ -152,7 +152,7 @@ class SurveyProblemEntry(Document):
 
 
 class Listed(Document):
-    """What is listed in `parts` objects; bytes."""
+    """Totals of a listing that lies in `parts` objects; bytes."""
 
     schema_version: Literal[1]
     daemon_version: str
@@ -169,11 +169,27 @@ class Listed(Document):
         return self.files + self.directories + self.symlinks
 
 
+UnselectedReason = Literal[
+    "excluded",
+    "not-included",
+    "too-small",
+    "too-large",
+    "too-old",
+    "too-new",
+    "other-file-system",
+    "special",
+    "leftover",
+]
+UnselectedCounts = dict[UnselectedReason, Annotated[int, Field(ge=1)]]
+
+
 class SourceSurvey(Listed):
-    """What `cpt-relay scan` prints about the source, which it lists in `listing/`."""
+    """Output of `cpt-relay scan` about the source, which it lists in `listing/`."""
 
     side: Literal["source"]
     skipped: Count
+    unselected: UnselectedCounts | None = None
+    unselected_parts: Annotated[int, Field(ge=1)] | None = None
     listing_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     read_mb_s: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="readMBps")
     problems: list[SurveyProblemEntry]
@@ -196,7 +212,7 @@ class DirectoryWay(Document):
 
 
 class DestinationSurvey(Document):
-    """What `cpt-relay scan` prints about the destination; bytes and inodes. `ways`: which directory it is."""
+    """Output of `cpt-relay scan` about the destination; bytes and inodes. `ways`: which directory it is."""
 
     schema_version: Literal[1]
     side: Literal["destination"]
@@ -211,11 +227,16 @@ class DestinationSurvey(Document):
 
 
 class ComparisonSurvey(Listed):
-    """What of the listing is to be sent, listed in a folder of its own, and what is at the destination already."""
+    """The part of the listing that is to be sent, in a folder of its own, and what is at the destination already.
+
+    `new`: of the former, what the destination has nothing of.
+    """
 
     side: Literal["comparison"]
     same_files: Count
     same_bytes: Count
+    new_files: Count
+    new_bytes: Count
 
 
 class Same(Document):
@@ -223,6 +244,13 @@ class Same(Document):
 
     files: Count
     bytes: Count
+
+
+class Unselected(Document):
+    """What of the source is not moved: how many for each reason, and the folder of the list (`s3://…/`)."""
+
+    counts: UnselectedCounts
+    where: str
 
 
 class Survey(Handover):
@@ -242,12 +270,12 @@ class Survey(Handover):
 
     @property
     def to_send(self) -> Listed:
-        """What the transfer has to move."""
+        """Totals that the transfer has to move."""
         return self.comparison or self.source
 
 
 class PlanListing(Document):
-    """Where the listing lies that a plan is made of; the look at the destination in the end goes by it.
+    """The place of the listing that a plan is made of; the last look at the destination goes by it.
 
     `parts` objects of `listing/` have `digest`; what of them is planned lies in `planned_parts` objects of
     `planned_folder`, what a comparison found equal in `equal_folder`.
@@ -345,7 +373,7 @@ class Membership(Document):
 
 
 class Failure(Handover):
-    """How a state failed: as Step Functions catches it, or as a branch returns it."""
+    """A state's failure, as Step Functions catches it or as a branch returns it."""
 
     error: str
     cause: str = ""

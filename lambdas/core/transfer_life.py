@@ -24,10 +24,11 @@ from pydantic.alias_generators import to_camel
 from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.documents import Document
 from lambdas.core.ends.liveness import Ends
+from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.spending.meter import BudgetDecision, Spent
-from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, Same, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, Same, TransferPlan, Unselected
 from lambdas.core.transfer_record import ENDED, EndStatus, Outcome, Spawned, Status, TransferRecord
 
 ChangeName = Literal[
@@ -48,7 +49,7 @@ Condition = tuple[tuple[Comparison, ...], ...]
 
 
 class Rule(NamedTuple):
-    """What changes of one name do; without a target the status stays.
+    """The effect of changes of one name; without a target the status stays.
 
     `sets`: attributes, of which `note` sets some. `removes` and `counts`: others, which go or grow by one.
     """
@@ -62,16 +63,22 @@ class Rule(NamedTuple):
 
 
 # What a document is compared by with the one that it replaces: a later reading, or the next version.
-SUCCESSION: dict[str, tuple[str, Literal["=", "<="], int]] = {"spent": ("at", "<=", 0), "ends": ("version", "=", -1)}
+SUCCESSION: dict[str, tuple[str, Literal["=", "<="], int]] = {
+    "spent": ("at", "<=", 0),
+    "ends": ("version", "=", -1),
+    "bandwidth": ("version", "=", -1),
+}
 ANY: frozenset[Status] = frozenset({"ACTIVE", "DONE", *ENDED})
 
 
 class Noted(TypedDict, total=False):
-    """What `note` sets, each as a whole."""
+    """Documents that `note` sets, each as a whole."""
 
     receiver_port: int
     paths: ResolvedPaths
     same: Same
+    unselected: Unselected
+    dry_run: DryRun
     estimate: Estimate
     plan: TransferPlan
     spawned: Spawned
@@ -81,6 +88,7 @@ class Noted(TypedDict, total=False):
     spent: Spent
     ends: Ends
     teardown: dict[str, int]
+    decisions: list[dict[str, Any]]
 
 
 def _end(target: EndStatus) -> Rule:
@@ -114,21 +122,22 @@ class Change:
 
     @property
     def rule(self) -> Rule:
-        """What the table says of changes of this name."""
+        """The table's rule for changes of this name."""
         return RULES[self.name]
 
     @property
     def document(self) -> dict[str, Any]:
-        """What the item has new, by its own names."""
+        """The item's changed attributes, by its own names."""
         return {**({"status": self.rule.target} if self.rule.target else {}), **self.values}
 
     def condition(self, transfer: AcceptedTransfer) -> Condition:
-        """When it may be made by the transfer's execution."""
+        """Return when it may be made by the transfer's execution."""
         alternatives: Condition = (_of(transfer, self.rule.sources),)
         for name in SUCCESSION.keys() & self.values.keys():
             inner, relation, step = SUCCESSION[name]
             before = Comparison(f"{name}.{inner}", relation, self.values[name][inner] + step)
-            alternatives = tuple((*own, one) for own in alternatives for one in (Comparison(name, "absent"), before))
+            none = Comparison(f"{name}.{inner}", "absent")
+            alternatives = tuple((*own, one) for own in alternatives for one in (none, before))
         return alternatives
 
 

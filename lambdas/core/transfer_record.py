@@ -8,16 +8,18 @@ from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import Field
 
-from lambdas.core.bandwidth import BandwidthLimit
+from lambdas.core.bandwidth import BandwidthLimit, limit_at
 from lambdas.core.chunks.events import Delivered
 from lambdas.core.documents import Count, Document, Handover
 from lambdas.core.ends.liveness import Ends
+from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.profiling import Measured
 from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.record_format import FORMAT_VERSION, format_of
 from lambdas.core.spending.meter import BudgetDecision, Spent
-from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, Same, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, Same, TransferPlan, Unselected
 
 EndStatus = Literal["SUCCEEDED", "SUCCEEDED_WITH_SKIPS", "FAILED"]
 Status = Literal["ACTIVE", "DONE", EndStatus]
@@ -37,7 +39,7 @@ class Spawned(Document):
 
 
 class Outcome(Handover):
-    """How moving the data ended, or measuring: `delivered`, `measured`, or the error that fails the task."""
+    """The end of moving the data, or of measuring: `delivered`, `measured`, or the error that fails the task."""
 
     delivered: Delivered | None = None
     measured: Measured | None = None
@@ -50,9 +52,10 @@ class TransferRecord(Handover):
 
     `active`: present until the transfer is reported and nothing is left to take down. `attempt`: the last start of
     the ends; `earlier_starts`: the last one of the runs before this. `teardown`: what was taken down, once all was.
-    `budget`: present once the budget no longer covers relays. `same`: what was at the destination already. `earlier`:
-    the plan of an earlier run, which may not be fulfilled. `bandwidth`: once somebody has set another limit than the
-    request's.
+    `budget`: present once the budget no longer covers relays. `same`: what was at the destination already.
+    `unselected`: what is not moved. `dry_run`: what would be done, where that is all that was asked for. `earlier`:
+    the plan of an earlier run, which may not be fulfilled. `bandwidth`: once another limit was set than that with which
+    it began. `decisions`: about relays, taken while data moved.
     """
 
     transfer: AcceptedTransfer
@@ -71,10 +74,13 @@ class TransferRecord(Handover):
     budget: BudgetDecision | None = None
     watch: Watch = Field(default_factory=Watch)
     same: Same | None = None
+    unselected: Unselected | None = None
+    dry_run: DryRun | None = None
     earlier: TransferPlan | None = None
     earlier_starts: Count = 0
     ends: Ends | None = None
     bandwidth: BandwidthLimit | None = None
+    decisions: list[RelayDecision] = Field(default_factory=list)
 
     @classmethod
     def parse(cls, item: Mapping[str, Any]) -> "TransferRecord":
@@ -89,46 +95,47 @@ class TransferRecord(Handover):
 
     @property
     def closed(self) -> bool:
-        """Whether it is reported, and nothing is left to take down."""
+        """The transfer is reported, and nothing is left to take down."""
         return self.active is None
 
     @property
     def ended(self) -> bool:
-        """Whether another execution may go on with it."""
+        """Another execution may resume the transfer."""
         return self.closed and self.status in ENDED
 
     @property
     def moving(self) -> bool:
-        """Whether the sender follows the membership."""
+        """The sender follows the membership."""
         return self.status == "ACTIVE" and not self.fenced
 
     @property
     def running(self) -> bool:
-        """Whether relays may still be of use."""
+        """Relays may still be of use."""
         return self.moving and self.budget is None
 
     def is_of(self, transfer: AcceptedTransfer) -> bool:
-        """Whether the transfer's execution has it, and no later one has taken it up."""
+        """Return whether the transfer's execution has it, and no later one has taken it up."""
         return self.transfer.execution_arn == transfer.execution_arn
 
     def serves(self, transfer: AcceptedTransfer) -> bool:
-        """Whether the transfer's execution may start anything: it has the record, and is not being torn down."""
+        """Return whether the transfer's execution may start anything: it has the record, and is not being torn down."""
         return not self.fenced and self.is_of(transfer)
 
     @property
     def delivered(self) -> Delivered | None:
-        """What the sender said when all had arrived."""
+        """The sender's word when all had arrived."""
         return self.outcome.delivered if self.outcome else None
 
     @property
     def measured(self) -> Measured | None:
-        """What a profiling execution found; None where data was moved, or nothing was found."""
+        """The results of a profiling execution; None where data was moved, or nothing was found."""
         return self.outcome.measured if self.outcome else None
 
     @property
     def limit(self) -> BandwidthLimit:
         """The bound on the sender's rate, now and before."""
-        return self.bandwidth or BandwidthLimit().set_to(self.transfer.request.bandwidth_limit_mbps)
+        asked = limit_at(self.transfer.request.bandwidth_limit_mbps, self.transfer.execution_started_at)
+        return self.bandwidth or BandwidthLimit().set_to(asked)
 
     @property
     def unfulfilled(self) -> TransferPlan | None:

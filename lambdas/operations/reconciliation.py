@@ -13,7 +13,7 @@ from lambdas.core.transfer_record import ENDED, Outcome, Planned, TransferRecord
 from lambdas.operations import teardown
 from lambdas.operations.chunks import retry
 from lambdas.operations.ends import end_daemons
-from lambdas.operations.fleet import relay_end, relay_start
+from lambdas.operations.fleet import membership, relay_end, relay_start
 from lambdas.operations.fleet.replacement import RESUME_SECONDS
 from lambdas.operations.report import outcome, reporting
 from lambdas.operations.token import release
@@ -54,6 +54,7 @@ def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
         "lost": _tell_lost_relays(world, record),
         "outlived": _terminate_ended(world, record),
         "unused": _discard_old_unused(world, record),
+        "limit": membership.follow_timetable(world, transfer),
         **end_daemons.look_at(world, record, token),
     }
 
@@ -127,7 +128,7 @@ def _tell_lost_relays(world: World, record: TransferRecord) -> int:
 
 
 def _followed(node: Node, nodes: list[Node], before: float) -> bool:
-    """Whether its successor had joined `before` that time."""
+    """Return whether its successor had joined `before` that time."""
     return any(n.node_id == node.successor and n.joined_at is not None and n.joined_at < before for n in nodes)
 
 
@@ -144,7 +145,7 @@ def _terminate_ended(world: World, record: TransferRecord) -> int:
 
 
 def _dead(world: World, live: list[Node]) -> dict[Node, str]:
-    """Those whose instance carries no more, and why."""
+    """Return the relays whose instance carries no more, and why."""
     found: dict[Node, str] = {}
     for region in sorted({node.region for node in live}):
         mine = [node for node in live if node.region == region]

@@ -1,4 +1,7 @@
-"""Teardown, on every path and any number of times: fence first, then daemons, relays, rules, lock, token, objects."""
+"""Teardown, on every path and any number of times: fence first, then relays, daemons, rules, lock, token, objects.
+
+Relays cost money by the second, so they are told to end before daemons are stopped, which takes up to a minute.
+"""
 
 from contextlib import suppress
 
@@ -37,10 +40,13 @@ def tear_down(world: World, record: TransferRecord) -> dict[str, int]:
     if not fence(world, transfer):
         return done
     with suppress(_TakenUpError):
+        ended = _begin_to_terminate(world, transfer)
+        ended_at = world.clock.now()
         done["stopped"] = _stop_daemons(world, transfer)
         wanted = record.estimate is not None and record.estimate.chosen_pairs > 0
-        done["terminated"] = _terminate(world, transfer, relays_wanted=wanted)
-        _end_nodes(world, transfer)
+        ended |= _terminate(world, transfer, relays_wanted=wanted)
+        done["terminated"] = len(ended)
+        _end_nodes(world, transfer, ended_at)
         done["revokedRules"] = _revoke(world, transfer)
         _look_again(world, transfer)
         world.locks.release(transfer.request.destination.lock_id, transfer.transfer_id)
@@ -51,14 +57,25 @@ def tear_down(world: World, record: TransferRecord) -> dict[str, int]:
     return done
 
 
+def release_relays(world: World, transfer: AcceptedTransfer) -> int:
+    """Terminate the relays of a transfer whose data has arrived; how many were told to end.
+
+    EC2 charges until then. Whatever it does not know yet, or launches late, is the teardown's to find.
+    """
+    with suppress(_TakenUpError):
+        released = _begin_to_terminate(world, transfer)
+        _end_nodes(world, transfer, world.clock.now())
+        return len(released)
+    return 0
+
+
 def find(world: World, transfer_id: str | None, execution_arn: str) -> TransferRecord | None:
     """The transfer's record; by its execution where the id is unknown (validation failed half-way).
 
     None where another execution has taken it up: what there is, is that one's.
     """
     if transfer_id is not None:
-        record = world.transfers.get(transfer_id)
-        return record if record and record.transfer.execution_arn == execution_arn else None
+        return _of(world, transfer_id, execution_arn)
     return next((r for r in world.transfers.active() if r.transfer.execution_arn == execution_arn), None)
 
 
@@ -67,10 +84,15 @@ def _look_again(world: World, transfer: AcceptedTransfer) -> TransferRecord:
 
     Before each step that destroys something, and after what is destroyed was listed: so that is never a later run's.
     """
-    record = find(world, transfer.transfer_id, transfer.execution_arn)
+    record = _of(world, transfer.transfer_id, transfer.execution_arn)
     if record is None:
         raise _TakenUpError
     return record
+
+
+def _of(world: World, transfer_id: str, execution_arn: str) -> TransferRecord | None:
+    record = world.transfers.get(transfer_id)
+    return record if record and record.transfer.execution_arn == execution_arn else None
 
 
 def _stop_daemons(world: World, transfer: AcceptedTransfer) -> int:
@@ -84,44 +106,49 @@ def _stop_daemons(world: World, transfer: AcceptedTransfer) -> int:
     return sum(result.succeeded for result in results)
 
 
-def _terminate(world: World, transfer: AcceptedTransfer, *, relays_wanted: bool) -> int:
-    regions = route_of(transfer).regions
+def _begin_to_terminate(world: World, transfer: AcceptedTransfer) -> set[str]:
+    """Ask EC2 to terminate what lives; the instances' ids."""
+    alive = {region: _alive(world, region, transfer.transfer_id) for region in route_of(transfer).regions}
+    _look_again(world, transfer)
+    for region, ids in alive.items():
+        if ids:
+            world.compute(region).terminate(ids)
+    return {id_ for ids in alive.values() for id_ in ids}
+
+
+def _terminate(world: World, transfer: AcceptedTransfer, *, relays_wanted: bool) -> set[str]:
     terminated: set[str] = set()
     # Where relays were never wanted, none can still turn up.
     wanted_looks = CLEAN_LOOKS if relays_wanted else 1
     clean = 0
     deadline = world.clock.monotonic() + TERMINATE_SECONDS
     while True:
-        alive = {region: _alive(world, region, transfer.transfer_id) for region in regions}
-        _look_again(world, transfer)
-        for region, ids in alive.items():
-            if ids:
-                world.compute(region).terminate(ids)
-                terminated.update(ids)
-        clean = 0 if any(alive.values()) else clean + 1
+        alive = _begin_to_terminate(world, transfer)
+        terminated |= alive
+        clean = 0 if alive else clean + 1
         if clean >= wanted_looks:
-            return len(terminated)
+            return terminated
         if world.clock.monotonic() >= deadline:
-            left = ", ".join(id_ for ids in alive.values() for id_ in ids)
+            left = ", ".join(sorted(alive))
             raise TeardownIncomplete(f"still alive {TERMINATE_SECONDS:.0f} s after TerminateInstances: {left}")
         world.clock.sleep(world.env.poll_seconds)
 
 
 def _alive(world: World, region: str, transfer_id: str) -> list[str]:
-    """By tag and by the node table: a new instance's tags may be shown later than the instance."""
+    """Return live relays by tag and by the node table: a new instance may be listed before its tags are."""
     tagged = {i.instance_id for i in world.compute(region).of_transfer(transfer_id)}
-    nodes = [n for n in world.nodes.of(transfer_id) if n.region == region and n.state in LIVE_STATES]
-    known = [node.instance_id for node in nodes if not node.existing]
+    nodes = [n for n in world.nodes.of(transfer_id) if n.region == region and not n.existing]
+    known = [node.instance_id for node in nodes]
     listed = {i.instance_id for i in world.compute(region).describe(known) if not i.gone} if known else set()
     return sorted(tagged | listed)
 
 
-def _end_nodes(world: World, transfer: AcceptedTransfer) -> None:
+def _end_nodes(world: World, transfer: AcceptedTransfer, ended_at: float) -> None:
     nodes = world.nodes.of(transfer.transfer_id)
     _look_again(world, transfer)
     for node in nodes:
         if node.state in LIVE_STATES:
-            world.nodes.change(node, node_life.take_down(world.clock.now()))
+            world.nodes.change(node, node_life.take_down(max(ended_at, node.requested_at)))
 
 
 def _revoke(world: World, transfer: AcceptedTransfer) -> int:
@@ -142,15 +169,19 @@ def _revoke(world: World, transfer: AcceptedTransfer) -> int:
 def _delete_objects(world: World, transfer: AcceptedTransfer) -> int:
     prefix = world.shared_key(transfer, "")
     names = [key.removeprefix(prefix) for key in world.objects.keys(prefix)]
-    unfulfilled = _look_again(world, transfer).unfulfilled
-    # A later run compares anew, so that what was found equal is not kept.
-    kept = (*PLAN, unfulfilled.listing.planned_folder) if unfulfilled and unfulfilled.listing else ()
+    record = _look_again(world, transfer)
+    unfulfilled, kept = record.unfulfilled, tuple[str, ...]()
+    if unfulfilled and unfulfilled.listing:
+        # A later run compares anew, so that what was found equal is not kept.
+        kept = (*PLAN, unfulfilled.listing.planned_folder)
+    elif record.dry_run:
+        kept = (record.dry_run.where.partition(prefix)[2],)
     temporary = [prefix + name for name in names if name.startswith(TEMPORARY) and not name.startswith(kept)]
     world.objects.delete(temporary)
     return len(temporary)
 
 
 def _others(world: World, transfer: AcceptedTransfer) -> list[AcceptedTransfer]:
-    """Those that still move. Of two that end together, each would else leave the rule that they share to the other."""
+    """Return transfers that still move. Two that end together would each leave the rule that both share."""
     active = (record for record in world.transfers.active() if not record.fenced)
     return [record.transfer for record in active if record.transfer.transfer_id != transfer.transfer_id]

@@ -5,9 +5,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 Ids = dict[str, list[str]]
+
+
+RegionPath = Literal["internet", "peering", "transit-gateway"]
+"""How VPCs are joined: by public addresses, or by private ones over a peering or a transit gateway."""
 
 
 class MissingVariableError(Exception):
@@ -16,7 +20,7 @@ class MissingVariableError(Exception):
 
 @dataclass(frozen=True)
 class DaemonAsset:
-    """Where a region finds cpt-relay for one processor."""
+    """The place of cpt-relay in a region for one processor."""
 
     uri: str
     sha256: str
@@ -33,10 +37,12 @@ class Environment:
     max_pairs: int
     max_cost_usd: float | None
     """Dollars that one transfer may cost at most; None: what its own request says."""
+    value_of_time_usd_per_hour: float
+    """Dollars that an hour less is worth, where a request says nothing else."""
     pre_test_seconds: float
     relay_time_to_live_seconds: int
     chunk_retention_seconds: int
-    inter_region_path: Literal["internet", "peering"]
+    inter_region_path: RegionPath
     transfers_table: str
     chunks_table: str
     nodes_table: str
@@ -48,9 +54,9 @@ class Environment:
     approval_topic: str
     state_machine: str
     daemon_assets: Mapping[str, Mapping[str, DaemonAsset]]
-    """By region, then by architecture: x86_64 always, arm64 where it was built."""
+    """Daemons by region, then by architecture: x86_64 always, arm64 where it was built."""
     subnet_ids: Mapping[str, tuple[str, ...]]
-    """By region: subnets that were enrolled by id; a region that is absent has those that the deployment made."""
+    """Subnets by region that were enrolled by id; an absent region has those that the deployment made."""
     poll_seconds: float
 
     @classmethod
@@ -58,8 +64,8 @@ class Environment:
         """Read `variables` (default: the process's); raises MissingVariableError."""
         read = _Reader(os.environ if variables is None else variables)
         path = read.text("INTER_REGION_PATH")
-        if path not in ("internet", "peering"):
-            raise MissingVariableError(f"INTER_REGION_PATH is '{path}'; give internet or peering")
+        if path not in get_args(RegionPath):
+            raise MissingVariableError(f"INTER_REGION_PATH is '{path}'; give {', '.join(get_args(RegionPath))}")
         return cls(
             deployment=read.text("DEPLOYMENT_NAME"),
             home_region=read.text("HOME_REGION"),
@@ -67,10 +73,11 @@ class Environment:
             instance_types=tuple(cast(list[str], read.json("INSTANCE_TYPES"))),
             max_pairs=int(read.number("MAX_PAIRS")),
             max_cost_usd=None if read.text("MAX_COST_USD") == "none" else read.number("MAX_COST_USD"),
+            value_of_time_usd_per_hour=read.number("VALUE_OF_TIME_USD_PER_HOUR"),
             pre_test_seconds=read.number("PRE_TEST_SECONDS"),
             relay_time_to_live_seconds=int(read.number("RELAY_TIME_TO_LIVE_SECONDS")),
             chunk_retention_seconds=int(read.number("CHUNK_RETENTION_SECONDS")),
-            inter_region_path=cast(Literal["internet", "peering"], path),
+            inter_region_path=cast(RegionPath, path),
             transfers_table=read.text("TRANSFERS_TABLE"),
             chunks_table=read.text("CHUNKS_TABLE"),
             nodes_table=read.text("NODES_TABLE"),

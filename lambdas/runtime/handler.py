@@ -1,4 +1,4 @@
-"""What every handler has around it: parsed input, logs, traces, metrics, and the times of its state.
+"""The wrapper of every handler: parsed input, logs, traces, metrics, and the times of its state.
 
 Powertools' Logger, Tracer, Metrics and parser are put together here once; a handler's file is only its decision.
 """
@@ -53,12 +53,12 @@ class BusEvent(Handover):
 
     @property
     def instance_id(self) -> str:
-        """Of the instance that an event of EC2 tells of."""
+        """The instance that an event of EC2 is about."""
         return str(self.detail.get("instance-id", ""))
 
     @property
     def tells_of_an_end(self) -> bool:
-        """Whether an instance carries no more."""
+        """The event says that an instance carries no more."""
         return self.detail_type == STATE_CHANGE and self.detail.get("state") in ENDED_INSTANCE_STATES
 
 
@@ -148,7 +148,7 @@ def _observed(
 
 
 def _name(parsed: BaseModel) -> None:
-    """Whom a log line or a trace is about; ids are fit for these, and never for a metric's dimension."""
+    """Return whom a log line or a trace is about; ids are fit for these, and never for a metric's dimension."""
     if transfer_id := _transfer_id(parsed):
         logger.append_keys(transfer_id=transfer_id)
         tracer.put_annotation("transfer_id", transfer_id)

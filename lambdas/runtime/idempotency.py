@@ -60,9 +60,14 @@ def once(step: str, key: dict[str, Any], effect: Callable[[], dict[str, Any]]) -
 
 
 def once_in_execution(
-    step: str, run: Callable[[Event, World], Document | dict[str, Any]]
+    step: str,
+    run: Callable[[Event, World], Document | dict[str, Any]],
+    round_of: Callable[[Event, World], int] = lambda event, world: 0,
 ) -> Callable[[Event, World], dict[str, Any]]:
-    """Return `run` so that it is done once in an execution, however often the state's function is invoked."""
+    """Return `run` so that it is done once in an execution, however often the state's function is invoked.
+
+    `round_of`: which time the execution is in the state, from 0, where it enters it more than once.
+    """
 
     def done(event: Event, world: World) -> dict[str, Any]:
         result = run(event, world)
@@ -70,6 +75,8 @@ def once_in_execution(
 
     def run_once(event: Event, world: World) -> dict[str, Any]:
         key = {"transferId": event.transfer.transfer_id, "executionArn": event.transfer.execution_arn}
+        if again := round_of(event, world):
+            key["round"] = str(again)
         return once(step, key, lambda: done(event, world))
 
     return run_once

@@ -1,4 +1,4 @@
-"""What a shape says of a value: type, required members, length, range, pattern and enum.
+"""The rules of a shape for a value: type, required members, length, range, pattern and enum.
 
 botocore's own validator knows neither pattern nor enum, nor any maximum.
 """
@@ -33,7 +33,7 @@ Judge = Callable[[Any, str], Iterator["Violation"]]
 
 @dataclass(frozen=True)
 class Violation:
-    """What is wrong with one value; `missing` if it is that there is none."""
+    """One value that breaks a rule; `missing` if there is none."""
 
     path: str
     """`Parameters.commands[]`: no index and no key, so that alike ones are the same."""
@@ -51,7 +51,7 @@ class Constraints:
         self._judges: dict[str, Judge] = {}
 
     def violations(self, shape: Shape, value: Any) -> list[Violation]:
-        """All that is wrong with a value."""
+        """Return all that is wrong with a value."""
         return list(self._judge(shape)(value, ""))
 
     def _judge(self, shape: Shape) -> Judge:
@@ -135,7 +135,7 @@ def _scalar(shape: Any) -> Judge:
 
 
 def _size(shape: Shape) -> Judge | None:
-    """Of numbers their value, of everything else its length."""
+    """Return the value of a number, the length of everything else."""
     if "min" not in shape.metadata and "max" not in shape.metadata:
         return None
     least, most = shape.metadata.get("min", float("-inf")), shape.metadata.get("max", float("inf"))

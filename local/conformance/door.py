@@ -1,9 +1,9 @@
 """Every signed request and its answer pass here.
 
-AWS: refuses a request that its model does not allow, with one of a few codes by protocol; and answers nothing else than
-its model says. Emulator: takes what it can read, and answers what it likes. Here such a request is refused before it is
-served; an answer passes as it is, and is noted in the state directory: it is a defect of the emulator, and ends
-`with LocalCloud(…)` with an error.
+AWS: refuses a request that its model does not allow, with one of a few codes by protocol, or that was signed minutes
+ago or ahead; and answers nothing else than its model says. Emulator: takes what it can read, and answers what it likes.
+Here such a request is refused before it is served; an answer passes as it is, and is noted in the state directory: it
+is a defect of the emulator, and ends `with LocalCloud(…)` with an error.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, MutableMapping
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
 from local.conformance.constraints import Violation
 from local.conformance.known import is_known
 from local.conformance.operations import Request, Service, service_of
+from local.facts import fact
 
 Asgi = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
@@ -30,6 +32,14 @@ _QUERY = (
     "<ErrorResponse><Error><Type>Sender</Type><Code>{code}</Code><Message>{message}</Message></Error></ErrorResponse>"
 )
 _REST = "<Error><Code>{code}</Code><Message>{message}</Message></Error>"
+
+
+class Refusal(NamedTuple):
+    """An error of AWS's services in front of an operation."""
+
+    code: str
+    message: str
+    status: int = 400
 
 
 class Notes:
@@ -60,6 +70,9 @@ def conforming(app: Asgi, notes: Notes) -> Asgi:
             await app(scope, receive, send)
             return
         raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
+        if late := skewed(headers.get(b"x-amz-date", b"").decode(), datetime.now(UTC), service.protocol):
+            await _refuse(service.protocol, late, send)
+            return
         request = Request(
             signed.group(1).decode(),
             scope["method"],
@@ -85,7 +98,7 @@ async def _judge(
         return
     name = f"{request.service}.{operation.name}"
     if wrong := [one for one in service.asked(operation, request) if not is_known(name, one.path)]:
-        await _refuse(service.protocol, wrong, send)
+        await _refuse(service.protocol, _invalid(service.protocol, wrong), send)
         return
     answer = _Answer(send, keeps=not operation.has_streaming_output)
     await app(scope, receive, answer.send)
@@ -110,7 +123,7 @@ async def _read(receive: Any) -> tuple[bytes, Callable[[], Awaitable[MutableMapp
 
 
 class _Answer:
-    """What the emulator answers, kept while it goes out; of a stream, only its head."""
+    """An answer of the emulator, kept while it goes out; of a stream, only its head."""
 
     def __init__(self, send: Any, *, keeps: bool) -> None:
         self._send, self._keeps = send, keeps
@@ -126,22 +139,60 @@ class _Answer:
         await self._send(message)
 
 
-async def _refuse(protocol: str, wrong: list[Violation], send: Any) -> None:
-    """As AWS says it: in the protocol's form, with the code that its services use."""
+def skewed(signed_at: str, now: datetime, protocol: str) -> Refusal | None:
+    """Return the refusal of a request whose `x-amz-date` is too far from `now`; None of any other, or without a date.
+
+    Some codes are those of AWS's general errors: how each service calls it is not in its model.
+    """
+    if not signed_at:
+        return None
+    at = datetime.strptime(signed_at, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    is_s3 = protocol == "rest-xml"
+    most = fact("s3-clock-skew-seconds") if is_s3 else fact("clock-skew-seconds")
+    off = (at - now).total_seconds()
+    if abs(off) <= most:
+        return None
+    if is_s3:
+        return Refusal(
+            "RequestTimeTooSkewed", "The difference between the request time and the current time is too large.", 403
+        )
+    bound = f"{now:%Y%m%dT%H%M%SZ} {'-' if off < 0 else '+'} {most // 60} min."
+    message = (
+        f"Signature expired: {signed_at} is now earlier than {bound}"
+        if off < 0
+        else f"Signature not yet current: {signed_at} is still later than {bound}"
+    )
+    if protocol == "ec2":
+        return Refusal("RequestExpired", f"Request has expired. {message}")
+    if protocol == "query":
+        return Refusal("SignatureDoesNotMatch", message, 403)
+    return Refusal("InvalidSignatureException", message, 403 if protocol == "rest-json" else 400)
+
+
+def _invalid(protocol: str, wrong: list[Violation]) -> Refusal:
+    """Return the refusal of what a model does not allow."""
     listed = "; ".join(
         f"Value at '{violation.path}' failed to satisfy constraint: {violation.wrong}" for violation in wrong
     )
-    message = f"{len(wrong)} validation error{'s' * (len(wrong) > 1)} detected: {listed}"
-    kind, headers = "text/xml", []
+    missing = any(violation.missing for violation in wrong)
+    code = {
+        "ec2": "MissingParameter" if missing else "InvalidParameterValue",
+        "rest-xml": "InvalidRequest",
+        "query": "ValidationError",
+    }.get(protocol, "ValidationException")
+    return Refusal(code, f"{len(wrong)} validation error{'s' * (len(wrong) > 1)} detected: {listed}")
+
+
+async def _refuse(protocol: str, refusal: Refusal, send: Any) -> None:
+    """Answer as AWS does, in the protocol's form."""
+    code, message, status = refusal
+    kind, headers = "text/xml", [(b"date", f"{datetime.now(UTC):%a, %d %b %Y %H:%M:%S} GMT".encode())]
     if protocol in ("json", "rest-json"):
-        kind, body = "application/x-amz-json-1.1", json.dumps({"__type": "ValidationException", "message": message})
-        headers = [(b"x-amzn-errortype", b"ValidationException")]
-    elif protocol == "ec2":
-        code = "MissingParameter" if any(violation.missing for violation in wrong) else "InvalidParameterValue"
-        body = _XML.format(code=code, message=escape(message))
+        kind, body = "application/x-amz-json-1.1", json.dumps({"__type": code, "message": message})
+        headers.append((b"x-amzn-errortype", code.encode()))
     else:
-        form, code = (_REST, "InvalidRequest") if protocol == "rest-xml" else (_QUERY, "ValidationError")
+        form = {"ec2": _XML, "rest-xml": _REST}.get(protocol, _QUERY)
         body = form.format(code=code, message=escape(message))
-    start = {"type": "http.response.start", "status": 400, "headers": [(b"content-type", kind.encode()), *headers]}
+    start = {"type": "http.response.start", "status": status, "headers": [(b"content-type", kind.encode()), *headers]}
     await send(start)
     await send({"type": "http.response.body", "body": body.encode()})

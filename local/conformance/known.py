@@ -1,4 +1,4 @@
-"""Where requests or answers differ from AWS's models, and rightly or harmlessly so: each with the reason."""
+"""Known differences of requests or answers from AWS's models that are right or harmless, each with the reason."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Known:
     """Members of operations' requests or answers that may violate their shapes; `*` stands for anything."""
 
     operation: str
-    """As signed: `ec2.DescribeVpcs`."""
+    """The operation as signed: `ec2.DescribeVpcs`."""
     path: str
     why: str
 
     def covers(self, operation: str, path: str) -> bool:
-        """Whether this entry speaks for a member."""
+        """Return whether this entry speaks for a member."""
         pairs = ((operation, self.operation), (path, self.path))
         return all(re.fullmatch(re.escape(pattern).replace(r"\*", ".*"), value) for value, pattern in pairs)
 
@@ -54,5 +54,5 @@ KNOWN = (
 
 @cache
 def is_known(operation: str, path: str) -> bool:
-    """Whether a difference there is known."""
+    """Return whether a difference there is known."""
     return any(known.covers(operation, path) for known in KNOWN)

@@ -1,4 +1,4 @@
-"""Which operation of AWS a request is for, what it asks, and what its answer says."""
+"""The operation of AWS that a request is for, its parameters, and its answer."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ SIGNED_AS = {"states": "stepfunctions", "servicequotas": "service-quotas", "tagg
 
 @dataclass(frozen=True)
 class Request:
-    """What arrived; `body` is empty where an operation streams it."""
+    """A request; `body` is empty where an operation streams it."""
 
     service: str
-    """As signed."""
+    """The service as signed."""
     method: str
     path: str
     query: str
@@ -59,7 +59,7 @@ class Service:
         return self._model.operation_model(name) if name in self._model.operation_names else None
 
     def asked(self, operation: OperationModel, request: Request) -> list[Violation]:
-        """What is wrong with a request."""
+        """Return what is wrong with a request."""
         if operation.input_shape is None:
             return []
         if self.protocol == "json":
@@ -80,7 +80,7 @@ class Service:
     def answered(
         self, operation: OperationModel, status: int, headers: Mapping[str, str], body: bytes
     ) -> list[Violation]:
-        """What is wrong with an answer that is no error."""
+        """Return what is wrong with an answer that is no error."""
         shape = operation.output_shape
         if shape is None:
             return []
@@ -94,7 +94,7 @@ class Service:
 
 
 class Route:
-    """How a request for an operation looks, in the protocols that say it by method, path and query."""
+    """The form of a request in the protocols that name the operation by method, path and query."""
 
     def __init__(self, operation: OperationModel) -> None:
         self.operation = operation
@@ -112,7 +112,7 @@ class Route:
         return {name: unquote(value) for name, value in found.groupdict().items()} if found else None
 
     def rank(self, request: Request) -> tuple[int, int] | None:
-        """How much of the request the operation explains; None if it is for something else."""
+        """Return how much of the request the operation explains; None if it is for something else."""
         asked = dict(_pairs(request))
         fixed = all(asked.get(name) == value for name, value in self._fixed.items())
         if request.method != self._method or not fixed or self.parts(request) is None:

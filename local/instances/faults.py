@@ -9,7 +9,7 @@ from local.config import Fault
 
 
 class Faults:
-    """All scripts of a cloud; each counts the calls that it is aimed at."""
+    """The fault scripts of a cloud; each counts the calls that it is aimed at."""
 
     def __init__(self, scripts: Iterable[Fault]) -> None:
         self._scripts = [(script, [0]) for script in scripts]

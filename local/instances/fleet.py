@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 from local.config import Caps, LocalConfig
@@ -22,7 +23,7 @@ State = Literal["pending", "running", "stopping", "stopped", "shutting-down", "t
 
 
 class Fleet:
-    """All instances of all regions. Callbacks run on the clock's threads."""
+    """The instances of all regions. Callbacks run on the clock's threads."""
 
     def __init__(self, config: LocalConfig, plan: AddressPlan, backend: Backend, clock: Clock) -> None:
         self.plan = plan
@@ -68,7 +69,7 @@ class Fleet:
         return caps
 
     def launch_number(self, region: str) -> int:
-        """How many instances the region has launched, this one included."""
+        """Return how many instances the region has launched, this one included."""
         with self._lock:
             self._launches[region] = self._launches.get(region, 0) + 1
             return self._launches[region]
@@ -85,7 +86,7 @@ class Fleet:
         return self._instances.get(instance_id)
 
     def live(self) -> list[Instance]:
-        """All instances that are not terminated."""
+        """Return all instances that are not terminated."""
         with self._lock:
             return list(self._instances.values())
 
@@ -156,9 +157,15 @@ class Fleet:
         self.before_running(instance)
         self.on_state(instance, "running")
         self.clock.after(self.config.boot_seconds, lambda: self._booted(instance))
+        for change in instance.caps.changes:
+            self.clock.after(change.after_seconds, partial(self._recap, instance, change.factor))
         for warning in self.config.spot_warnings:
             if (warning.region, warning.launch) == (instance.region, instance.launch_number):
                 self.clock.after(warning.after_seconds, lambda: self._done(self.interrupt(instance.instance_id)))
+
+    def _recap(self, instance: Instance, factor: float) -> None:
+        if self._alive(instance):
+            self.backend.apply_caps(instance, instance.caps.changed(factor))
 
     def _booted(self, instance: Instance) -> None:
         self.clock.after(self.config.ssm_registration_seconds, lambda: self._register(instance))

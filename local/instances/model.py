@@ -1,4 +1,4 @@
-"""What an instance is: identity, addresses, caps, directories. Pure."""
+"""The parts of an instance: identity, addresses, caps, directories. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Mode = Literal["process", "netns"]
 
 
 class NoAddressLeftError(Exception):
-    """All 250 addresses of a region's block are in use."""
+    """Raised when all 250 addresses of a region's block are in use."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class CommandResult:
-    """How a script ended. `code` is the shell's; `timed_out` says that its process group was killed."""
+    """The end of a script. `code` is the shell's; `timed_out` says that its process group was killed."""
 
     code: int
     stdout: str
@@ -88,7 +88,7 @@ class CommandResult:
 
 
 class Backend(Protocol):
-    """Where instances live."""
+    """The place where instances live: processes or network namespaces."""
 
     def launch(self, instance: Instance) -> None:
         """Make the instance's directories, network and metadata service."""
@@ -104,3 +104,6 @@ class Backend(Protocol):
 
     def apply_rules(self, instance: Instance, ruleset: str) -> None:
         """Replace the instance's firewall by an nftables ruleset."""
+
+    def apply_caps(self, instance: Instance, caps: Caps) -> None:
+        """Hold the instance's network to other caps."""

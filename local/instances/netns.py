@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from local.config import Caps
 from local.facts import fact
 from local.instances import tree
 from local.instances.firewall import path_mtu
@@ -23,7 +24,7 @@ from local.instances.forward import Forwarder
 from local.instances.imds import Credentials, MetadataServer
 from local.instances.model import AddressPlan, CommandResult, Instance
 from local.instances.process import marked, run_script
-from local.instances.shaping import link_commands
+from local.instances.shaping import change_commands, link_commands
 from local.state import StateDir, kill_all, namespaces
 
 METADATA_ADDRESS = "169.254.169.254"
@@ -116,6 +117,16 @@ class NamespaceBackend:
         if name in namespaces(self._state.network_prefix):
             command("nsenter", f"--net=/run/netns/{name}", "--", "nft", "-f", "-", text=ruleset)
 
+    def apply_caps(self, instance: Instance, caps: Caps) -> None:
+        """Hold the instance to other caps."""
+        name = self._name(instance)
+        if name not in namespaces(self._state.network_prefix):
+            return
+        for line in change_commands(caps, "eth0"):
+            command("tc", "-n", name, *line)
+        for line in change_commands(caps, self._port_of(instance)):
+            command("tc", "-n", self._hub, *line)
+
     def close(self) -> None:
         """Remove the hub."""
         command("ip", "netns", "del", self._hub)
@@ -124,9 +135,11 @@ class NamespaceBackend:
         k = self._plan.regions.index(instance.region)
         return f"{self._state.network_prefix}-{k}-{instance.number}-{instance.instance_id[-5:]}"
 
+    def _port_of(self, instance: Instance) -> str:
+        return f"v{self._plan.regions.index(instance.region)}x{instance.number}"
+
     def _link(self, instance: Instance, name: str) -> None:
-        k = self._plan.regions.index(instance.region)
-        port = f"v{k}x{instance.number}"
+        port = self._port_of(instance)
         peer = ("peer", "name", "eth0", "mtu", MTU, "netns", name)
         command("ip", "-n", self._hub, "link", "add", port, "mtu", MTU, "type", "veth", *peer)
         command("ip", "-n", self._hub, "link", "set", port, "master", "br0", "up")

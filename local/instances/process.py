@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from local.config import Caps
 from local.instances import tree
 from local.instances.imds import Credentials, MetadataServer
 from local.instances.model import AddressPlan, CommandResult, Instance
@@ -64,6 +65,9 @@ class ProcessBackend:
         """The same, and its tree goes."""
         self.halt(instance)
         shutil.rmtree(instance.home, ignore_errors=True)
+
+    def apply_caps(self, instance: Instance, caps: Caps) -> None:
+        """Do nothing: the configuration refuses caps that change here, as the daemon reads its own once."""
 
     def apply_rules(self, instance: Instance, ruleset: str) -> None:
         """Nothing: loopback has no firewall of its own; namespaces mode enforces the rules."""

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from local.config import Caps
 
 FAST_MB_S = 5_000  # where only the other cap is set; above what two cores can move
-QUANTUM = 60_000  # bytes a class may send in its turn; htb's own choice warns above 200 kB at these rates
+QUANTUM = 60_000  # bytes that the class with the smaller share may send in its turn, about one packet of 64 KiB
+LARGEST_SHARE = 10.0  # 600 kB in a turn: 60 ms of the other class's time at 10 MB/s
+SURE = 0.02  # of the card
 
 
 def link_commands(caps: Caps, device: str, side: str, own_ranges: Sequence[str]) -> list[list[str]]:
@@ -18,15 +20,9 @@ def link_commands(caps: Caps, device: str, side: str, own_ranges: Sequence[str])
     """
     if caps.inter_region_mb_s is None and caps.intra_region_mb_s is None:
         return []
-    inter = caps.inter_region_mb_s or FAST_MB_S
-    intra = caps.intra_region_mb_s or FAST_MB_S
-    # The network card's own limit holds for both together: what leaves the region is not on top.
-    total = max(inter, intra)
     commands = [
         ["qdisc", "add", "dev", device, "root", "handle", "1:", "htb", "default", "20"],
-        _class(device, "1:", "1:1", total, total),
-        _class(device, "1:1", "1:10", max(intra - inter, intra / 10), intra),
-        _class(device, "1:1", "1:20", inter, inter),
+        *_classes(caps, device, "add"),
     ]
     for cidr in own_ranges:
         match = ["match", "ip", side, cidr, "flowid", "1:10"]
@@ -34,23 +30,50 @@ def link_commands(caps: Caps, device: str, side: str, own_ranges: Sequence[str])
     return commands
 
 
-def _class(device: str, parent: str, class_id: str, rate: float, ceil: float) -> list[str]:
+def change_commands(caps: Caps, device: str) -> list[list[str]]:
+    """Arguments for `tc` that put other caps in the place of those that `link_commands` has set."""
+    return _classes(caps, device, "change")
+
+
+def _classes(caps: Caps, device: str, verb: str) -> list[list[str]]:
+    inter = caps.inter_region_mb_s or FAST_MB_S
+    intra = caps.intra_region_mb_s or FAST_MB_S
+    # The network card's own limit holds for both together: what leaves the region is not on top. With credits the
+    # card's bucket fills at its baseline and empties at what is sent.
+    burst = caps.burst_mb_s
+    rate = intra if burst else max(inter, intra)
+    card = burst or rate
+    other = min(inter, card)
+    own = max(card - other, card / 10)
+    most = min(own, other)
+    # htb lets each class send what it is sure of even when the card's bucket is empty: so that is next to nothing, and
+    # they share by their quantums what the card moves, whether that is its burst or its baseline.
+    return [
+        _class(device, "1:", "1:1", rate, card, verb, credit=caps.credit_mb or 0.0),
+        _class(device, "1:1", "1:10", rate * SURE, burst or intra, verb, share=own / most),
+        _class(device, "1:1", "1:20", rate * SURE, other, verb, share=other / most),
+    ]
+
+
+def _class(
+    device: str,
+    parent: str,
+    class_id: str,
+    rate: float,
+    ceil: float,
+    verb: str,
+    credit: float = 0.0,
+    share: float = 1.0,
+) -> list[str]:
+    """`credit`: MB that may be sent at `ceil` before `rate` holds; `share`: of what both classes borrow, at least 1."""
     # A burst of 10 ms at the cap: less throttles below it on a busy machine, more shows in short measurements.
     burst = max(int(ceil * 1e6 * 0.01), 64_000)
-    limits = ["rate", _rate(rate), "ceil", _rate(ceil), "burst", str(burst), "cburst", str(burst)]
+    bucket = str(max(int(credit * 1e6), burst))
+    limits = ["rate", _rate(rate), "ceil", _rate(ceil), "burst", bucket, "cburst", str(burst)]
     return [
-        "class",
-        "add",
-        "dev",
-        device,
-        "parent",
-        parent,
-        "classid",
-        class_id,
-        "htb",
+        *("class", verb, "dev", device, "parent", parent, "classid", class_id, "htb"),
         *limits,
-        "quantum",
-        str(QUANTUM),
+        *("quantum", str(int(QUANTUM * min(share, LARGEST_SHARE)))),
     ]
 
 

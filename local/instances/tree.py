@@ -36,7 +36,7 @@ def aws_command_line() -> Path:
 
 
 def base_environment(instance: Instance, state: StateDir, endpoint: str, metadata: str) -> dict[str, str]:
-    """What every process of the instance sees; no keys, no region: those come from the metadata service."""
+    """Return what every process of the instance sees; no keys, no region: those come from the metadata service."""
     home = instance.home
     return {
         "PATH": f"{home}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",

@@ -28,6 +28,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     from local.patches.market import pricing, service_quotas
     from local.patches.ssm import commands as ssm_commands
     from local.patches.states import stepfunctions
+    from local.patches.tables import request_units
 
     endpoint = os.environ["AWS_ENDPOINT_URL"]
     stepfunctions.install(endpoint)
@@ -50,6 +51,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     security_groups.install(fleet)
     interfaces.install(fleet)
     faults.install(fleet.faults)
+    request_units.install(calls)
     table_faults.install(fleet.faults)
     event_faults.install(fleet.faults)
     lambda_faults.install(fleet.faults)

@@ -1,4 +1,4 @@
-"""What keeps CloudFormation from deleting a resource of a stack.
+"""The reasons for which CloudFormation does not delete a resource of a stack.
 
 AWS: CloudFormation calls each service's own deletion, after it has taken out what the template itself had put in. What
 others have attached, referenced or filled since is refused by the service: the resource is DELETE_FAILED, and with it

@@ -31,6 +31,7 @@ STAGES = [
     "spawn-relays",
     "await-relays",
     "join-relays",
+    "release-relays",
     "verify-transfer",
     "tear-down",
     "write-report",

@@ -61,6 +61,15 @@ def test_start_gives_execution_and_transfer_the_name_that_is_asked_for(account: 
     assert json.loads(account.started[0]["input"])["name"] == "again"
 
 
+def test_a_dry_run_leaves_the_name_of_the_request_to_the_transfer(account: Account, request_file: Path) -> None:
+    cpt("start", request_file, "--dry-run")
+    cpt("start", request_file, "--dry-run", "--name", "look")
+    documents = [json.loads(started["input"]) for started in account.started]
+    assert documents == [{"source": {}, "dryRun": True}, {"source": {}, "dryRun": True, "name": "look"}]
+    assert account.started[0]["name"].startswith("transfer-")
+    assert account.started[1]["name"] == "look"
+
+
 def test_name_that_was_used_is_refused(account: Account, request_file: Path) -> None:
     account.refusal = "ExecutionAlreadyExists"
     answer = cpt("start", request_file)

@@ -35,7 +35,7 @@ def test_recommendation_is_an_estimate() -> None:
     # 90 s on the direct path alone, then all five rates together
     assert found["rows"][4]["seconds"] == pytest.approx(90 + (8000 - 90 * 15) / 75, abs=0.001)
     # Egress, and about a tenth of a cent for the control plane.
-    assert found["rows"][0]["costUsd"] == pytest.approx(0.161, abs=0.001)
+    assert found["rows"][0]["costUsd"] == pytest.approx(0.162, abs=0.001)
 
 
 def test_rows_are_those_asked_for_and_always_the_direct_one() -> None:
@@ -54,8 +54,11 @@ def test_ends_and_pairs_may_have_rates_of_their_own() -> None:
     [
         (["--minimise", "time"], 5),
         (["--minimise", "cost"], 0),
+        (["--value-of-time", "0.1"], 2),
+        (["--minimise", "energy"], 0),
+        (["--value-of-time", "0"], 0),
         (["--deadline", "240"], 2),
-        (["--max-cost", "0.17"], 1),
+        (["--max-cost", "0.172"], 1),
     ],
 )
 def test_choice_follows_the_objective(choice: list[str], pairs: int) -> None:
@@ -84,8 +87,8 @@ def test_one_model_may_be_asked_for() -> None:
 
 def test_tables_mark_the_row_and_say_why_without_colour() -> None:
     chosen = run(*GIVEN, *PRICES).stdout
-    assert "▶ 2" in chosen
-    assert "p = 2: 2 pairs are the knee" in chosen
+    assert "▶ 5" in chosen
+    assert "p = 5: at $10 per hour, 5 pairs save 369 of 533 s, worth $1.03, for $0.0123 more" in chosen
     compared = run(*GIVEN, "--model", "all").stdout
     assert "▶ zero-wait" in compared
 
@@ -115,8 +118,11 @@ def test_without_prices_it_says_that_no_cost_is_counted() -> None:
         ([*GIVEN, "--model", "warp"], "--model warp: write all, or one of sequential"),
         ([*GIVEN, "--model", "piped", "--pairs", "0"], "--pairs 0: the model piped is one of relays"),
         ([*GIVEN, "--model", "all", "--deadline", "60"], "--deadline 60: --model compares and chooses nothing"),
-        ([*GIVEN, "--minimise", "fuel"], "--minimise fuel: write one of time, cost, balanced"),
+        ([*GIVEN, "--minimise", "fuel"], "--minimise fuel: write one of time, cost, energy, balanced"),
         ([*GIVEN, "--minimise", "time", "--deadline", "60"], "--minimise time: with a deadline the cheapest row"),
+        ([*GIVEN, "--minimise", "time", "--value-of-time", "3"], "--minimise time: a value of time is what 'balanced'"),
+        ([*GIVEN, "--deadline", "60", "--value-of-time", "3"], "--value-of-time 3: with a deadline the cheapest row"),
+        ([*GIVEN, "--value-of-time", "much"], "--value-of-time much: write dollars, 0 or more, e.g. 10"),
         ([*GIVEN, "--deadline", "2020-01-01T00:00Z"], "--deadline 2020-01-01T00:00Z: it is past"),
         ([*GIVEN, *PRICES, "--max-cost", "0"], "--max-cost 0: write dollars above 0, e.g. 5"),
         ([*GIVEN, "--max-cost", "1"], "--price-hour (missing): give it, and --egress"),

@@ -25,9 +25,14 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("text", "mbps", "words"), [("400", 400, "may send 400 Mbit/s"), ("none", None, "as much as it can")]
+    ("text", "mbps", "words"),
+    [
+        ("400", 400, "may send 400 Mbit/s"),
+        ("none", None, "as much as it can"),
+        ("timetable", "timetable", "by its timetable"),
+    ],
 )
-def test_a_limit_is_sent_and_told(sent: list[dict[str, Any]], text: str, mbps: int | None, words: str) -> None:
+def test_a_limit_is_sent_and_told(sent: list[dict[str, Any]], text: str, mbps: int | str | None, words: str) -> None:
     answer = CliRunner().invoke(main.app, ["limit", "nightly", "--mbps", text])
     assert sent == [{"transferId": "nightly", "bandwidthLimitMbps": mbps}]
     assert words in answer.stdout

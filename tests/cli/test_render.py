@@ -25,6 +25,15 @@ def test_report_of_measuring_shows_every_figure_and_no_transfer() -> None:
     assert "retried" not in shown
 
 
+def test_report_of_a_dry_run_shows_what_would_move_and_that_nothing_did() -> None:
+    shown = text(report_view(json.loads((REPORTS / "dry-run.json").read_text())))
+    assert "nothing was moved" in shown
+    assert "new: 4,000 files, 1,500 MB, 22.1 s, $0.0327" in shown
+    assert "equal, not sent: 12 files, 4 MB" in shown
+    assert "this run cost $0.0008" in shown
+    assert "retried" not in shown
+
+
 def test_report_of_a_transfer_shows_what_moved() -> None:
     shown = text(report_view(json.loads((REPORTS / "succeeded.json").read_text())))
     assert "2,000 MB in 4,021 files and 260 chunks" in shown

@@ -14,6 +14,7 @@ from cli.watch_events import (
     LimitChanged,
     Progressed,
     RelayChanged,
+    RelaysDecided,
     StageEntered,
     Untold,
     WatchEvent,
@@ -28,6 +29,7 @@ SCHEMA = Draft202012Validator(json.loads((CONTRACTS / "watch-event.schema.json")
 MODELS: dict[str, type[WatchEvent]] = {
     "Stage Entered": StageEntered,
     "Limit Changed": LimitChanged,
+    "Relays Decided": RelaysDecided,
     "Relay Joined": RelayChanged,
     "Relay Left": RelayChanged,
     "Estimated": Estimated,
@@ -64,7 +66,7 @@ def test_whoever_comes_late_is_told_all_of_it_in_order() -> None:
         "relay source-1-1 launched: c6in.large in us-west-2",
         "relay source-1-1 joined",
         "relay destination-1-0 left",
-        "3 pairs, 16.0 s, $0.0246: the knee",
+        "3 pairs, 16.0 s, $0.0246: worth it",
     ]
 
 
@@ -75,7 +77,7 @@ def test_relays_that_do_the_same_together_share_a_line() -> None:
         "relays source-1-0, source-2-0, source-3-0 launched: c6in.large in us-west-2",
         "Start Transfer",
         "relays source-1-0, source-2-0, source-3-0 joined",
-        "3 pairs, 16.0 s, $0.0246: the knee",
+        "3 pairs, 16.0 s, $0.0246: worth it",
     ]
 
 

@@ -60,6 +60,13 @@ class Account:
             **more,
         }
 
+    def lend(self, region: str, instance_type: str = END_TYPE) -> str:
+        """A machine that its owner lends to the deployment."""
+        instance = self.cloud.launch_vm(region, "lent", instance_type)
+        tags = [{"Key": "cpt:lent-to", "Value": self.aws.deployment}]
+        self.cloud.client("ec2", region).create_tags(Resources=[instance], Tags=tags)
+        return instance
+
     def start(self, request: Any, name: str) -> str:
         """Start an execution; returns its ARN."""
         client = self.aws.client("stepfunctions")
@@ -191,11 +198,15 @@ class Account:
         client.update_function_configuration(FunctionName=function, Environment={"Variables": {**present, **variables}})
 
     def change_record(self, transfer_id: str, attribute: str, value: Any) -> None:
-        """Set an attribute of record `transfer`, by its path: for what no request can bring about within a test."""
-        names = {f"#{part}": part for part in attribute.split(".")}
+        """Set an attribute of record `transfer`, by its path, e.g. `decisions.0.at`: for what no request can bring
+        about within a test.
+        """
+        parts = attribute.split(".")
+        names = {f"#{part}": part for part in parts if not part.isdigit()}
+        path = "".join(f"[{part}]" if part.isdigit() else f".#{part}" for part in parts).lstrip(".")
         self.aws.resource("dynamodb").Table("cpt-transfers").update_item(
             Key={"transferId": transfer_id, "record": "transfer"},
-            UpdateExpression=f"SET {'.'.join(names)} = :value",
+            UpdateExpression=f"SET {path} = :value",
             ExpressionAttributeNames=names,
             ExpressionAttributeValues={":value": Decimal(str(value))},
         )

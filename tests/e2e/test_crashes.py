@@ -10,7 +10,7 @@ from tests.e2e.files import make_files, tree
 from tests.e2e.test_endings import STATES, nothing_left
 
 FUNCTIONS = [name.lower().replace(" ", "-") for name in STATES]
-IN_BRANCH = ("spawn-relays", "await-relays", "pre-test-relays", "join-relays")
+IN_BRANCH = ("spawn-relays", "await-relays", "pre-test-relays", "join-relays", "release-relays")
 
 
 @pytest.mark.parametrize("function", [name for name in FUNCTIONS if name not in IN_BRANCH])

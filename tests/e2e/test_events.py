@@ -19,9 +19,9 @@ def paths_with_data(account: Account, transfer_id: str) -> set[str]:
     return {lane["pathId"] for lane in lanes if lane["bytes"] > 0}
 
 
-def begin(account: Account, source: Path, destination: Path, name: str) -> str:
-    """A transfer whose pair has delivered something, and that was slow until then; its execution."""
-    request = account.request(source, destination, relays={"pairs": 1}, bandwidthLimitMbps=SLOW_MBPS)
+def begin(account: Account, source: Path, destination: Path, name: str, **relays: Any) -> str:
+    """A transfer whose pair has delivered something, and that was slow until then; returns its execution."""
+    request = account.request(source, destination, relays={"pairs": 1, **relays}, bandwidthLimitMbps=SLOW_MBPS)
     arn = account.start(request, name)
     account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, name), 90)
     account.limit(name, None)

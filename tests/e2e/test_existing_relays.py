@@ -5,14 +5,7 @@ from typing import Any
 
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
-
-
-def lend(account: Account, region: str) -> str:
-    """A machine that its owner lends to the deployment."""
-    instance = account.cloud.launch_vm(region, "lent")
-    tags = [{"Key": "cpt:lent-to", "Value": "cpt"}]
-    account.cloud.client("ec2", region).create_tags(Resources=[instance], Tags=tags)
-    return instance
+from tests.e2e.test_events import begin
 
 
 def seen(account: Account, region: str, instance: str) -> dict[str, Any]:
@@ -28,11 +21,11 @@ def seen(account: Account, region: str, instance: str) -> dict[str, Any]:
 
 
 def test_machines_of_the_user_serve_and_run_as_before_afterwards(account: Account, tmp_path: Path) -> None:
-    lent = {region: lend(account, region) for region in (HOME, OTHER)}
+    lent = {region: account.lend(region) for region in (HOME, OTHER)}
     before = {region: seen(account, region, instance) for region, instance in lent.items()}
-    source = make_files(tmp_path / "set", large_bytes=400_000_000)
-    relays = {"pairs": 1, "existing": list(lent.values()), "existingShare": 0.9}
-    run = account.run(account.request(source, tmp_path / "out", relays=relays), "lent")
+    source = make_files(tmp_path / "set", large_bytes=150_000_000)
+    arn = begin(account, source, tmp_path / "out", "lent", existing=list(lent.values()), existingShare=0.9)
+    run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(source)
     assert [account.launched("lent", region) for region in lent] == [[], []]

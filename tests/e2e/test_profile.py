@@ -68,8 +68,10 @@ def test_the_next_estimate_of_the_same_machines_is_measured(
     nothing_left(measuring, "measures")
 
     figures = estimated(measuring, request)["figures"]
-    assert {figures[name]["origin"] for name in ("directMBps", "pairMBps", "spawnSeconds")} == {"measured"}
-    assert figures["directMBps"]["value"] == pytest.approx(INTER, rel=0.1)
+    # Seconds on machines with network credits show the rate of a burst; what lasts stays the published baseline.
+    direct = figures["directMBps"]["burst"]["rateMBps"]
+    assert {one["origin"] for one in (direct, figures["pairMBps"], figures["spawnSeconds"])} == {"measured"}
+    assert direct["value"] == pytest.approx(INTER, rel=0.1)
     assert figures["pairMBps"]["value"] == pytest.approx(INTER, rel=0.1)
     assert figures["spawnSeconds"]["value"] == pytest.approx(max(p["spawnSeconds"] for p in measured["pairs"]), rel=0.5)
 

@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 from cli.reporting import save_page
 from tests.e2e.account import Account
 from tests.e2e.files import make_files
+from tests.e2e.test_events import begin
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = Draft202012Validator(json.loads((ROOT / "contracts" / "report.schema.json").read_text()))
@@ -21,7 +22,7 @@ def test_page_and_list_of_files_lie_beside_the_report(account: Account, tmp_path
     source = make_files(tmp_path / "set", large_bytes=150_000_000)
     (source / "<script>alert(1)<").mkdir()
     (source / "<script>alert(1)<" / "script>").write_text("x")
-    run = account.run(account.request(source, tmp_path / "out", relays={"pairs": 1}), "page")
+    run = account.wait(begin(account, source, tmp_path / "out", "page"))
     assert run.status == "SUCCEEDED"
     SCHEMA.validate(run.report)
     course = run.report["course"]

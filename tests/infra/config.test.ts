@@ -107,6 +107,7 @@ describe('a bad setting is refused by key, value and remedy', () => {
       '"10.11.0.0/24"',
     ],
     ['peering of VPCs that nobody peered', { interRegionPath: 'peering' }, 'cpt.interRegionPath', '"peering"'],
+    ['a gateway between VPCs that nobody joined', { interRegionPath: 'transit-gateway' }, 'cpt.interRegionPath', '"transit-gateway"'],
     ['an unknown path', { interRegionPath: 'vpn' }, 'cpt.interRegionPath', '"vpn"'],
     ['an Arm type', { instanceTypes: ['c6in.large', 'c7gn.large'] }, 'cpt.instanceTypes', '"c7gn.large"'],
     ['a type that is none', { instanceTypes: ['large'] }, 'cpt.instanceTypes', '"large"'],
@@ -194,7 +195,7 @@ describe('a bad setting is refused by key, value and remedy', () => {
 
   const remedies: [string, Record<string, unknown>, string][] = [
     ['where an example of starts is', { starts: [] }, 'write an object; docs/use.md has an example under "Starting"'],
-    ['the keys that there are', asked({ objective: { pairs: 1 } }), 'the keys are minimise, maxCostUsd, onBudget, deadlineSeconds'],
+    ['the keys that there are', asked({ objective: { pairs: 1 } }), 'the keys are minimise, valueOfTimeUsdPerHour, maxCostUsd, onBudget, deadlineSeconds, deadlineConfidence'],
     ['the least', asked({ relays: { pairs: -3 } }), 'it must be >= 0'],
     ['the choices', asked({ compare: 'name' }), 'write one of "size-time", "digest"'],
     ['the version', asked({ schemaVersion: 2 }), 'write 1'],
@@ -237,7 +238,9 @@ describe('the schema', () => {
   it('says of each setting what it means, and of each whole number its bounds', () => {
     for (const [key, said] of Object.entries(schema.properties)) {
       expect(said.description, key).toMatch(/^[A-Z].{15,}\.$/);
-      if ('minimum' in said) expect(said.remedy, key).toBe(`write a whole number from ${said.minimum} to ${said.maximum}`);
+      if (!('minimum' in said)) continue;
+      const what = said.type === 'integer' ? 'a whole number' : 'a number';
+      expect(said.remedy, key).toBe(`write ${what} from ${said.minimum} to ${said.maximum}`);
     }
   });
 });

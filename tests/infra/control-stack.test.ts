@@ -3,7 +3,7 @@ import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import contract from '../../contracts/function-environment.schema.json';
 import { CALLS, REACTIONS, STAGES } from '../../infra/lib/names';
-import { environmentBytes, rendered, resources, statements, statementsOf, synthesize, text } from './synthesis';
+import { endpointPolicy, environmentBytes, rendered, resources, statements, statementsOf, synthesize, text } from './synthesis';
 
 const { control, region } = synthesize();
 const functions = Object.values(resources(control, 'AWS::Lambda::Function'));
@@ -136,7 +136,7 @@ describe('functions', () => {
     expect(Object.keys(files)).toEqual(architectures);
     for (const { sha256 } of Object.values(files)) expect(sha256).toMatch(/^[0-9a-f]{64}$/);
     // What the ends may read are the assets of the region that is asked: the key that stands once is the key in each.
-    const [policy] = Object.values(resources(template, 'AWS::IAM::ManagedPolicy'));
+    const policy = endpointPolicy(template);
     const readable = statements(policy?.PolicyDocument).flatMap((statement) => statement.resources);
     const bucket = 'cdk-hnb659fds-assets-<AWS::AccountId>-<aws:RequestedRegion>';
     for (const { key } of Object.values(files)) expect(readable).toContain(`arn:<AWS::Partition>:s3:::${bucket}/${key}`);

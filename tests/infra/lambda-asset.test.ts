@@ -40,10 +40,11 @@ describe('the asset of the Lambdas', () => {
 
   it('has the sources, the contracts and the locked packages, and not what the runtime has', () => {
     const top = new Set(readdirSync(folder));
-    for (const name of ['lambdas', 'contracts', 'pydantic', 'aws_lambda_powertools', 'aws_xray_sdk'])
+    for (const name of ['lambdas', 'contracts', 'pydantic', 'aws_lambda_powertools', 'aws_xray_sdk', 'tzdata'])
       expect(top).toContain(name);
     for (const name of ['boto3', 'botocore', 'urllib3']) expect(top).not.toContain(name);
     for (const name of ['transfer-request.schema.json', 'failures.json']) expect(files).toContain(path.join('contracts', name));
+    expect(files).toContain(path.join('tzdata', 'zoneinfo', 'Europe', 'Berlin'));
     expect(files.filter((file) => file.startsWith(path.join('contracts', 'examples')))).toEqual([]);
     expect(
       files

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  endpointPolicy,
   environmentBytes,
   rendered,
   resources,
@@ -62,8 +63,8 @@ describe('least privilege', () => {
     expect(who('states:StartExecution')).toEqual(['cpt-start-from-object', 'cpt-start-from-schedule']);
     expect(who('states:SendTaskHeartbeat')).toEqual(['cpt-reconcile']);
     const asked = ['pricing:GetProducts', 'servicequotas:GetServiceQuota', 'ec2:DescribeSpotPriceHistory', 'iam:GetRole'];
-    for (const action of asked)
-      expect(who(action)).toEqual(['cpt-estimate-request', 'cpt-estimate-transfer', 'cpt-finish-survey']);
+    const estimating = ['decide-relays', 'estimate-request', 'estimate-transfer', 'finish-survey', 'replace-relay'];
+    for (const action of asked) expect(who(action)).toEqual(estimating.map((name) => `cpt-${name}`));
   });
 
   it('terminating needs the deployment’s tag everywhere', () => {
@@ -93,7 +94,7 @@ describe('least privilege', () => {
   });
 
   it('the ends read and update two tables, of transfers only what agents write, and reach no token', () => {
-    const [policy] = Object.values(resources(control, 'AWS::IAM::ManagedPolicy'));
+    const policy = endpointPolicy(control);
     const granted = statements(policy?.PolicyDocument);
     const tables = granted.filter(({ actions }) => actions.some((action) => action.startsWith('dynamodb:')));
     expect(

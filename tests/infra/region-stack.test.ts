@@ -24,7 +24,7 @@ describe.each(['us-west-2', 'eu-west-1'])('region %s', (region) => {
         parameters: Record<string, unknown>;
         mainSteps: { inputs: { runCommand: unknown[] } }[];
       };
-      expect(Object.keys(parameters).filter((name) => !['TransferId', 'Command', 'CpuQuota'].includes(name))).toEqual([]);
+      expect(Object.keys(parameters).filter((name) => !['TransferId', 'Command', 'CpuQuota', 'CpuWeight', 'IoWeight'].includes(name))).toEqual([]);
       const lines = mainSteps.flatMap(({ inputs }) => inputs.runCommand.map(text));
       const fixed = lines.filter((line) => line.startsWith('readonly daemon_')).join(' ');
       if (Name === 'cpt-stop') expect(fixed).toBe('');

@@ -50,7 +50,10 @@ describe('documents', () => {
   it('a caller names a transfer and a command, and no program', () => {
     expect(Object.keys(contentOf('stop').parameters)).toEqual(['TransferId']);
     expect(Object.keys(contentOf('relay').parameters)).toEqual(['TransferId', 'Command', 'CpuQuota']);
-    for (const document of ['scan', 'probe', 'receive', 'send'] as const) {
+    for (const document of ['receive', 'send'] as const) {
+      expect(Object.keys(contentOf(document).parameters)).toEqual(['TransferId', 'Command', 'CpuWeight', 'IoWeight']);
+    }
+    for (const document of ['scan', 'probe'] as const) {
       expect(Object.keys(contentOf(document).parameters)).toEqual(['TransferId', 'Command']);
     }
   });
@@ -72,8 +75,12 @@ describe('documents', () => {
     ['Command', 'eyJhIjoxfQ', '$(reboot)'],
     ['CpuQuota', '150%', '150'],
     ['CpuQuota', '', '0%'],
+    ['CpuWeight', '1', '0'],
+    ['CpuWeight', '10000', '10001'],
+    ['IoWeight', '9999', '99999'],
+    ['IoWeight', '', 'idle'],
   ])('%s accepts %s and refuses %s', (name, good, bad) => {
-    const pattern = new RegExp(contentOf('relay').parameters[name]?.allowedPattern ?? '');
+    const pattern = new RegExp({ ...contentOf('relay').parameters, ...contentOf('send').parameters }[name]?.allowedPattern ?? '');
     expect([pattern.test(good), pattern.test(bad)]).toEqual([true, false]);
   });
 
@@ -300,6 +307,29 @@ echo "called $1"; cat "$3"
     expect(properties.filter((property) => property.startsWith('ReadWritePaths='))).toHaveLength(role === 'receive' ? 2 : 1);
     const known = readFileSync(path.join(ROOT, 'local', 'instances', 'bin', 'systemd-properties.txt'), 'utf8').split('\n');
     for (const property of properties) expect(known).toContain(property.split('=')[0]);
+  });
+
+  it.each([
+    ['{"be":"ready"}', '', false],
+    ['{"be":"ready","destination":"/\\"owners\\":\\"x","preserve":{"hardLinks":true,"xattrs":false}}', '', false],
+    ['{"be":"ready","preserve":{"owners":"numeric"}}', ' CAP_CHOWN CAP_FSETID', true],
+    ['{"be":"ready","preserve":{"owners":"names","xattrs":true,"specialFiles":true}}', ' CAP_CHOWN CAP_FSETID CAP_SETFCAP CAP_MKNOD', true],
+    ['{"be":"ready","preserve":{"xattrs":true}}', ' CAP_SETFCAP', false],
+  ] as const)('cpt-receive has a capability more only for what is asked to be kept: %s', (command, more, bits) => {
+    run('receive', command);
+    const least = 'CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_FOWNER CAP_SETUID CAP_SETGID';
+    expect(lines('options')).toContain(`--property=CapabilityBoundingSet=${least}${more}`);
+    expect(lines('options').includes('--property=RestrictSUIDSGID=no')).toBe(bits);
+  });
+
+  it.each(['receive', 'send'] as const)('cpt-%s gives its unit the weights of the request, and none without them', (role) => {
+    const weights = (): string[] => lines('options').filter((line) => line.includes('Weight='));
+    run(role, '{"be":"ready"}');
+    expect(weights()).toEqual([]);
+    run(role, '{"be":"ready","epoch":2}', { SSM_CpuWeight: '20', SSM_IoWeight: '' });
+    expect(weights()).toEqual(['--property=CPUWeight=20']);
+    run(role, '{"be":"ready","epoch":3}', { SSM_CpuWeight: '10000', SSM_IoWeight: '1' });
+    expect(weights().slice(1)).toEqual(['--property=CPUWeight=10000', '--property=IOWeight=1']);
   });
 
   it.each(['receive', 'send', 'relay'] as const)('cpt-%s starts a daemon again that dies or hangs, and none that ends', (role) => {

@@ -104,9 +104,16 @@ export function statementsOf(control: Template, functionName: string): Statement
     ({ FunctionName }) => FunctionName === functionName,
   );
   const role = text(found?.Role).replace(/^<(.*)\.Arn>$/, '$1');
-  return Object.values(resources(control, 'AWS::IAM::Policy'))
-    .filter(({ Roles }) => (Roles as unknown[]).map(text).includes(`<${role}>`))
+  // What one inline policy cannot hold, the CDK puts into managed ones.
+  return ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy']
+    .flatMap((type) => Object.values(resources(control, type)))
+    .filter(({ Roles }) => ((Roles ?? []) as unknown[]).map(text).includes(`<${role}>`))
     .flatMap(({ PolicyDocument }) => statements(PolicyDocument));
+}
+
+/** The policy that people attach to the roles of their machines. */
+export function endpointPolicy(control: Template): Record<string, unknown> | undefined {
+  return Object.values(resources(control, 'AWS::IAM::ManagedPolicy')).find(({ ManagedPolicyName }) => ManagedPolicyName);
 }
 
 /** Replaces what CloudFormation fills in by text of its real length: 12 digits of an account, a partition, an ARN. */

@@ -112,8 +112,11 @@ describe('approval', () => {
   const { States } = JSON.parse(ASL) as { States: Record<string, Record<string, unknown>> };
 
   it('lies between the estimate and everything that costs money', () => {
-    expect(States['Estimate Transfer']?.Next).toBe('Is Approval Required?');
-    expect(States['Is Approval Required?']).toMatchObject({ Choices: [{ Next: 'Await Approval' }], Default: 'Plan Chunks' });
+    expect(States['Estimate Transfer']?.Next).toBe('Is It to Be Moved?');
+    expect(States['Is It to Be Moved?']).toMatchObject({
+      Choices: [{ Next: 'Tear Down' }, { Next: 'Await Approval' }],
+      Default: 'Plan Chunks',
+    });
     expect(States['Await Approval']?.Next).toBe('Apply Approval');
     expect(States['Apply Approval']?.Next).toBe('Plan Chunks');
   });
@@ -145,11 +148,28 @@ describe('the fleet branch', () => {
     expect(survey?.Catch).toMatchObject([{ Next: 'Is the Survey Still Wanted?' }]);
     const relays = Object.values(states).filter(({ Type }) => Type === 'Task');
     for (const { Catch } of relays) expect(Catch).toMatchObject([{ Next: 'Can It Go On Without Relays?' }]);
-    expect(relays).toHaveLength(4);
+    expect(relays).toHaveLength(5);
     const { Choices, Default } = fleet?.States['Can It Go On Without Relays?'] ?? {};
     expect(Choices).toEqual([{ Condition: "{% $transfer.request.profile = 'measure' %}", Next: 'Nothing Measured' }]);
     expect(fleet?.States['Nothing Measured']?.Type).toBe('Fail');
     expect(fleet?.States[Default as string]).toMatchObject({ Type: 'Pass', End: true });
+  });
+});
+
+describe('relays', () => {
+  const { States } = JSON.parse(ASL) as {
+    States: Record<string, { Next?: string; Default?: string; Choices?: { Condition: string; Next: string }[]; Catch?: { Next: string }[] }>;
+  };
+
+  it('end before what has arrived is verified, and a failure to end them stops nothing', () => {
+    const [released, verified] = States['Did the Data Arrive?']?.Choices ?? [];
+    expect(released).toEqual({
+      Condition: "{% $failure = null and $states.input[1].outcome != 'direct' %}",
+      Next: 'Release Relays',
+    });
+    expect(verified?.Next).toBe('Verify Transfer');
+    expect(States['Release Relays']).toMatchObject({ Next: 'Verify Transfer', Catch: [{ Next: 'Verify Transfer' }] });
+    expect(States['Verify Transfer']?.Next).toBe('Tear Down');
   });
 });
 

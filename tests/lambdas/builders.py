@@ -117,12 +117,19 @@ def figures(**changes: float) -> Figures:
         "relay_hour": 0.1,
         **changes,
     }
-    return Figures(**{name: figure(value) for name, value in values.items()})
+    return Figures.model_validate({name: figure(value) for name, value in values.items()}, by_name=True)
 
 
 def estimate(pairs: int = 1, *, pre_test: bool = False, size: int = 10**9) -> Estimate:
     rows = [
-        Row(pairs=p, seconds=50.0 / (p + 1), speedup=float(p + 1), cost_usd=0.02 + p / 100, limit="x")
+        Row(
+            pairs=p,
+            pre_test=pre_test and p > 0,
+            seconds=50.0 / (p + 1),
+            speedup=float(p + 1),
+            cost_usd=0.02 + p / 100,
+            limit="x",
+        )
         for p in range(max(pairs, 1) + 1)
     ]
     return Estimate(

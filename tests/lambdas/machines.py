@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from lambdas.adapters.records import CommandResult, DocumentName, Instance, LaunchError, LaunchRequest, NotManagedError
-from lambdas.core.ends.commands import Command, encode
+from lambdas.core.ends.commands import USUAL, Command, Share, encode
 from tests.lambdas.builders import WEST
 from tests.lambdas.clock import FakeClock
 
@@ -143,7 +143,7 @@ class MemoryCommands:
         self._compute, self._clock = compute, clock
         self.scripts: dict[tuple[str, str] | str, Script] = {}
         self.sent: list[tuple[DocumentName, str, Command | None]] = []
-        self.quotas: dict[str, int | None] = {}
+        self.shares: dict[tuple[DocumentName, str], Share] = {}
         self.shown: set[str] = set()
         self._results: dict[str, dict[str, CommandResult | None]] = {}
 
@@ -166,7 +166,7 @@ class MemoryCommands:
         instance_ids: Sequence[str],
         transfer_id: str,
         command: Command | None,
-        cpu_percent: int | None = None,
+        share: Share = USUAL,
     ) -> str:
         if self._answer(instance_ids) != set(instance_ids):
             raise NotManagedError(", ".join(instance_ids))
@@ -178,7 +178,7 @@ class MemoryCommands:
         results = self._results.setdefault(command_id, {})
         for instance_id in instance_ids:
             self.sent.append((document, instance_id, decoded))
-            self.quotas[instance_id] = cpu_percent
+            self.shares[document, instance_id] = share
             script = self.scripts.get((document, instance_id)) or self.scripts.get(document)
             results[instance_id] = script(decoded) if script else printed({"ok": True})
         return command_id

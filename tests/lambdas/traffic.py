@@ -26,7 +26,8 @@ class Traffic:
     """`rates`: MB/s of each path unhindered; `joins`: seconds at which it begins; `ceiling`: MB/s of all together.
 
     Where the paths could do more than the ceiling each gets its share. Lanes pull chunks in order; the bytes of a
-    chunk are on disk up to `latest_sync` seconds after they came.
+    chunk are on disk up to `latest_sync` seconds after they came. From second `falls_at` on the `lasting` rates and
+    ceiling hold. All files have `file_mb`.
     """
 
     rates: Mapping[str, float]
@@ -38,6 +39,10 @@ class Traffic:
     latest_sync: float = 0.5
     seed: int = 0
     begin: float = 1_000_000.3
+    falls_at: float = inf
+    lasting: Mapping[str, float] = field(default_factory=dict)
+    lasting_ceiling: float = inf
+    file_mb: float = 8.0
     _chunks: list[Chunk] = field(default_factory=list)
 
     def chunks(self) -> list[Chunk]:
@@ -52,10 +57,12 @@ class Traffic:
                 for index in range(self.lanes):
                     active.append(_Lane(path, index, now, number, self.chunk_mb))
                     number += 1
-            speeds = self._speeds({lane.path_id for lane in active})
+            speeds = self._speeds({lane.path_id for lane in active}, now)
             step = min((lane.left * self.lanes / speeds[lane.path_id] for lane in active), default=inf)
             if waiting and number < total:
                 step = min(step, self.joins[waiting[0]] - now)
+            if now < self.falls_at:
+                step = min(step, self.falls_at - now)
             now += step
             for lane in list(active):
                 lane.left -= step * speeds[lane.path_id] / self.lanes
@@ -72,9 +79,10 @@ class Traffic:
         """As the report reads them."""
         return read(self.chunks())
 
-    def _speeds(self, paths: Iterable[str]) -> dict[str, float]:
-        wanted = {path: self.rates[path] for path in paths}
-        share = min(1.0, self.ceiling / sum(wanted.values())) if wanted else 1.0
+    def _speeds(self, paths: Iterable[str], now: float) -> dict[str, float]:
+        fallen = now >= self.falls_at
+        wanted = {path: self.lasting.get(path, self.rates[path]) if fallen else self.rates[path] for path in paths}
+        share = min(1.0, (self.lasting_ceiling if fallen else self.ceiling) / sum(wanted.values())) if wanted else 1.0
         return {path: rate * share for path, rate in wanted.items()}
 
     def _deliver(self, lane: _Lane, delivered: float) -> None:
@@ -83,6 +91,7 @@ class Traffic:
                 lane.number,
                 state="DELIVERED",
                 bytes=int(self.chunk_mb * MB),
+                files=max(1, round(self.chunk_mb / self.file_mb)),
                 path_id=lane.path_id,
                 lane=lane.lane,
                 started_at=round(self.begin + lane.started_at, 3),

@@ -1,17 +1,24 @@
 """One local cloud for all probes of a session; each test works on instances and executions of its own."""
 
 import json
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 
 from local.cloud import LocalCloud
 from local.config import LocalConfig
 from tests.local import assembly
 from tests.local.assembly import HOME
+
+ANY = "arn:aws:ec2:us-west-2:*"
+TAGGED: dict[str, Any] = {"StringEquals": {"aws:RequestTag/owner": "cpt"}}
+OWNED: dict[str, Any] = {"StringEquals": {"ec2:ResourceTag/owner": "cpt"}}
+Acting = Callable[[list[dict[str, Any]], str], Any]
 
 SETTINGS = {
     "port": 0,
@@ -60,6 +67,26 @@ def cloud(tmp_path_factory: pytest.TempPathFactory, assembly_path: Path, grants_
 def vm(cloud: LocalCloud) -> str:
     """An instance of the home region that is online."""
     return cloud.launch_vm(HOME, "probe")
+
+
+@pytest.fixture
+def acting(cloud: LocalCloud) -> Acting:
+    """A client of a fresh role with these statements."""
+
+    def client(statements: list[dict[str, Any]], service: str) -> Any:
+        iam, name = cloud.client("iam"), f"acting-{uuid.uuid4()}"
+        trust = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
+        role = iam.create_role(
+            RoleName=name, AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [trust]})
+        )["Role"]["Arn"]
+        document = json.dumps({"Version": "2012-10-17", "Statement": statements})
+        iam.put_role_policy(RoleName=name, PolicyName="own", PolicyDocument=document)
+        keys = cloud.client("sts").assume_role(RoleArn=role, RoleSessionName="probe")["Credentials"]
+        session = boto3.Session(keys["AccessKeyId"], keys["SecretAccessKey"], keys["SessionToken"], HOME)
+        make: Any = session.client
+        return make(service, endpoint_url=cloud.endpoint)
+
+    return client
 
 
 @pytest.fixture

@@ -1,7 +1,11 @@
-"""What AWS would charge for is counted at the emulator's door."""
+"""What AWS would charge for is counted."""
 
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
 
 from local.cloud import LocalCloud
 from tests.local.conftest import invoke
@@ -11,20 +15,69 @@ def grown(cloud: LocalCloud, before: dict[str, float], what: str) -> float:
     return cloud.calls().get(what, 0) - before.get(what, 0)
 
 
-def test_table_requests_count_by_item_and_twice_in_a_transaction(cloud: LocalCloud) -> None:
-    table = "probe-events"
+def of_size(key: str, size: int) -> dict[str, dict[str, str]]:
+    """An item of so many bytes: names of attributes count too."""
+    return {"transferId": {"S": key}, "nodeId": {"S": "n"}, "x": {"S": "x" * (size - len(f"transferId{key}nodeIdnx"))}}
+
+
+def test_items_count_by_their_size_and_again_in_an_index(cloud: LocalCloud) -> None:
     dynamodb = cloud.client("dynamodb")
-    key = {name["AttributeName"] for name in dynamodb.describe_table(TableName=table)["Table"]["KeySchema"]}
-    items = [{name: {"S": f"calls-{number}"} for name in key} for number in range(3)]
+    key = {"AttributeName": "transferId", "AttributeType": "S"}, {"AttributeName": "nodeId", "AttributeType": "S"}
+    dynamodb.create_table(
+        TableName="units",
+        AttributeDefinitions=[*key, {"AttributeName": "at", "AttributeType": "S"}],
+        KeySchema=[
+            {"AttributeName": "transferId", "KeyType": "HASH"},
+            {"AttributeName": "nodeId", "KeyType": "RANGE"},
+        ],
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "by-at",
+                "KeySchema": [{"AttributeName": "at", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"},
+            }
+        ],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    table = {"TableName": "units"}
+
+    def writes(put: Callable[[], Any]) -> float:
+        before = cloud.calls()
+        put()
+        return grown(cloud, before, "tableWrites")
+
+    big, small = of_size("big", 2049), of_size("small", 1024)
+    assert writes(lambda: dynamodb.put_item(**table, Item=small)) == 1
+    assert writes(lambda: dynamodb.put_item(**table, Item=big)) == 3
+    found = {"Key": {name: big[name] for name in ("transferId", "nodeId")}}
+    value = {"UpdateExpression": "SET y = :y", "ExpressionAttributeValues": {":y": {"S": "y"}}}
+    assert writes(lambda: dynamodb.update_item(**table, **found, **value)) == 3
+    indexed = {"UpdateExpression": "SET #a = :y", "ExpressionAttributeValues": {":y": {"S": "y"}}}
+    assert writes(lambda: dynamodb.update_item(**table, **found, **indexed, ExpressionAttributeNames={"#a": "at"})) == 6
+
+    def refused() -> None:
+        with pytest.raises(dynamodb.exceptions.ConditionalCheckFailedException):
+            dynamodb.update_item(**table, **found, **value, ConditionExpression="attribute_not_exists(x)")
+
+    assert writes(refused) == 3
+    batch = [{"PutRequest": {"Item": of_size(f"b{number}", size)}} for number, size in enumerate((100, 1500))]
+    assert writes(lambda: dynamodb.batch_write_item(RequestItems={"units": batch})) == 1 + 2
+    item = {**table, "Key": {name: small[name] for name in ("transferId", "nodeId")}}
+    assert writes(lambda: dynamodb.transact_write_items(TransactItems=[{"Delete": item}])) == 2
+
     before = cloud.calls()
-    dynamodb.put_item(TableName=table, Item=items[0])
-    dynamodb.batch_write_item(RequestItems={table: [{"PutRequest": {"Item": item}} for item in items]})
-    dynamodb.transact_write_items(TransactItems=[{"Delete": {"TableName": table, "Key": item}} for item in items])
-    assert grown(cloud, before, "tableWrites") >= 1 + 3 + 6
-    before = cloud.calls()
-    dynamodb.get_item(TableName=table, Key=items[0])
-    dynamodb.batch_get_item(RequestItems={table: {"Keys": items}})
-    assert grown(cloud, before, "tableReads") >= 1 + 3
+    dynamodb.put_item(**table, Item=of_size("read", 8193))
+    read = {"transferId": {"S": "read"}, "nodeId": {"S": "n"}}
+    dynamodb.get_item(**table, Key=read)
+    dynamodb.get_item(**table, Key=read, ConsistentRead=True)
+    dynamodb.batch_get_item(RequestItems={"units": {"Keys": [read], "ConsistentRead": True}})
+    dynamodb.query(
+        **table,
+        KeyConditionExpression="transferId = :t",
+        ExpressionAttributeValues={":t": {"S": "read"}},
+        ConsistentRead=True,
+    )
+    assert grown(cloud, before, "tableReads") == 1.5 + 3 + 3 + 3
 
 
 def test_objects_and_events_count(cloud: LocalCloud) -> None:

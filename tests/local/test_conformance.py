@@ -2,8 +2,12 @@
 
 import asyncio
 import json
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3
 import pytest
@@ -51,6 +55,37 @@ def test_what_a_model_does_not_allow_is_refused(
     with pytest.raises(ClientError, match=told) as refusal:
         getattr(client, operation)(**asked)
     assert refusal.value.response["Error"]["Code"] == code
+
+
+@pytest.mark.parametrize("ahead", [timedelta(hours=1), timedelta(hours=-1), timedelta(seconds=-310)], ids=str)
+@pytest.mark.parametrize(
+    ("service", "method", "code", "status"),
+    [
+        ("dynamodb", "POST", "InvalidSignatureException", 400),
+        ("lambda", "GET", "InvalidSignatureException", 403),
+        ("ec2", "POST", "RequestExpired", 400),
+        ("iam", "POST", "SignatureDoesNotMatch", 403),
+        ("s3", "GET", "RequestTimeTooSkewed", 403),
+    ],
+)
+def test_a_request_that_was_signed_by_another_time_is_refused_with_the_time_that_it_is(
+    cloud: LocalCloud, service: str, method: str, code: str, status: int, ahead: timedelta
+) -> None:
+    """S3 takes up to 15 minutes, the others 5; clients correct themselves by the answer's date."""
+    at = datetime.now(UTC) + ahead
+    if service == "s3" and abs(ahead) < timedelta(minutes=15):
+        code, status = "", 200
+    headers = {
+        "x-amz-date": f"{at:%Y%m%dT%H%M%SZ}",
+        "authorization": f"AWS4-HMAC-SHA256 Credential=test/{at:%Y%m%d}/{HOME}/{service}/aws4_request, Signature=0",
+    }
+    connection = HTTPConnection(urlsplit(cloud.endpoint).netloc)
+    connection.request(method, "/", headers=headers)
+    answer = connection.getresponse()
+    assert code in answer.read().decode()
+    assert answer.status == status
+    [date] = answer.headers.get_all("date", [])
+    assert abs(parsedate_to_datetime(date) - datetime.now(UTC)) < timedelta(seconds=30)
 
 
 @pytest.mark.parametrize(

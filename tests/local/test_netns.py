@@ -32,7 +32,8 @@ while True:
         size += len(piece)
     connection.sendall(f"{peer[0]} {size}".encode())
     connection.close()
-'"""
+'
+until ss --no-header --listening --tcp --numeric "sport = :4600" | grep --quiet .; do sleep 0.05; done"""
 SEND = """python3 -c '
 import socket, sys, time
 began = time.monotonic()

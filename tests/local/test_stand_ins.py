@@ -92,6 +92,20 @@ def test_a_property_that_systemd_does_not_know_is_refused(machine: Machine, opti
     assert not (machine.directory / "units").exists()
 
 
+@pytest.mark.parametrize("value", ["0", "10001", "1.5", "-1", "", "half"])
+@pytest.mark.parametrize("name", ["CPUWeight", "IOWeight"])
+def test_a_weight_that_systemd_does_not_take_is_refused(machine: Machine, name: str, value: str) -> None:
+    ended = machine.call("systemd-run", "--unit=u", f"--property={name}={value}", "true")
+    assert (ended.returncode, ended.stderr) == (1, f"Failed to parse {name} value: {value}\n")
+    assert not (machine.directory / "units").exists()
+
+
+def test_a_unit_shows_the_properties_with_which_it_was_started(machine: Machine) -> None:
+    machine.run("exec sleep 600", "CPUWeight=1", "RestartSec=1ms")
+    assert machine.call("systemctl", "show", "--property=CPUWeight", "u.service").stdout == "CPUWeight=1\n"
+    assert machine.call("systemctl", "show", "--property=IOWeight", "u.service").stdout == "IOWeight=[not set]\n"
+
+
 def test_a_program_that_is_killed_is_started_again_until_somebody_stops_its_unit(machine: Machine) -> None:
     machine.run("exec sleep 600", "Restart=on-failure", "RestartSec=1ms")
     for starts in (1, 2, 3):

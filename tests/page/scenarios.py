@@ -47,7 +47,7 @@ def estimate(size_mb: float, pairs: int, most: int = 8) -> Estimate:
     figures = builders.figures(spawn=11.0, relay_hour=0.0266)
     rows = build_rows(int(size_mb * 1e6), most, figures)
     known = builders.estimate(1, size=int(size_mb * 1e6))
-    reason = "the knee: one more pair saves less than it costs"
+    reason = "at $10 per hour, one more pair saves less than it costs"
     return known.model_copy(update={"rows": rows, "chosen_pairs": pairs, "reason": reason, "figures": figures})
 
 

@@ -104,6 +104,28 @@ EXCEPTIONS = (
     ),
     *_given_back("cpt-spawn-relays cpt-await-relays cpt-pre-test-relays cpt-replace-relay", "*:document/cpt-stop"),
     *_given_back("cpt-spawn-relays cpt-pre-test-relays cpt-replace-relay", "*:instance/*"),
+    *_given_back("cpt-decide-relays", "*:document/cpt-stop"),
+    *_given_back("cpt-decide-relays", "*:instance/*"),
+    *unused(
+        "cpt-replace-relay",
+        "dynamodb:GetItem dynamodb:UpdateItem ec2:DescribeInstanceTypeOfferings ec2:DescribeInstanceTypes "
+        "ec2:DescribeSpotPriceHistory iam:GetRole pricing:* servicequotas:* s3:GetObject s3:PutObject",
+        "When the rate of a transfer falls for good, relays are decided about again, as Decide Relays does it.",
+        "lambdas/operations/fleet/test_growth.py::test_when_the_burst_has_ended_relays_are_launched_and_join",
+    ),
+    *unused(
+        "cpt-decide-relays",
+        "dynamodb:PutItem dynamodb:UpdateItem ec2:TerminateInstances",
+        "Relays that do not help leave the membership and are terminated.",
+        "lambdas/handlers/states/test_decide_relays.py::"
+        "test_relays_that_do_not_help_are_released_and_the_transfer_goes_on",
+    ),
+    *unused(
+        "cpt-decide-relays",
+        "ec2:DescribeSpotPriceHistory iam:GetRole",
+        "A request may ask for spot relays. They are estimated as Estimate Transfer does it.",
+        "lambdas/operations/estimate/test_quotes.py::test_spot_prices_of_each_sides_own_zone_are_in_the_book_and_not_kept",
+    ),
     *unused(
         "cpt-replace-relay",
         "ec2:RunInstances",

@@ -153,6 +153,9 @@ def _bearer(logical: str, resources: Resources) -> str | None:
     return None
 
 
+KINDS = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
+
+
 def _path(resource: dict[str, Any]) -> str:
     return str(resource["Metadata"]["aws:cdk:path"]).removesuffix("/Resource")
 
@@ -164,7 +167,8 @@ def _documents(logical: str, resources: Resources) -> Iterator[tuple[str, dict[s
         yield _path(role), policy["PolicyDocument"]
     managed = [arn.get("Ref") for arn in role["Properties"].get("ManagedPolicyArns", []) if isinstance(arn, dict)]
     for name, resource in resources.items():
-        if resource["Type"] == "AWS::IAM::Policy" and {"Ref": logical} in resource["Properties"]["Roles"]:
+        # A managed policy that names the role holds what one inline policy cannot.
+        if resource["Type"] in KINDS and {"Ref": logical} in resource["Properties"].get("Roles", []):
             yield _path(role), resource["Properties"]["PolicyDocument"]
         elif resource["Type"] == "AWS::IAM::ManagedPolicy" and name in managed:
             yield _path(resource), resource["Properties"]["PolicyDocument"]

@@ -17,19 +17,38 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def properties(role: str) -> list[str]:
-    script = ROOT / "infra" / "ssm-documents" / "properties.sh"
-    call = f'run=/opt/cpt/run/t; . "{script}"; unit_properties {role} \'"/data/with \\"quotes\\" and space"\''
-    return subprocess.run(["sh", "-euc", call], capture_output=True, text=True, check=True).stdout.splitlines()
+ALL_KEPT = '{"preserve":{"owners":"names","xattrs":true,"acls":true,"specialFiles":true}}'
 
 
-@pytest.mark.parametrize("role", ["send", "receive", "relay"])
-def test_systemd_knows_every_property_and_value(tmp_path: Path, role: str) -> None:
+def properties(role: str, command: str = "{}") -> list[str]:
+    scripts = " ".join(f'. "{ROOT}/infra/ssm-documents/{name}.sh";' for name in ("kept", "properties"))
+    call = f'run=/opt/cpt/run/t; {scripts} unit_properties {role} \'"/data/with \\"quotes\\" and space"\' "$0"'
+    return subprocess.run(["sh", "-euc", call, command], capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("role", "command"), [("send", "{}"), ("receive", "{}"), ("receive", ALL_KEPT), ("relay", "{}")]
+)
+def test_systemd_knows_every_property_and_value(tmp_path: Path, role: str, command: str) -> None:
     unit = tmp_path / f"cpt-{role}-t.service"
-    unit.write_text("\n".join(["[Service]", "ExecStart=/bin/true", *properties(role), ""]))
+    unit.write_text("\n".join(["[Service]", "ExecStart=/bin/true", *properties(role, command), ""]))
     said = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False)
     complaints = [line for line in said.stderr.splitlines() if unit.name in line]
     assert (complaints, said.returncode) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    ("setting", "known"),
+    [("CPUWeight=1", True), ("CPUWeight=10000", True), ("IOWeight=1", True), ("IOWeight=10000", True),
+     ("CPUWeight=0", False), ("IOWeight=10001", False)],
+)  # fmt: skip
+def test_systemd_takes_the_weights_that_a_request_may_give_and_no_others(
+    tmp_path: Path, setting: str, *, known: bool
+) -> None:
+    unit = tmp_path / "cpt-send-t.service"
+    unit.write_text(f"[Service]\nExecStart=/bin/true\n{setting}\n")
+    said = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False)
+    assert (unit.name in said.stderr) is not known
 
 
 def allowed(group: str) -> set[str]:

@@ -18,6 +18,7 @@ interface DocumentDefinition {
   readonly parameters: readonly ParameterName[];
 }
 
+const WEIGHT = { allowedPattern: '^([1-9][0-9]{0,3}|10000)?$', default: '' } as const;
 const PARAMETERS = {
   TransferId: { description: 'Id of the transfer', allowedPattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$' },
   Command: {
@@ -29,19 +30,22 @@ const PARAMETERS = {
     allowedPattern: '^([1-9][0-9]{0,5}%)?$',
     default: '',
   },
+  CpuWeight: { description: 'Processor time of the daemon among other units: systemd’s CPUWeight; empty: as any unit', ...WEIGHT },
+  IoWeight: { description: 'Disk time of the daemon among other units: systemd’s IOWeight; empty: as any unit', ...WEIGHT },
 } as const;
 type ParameterName = keyof typeof PARAMETERS;
 
 const ENDS: ParameterName[] = ['TransferId', 'Command'];
 const FOREGROUND = { parts: ['daemon.sh', 'foreground.sh'], parameters: ENDS };
-const BACKGROUND = { parts: ['daemon.sh', 'units.sh', 'properties.sh', 'restart.sh', 'background.sh'], parameters: ENDS, timeoutSeconds: 90 };
+const WEIGHED: ParameterName[] = [...ENDS, 'CpuWeight', 'IoWeight'];
+const BACKGROUND = { parts: ['daemon.sh', 'units.sh', 'kept.sh', 'properties.sh', 'restart.sh', 'background.sh'], parameters: ENDS, timeoutSeconds: 90 };
 
 const DEFINITIONS: Readonly<Record<Document, DocumentDefinition>> = {
   // A minute less than the Lambda that waits for it has.
   scan: { ...FOREGROUND, description: 'Lists the source or checks the destination', timeoutSeconds: 840 },
   probe: { ...FOREGROUND, description: 'Finds out whether an address is reachable', timeoutSeconds: 150 },
-  receive: { ...BACKGROUND, description: 'Starts the receiver and prints its ready file' },
-  send: { ...BACKGROUND, description: 'Starts the sender and prints its ready file' },
+  receive: { ...BACKGROUND, parameters: WEIGHED, description: 'Starts the receiver and prints its ready file' },
+  send: { ...BACKGROUND, parameters: WEIGHED, description: 'Starts the sender and prints its ready file' },
   relay: { ...BACKGROUND, parameters: [...ENDS, 'CpuQuota'], description: 'Starts a relay and prints its ready file' },
   stop: {
     description: 'Stops the daemons of a transfer',

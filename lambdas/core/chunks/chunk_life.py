@@ -50,7 +50,7 @@ class Change:
 
     @property
     def document(self) -> dict[str, Any]:
-        """What the item has new, by its own names."""
+        """The item's changed attributes, by its own names."""
         rule = RULES[self.name]
         state = {"state": rule.target} if rule.target != "PENDING" else {}
         attempt = {"attempt": self.attempt + rule.attempts_on} if rule.attempts_on else {}

@@ -22,7 +22,7 @@ class Comparison(NamedTuple):
 
     @property
     def clean(self) -> bool:
-        """Whether nothing differs or is missing."""
+        """Nothing differs or is missing."""
         return not (self.different or self.sender_only or self.receiver_only)
 
 

@@ -40,7 +40,7 @@ class RelayLost(Document):
 
     @classmethod
     def told(cls, text: object, transfer_id: str) -> Self | None:
-        """What the JSON text of a record says; None where it says nothing of this transfer."""
+        """Return what the JSON text of a record says; None where it says nothing of this transfer."""
         found = _read(cls, text)
         return found if found is not None and found.transfer_id == transfer_id else None
 
@@ -57,6 +57,17 @@ class RelaySlow(Document):
     message: str
 
 
+class RateFell(Document):
+    """All paths together carry lastingly less than when relays were decided about, MB/s."""
+
+    schema_version: Literal[1]
+    type: Literal["Rate Fell"]
+    transfer_id: TransferId
+    rate: float = Field(alias="rateMBps", ge=0)
+    expected: float = Field(alias="expectedMBps", ge=0)
+    message: str
+
+
 class Delivered(Document):
     """Every chunk is delivered, every file renamed but those that were left out: `skipped` many entries."""
 
@@ -64,7 +75,7 @@ class Delivered(Document):
     files: Count
     chunks: Count
     sent_bytes: Count
-    """Of all processes of the sender's start."""
+    """Bytes sent by all processes of the sender's start."""
     epoch: Epoch
     hedged_bytes: Annotated[int, Field(ge=1)] | None = None
     repaired_chunks: Annotated[int, Field(ge=1)] | None = None
@@ -79,7 +90,7 @@ class TransferDelivered(Delivered):
     transfer_id: TransferId
 
     def outcome(self) -> dict[str, Any]:
-        """What the task token's output will be."""
+        """Return what the task token's output will be."""
         return {"delivered": self.model_dump(include=set(Delivered.model_fields), by_alias=True, exclude_none=True)}
 
 

@@ -28,7 +28,7 @@ class Announcement(Listed):
 
 
 class OpenSurvey(Handover):
-    """What Survey Ends gives where data may flow before the listing is done; `command_id` is the source's scan."""
+    """Output of Survey Ends where data may flow before the listing is done; `command_id` is the source's scan."""
 
     open: Literal[True] = True
     command_id: str
@@ -37,10 +37,11 @@ class OpenSurvey(Handover):
 
 
 def may_be_followed(transfer: AcceptedTransfer) -> bool:
-    """Whether nothing that the request says needs the whole listing, or the estimate, before the first byte."""
+    """Return whether nothing that the request says needs the whole listing, or the estimate, before the first byte."""
     request, objective = transfer.request, transfer.request.objective
     bounded = objective.max_cost_usd is not None or objective.deadline_seconds is not None
-    return not (bounded or request.approval == "required" or request.is_profiling or request.resume)
+    needs_all = request.approval == "required" or request.is_profiling or request.resume or request.dry_run
+    return not (bounded or needs_all)
 
 
 def announcement_name(transfer: AcceptedTransfer) -> str:
@@ -50,7 +51,7 @@ def announcement_name(transfer: AcceptedTransfer) -> str:
 
 
 def lots(parts: Iterable[Iterable[ListedEntry]], part_bytes: int) -> Iterator[list[PlannedChunk]]:
-    """What is written together and then may be read: the first lot is small, and none waits for another object.
+    """Return what is written together and then may be read: the first lot is small, and none waits for another object.
 
     The same objects give the same lots, whoever asks.
     """

@@ -1,4 +1,4 @@
-"""How fast and in what order the planner writes chunk items, so that no partition of the table gets too many at once.
+"""The planner's pace and order of writing chunk items, so that no partition of the table gets too many at once.
 
 A partition takes 1 000 writes/s, a new on-demand table has 4 of them, and an item's partition follows from the hash of
 its range key. Written in order, a range of 128 chunks would hit one partition within milliseconds.

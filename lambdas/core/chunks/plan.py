@@ -1,6 +1,7 @@
-"""From listing lines to chunks, lazily: an iterator in, an iterator out, memory bounded by one bundle.
+"""Chunks made of listing lines, lazily: an iterator in, an iterator out, memory bounded by one bundle.
 
-Directories come at the end, since they must follow all they contain: mode and mtime are set last. The listing is that
+Hard links and directories come at the end, one chunk at a time: a link follows the file that it is a name of, and a
+directory all that it contains, since mode and mtime are set last. The listing is that
 of a walk, each directory before what it holds; read backwards, it has them in the order that is wanted.
 """
 
@@ -22,6 +23,9 @@ SMALLEST_AUTO_MIB, LARGEST_AUTO_MIB = 1, 64
 FLOW_MB_S = 625.0
 # Below this mean size a lane spends its time on opening, making and renaming files: another one uses a second core.
 SMALL_FILE_BYTES = 256 << 10
+# What must follow other entries.
+LAST_KINDS = ("directory", "hardlink")
+_LAST_WORDS = tuple(f'"{kind}"'.encode() for kind in LAST_KINDS)
 
 
 class ListedEntry(NamedTuple):
@@ -82,7 +86,7 @@ class _Bundle:
         self.held += len(line)
 
     def full(self, size: int, limit: int) -> bool:
-        """Whether an entry of `size` bytes must go into the next bundle."""
+        """Return whether an entry of `size` bytes must go into the next bundle."""
         return bool(self.lines) and (
             self.payload + size > limit or len(self.lines) >= MAX_BUNDLE_ENTRIES or self.held >= MAX_BUNDLE_LINES_BYTES
         )
@@ -99,7 +103,7 @@ def plan_chunks(entries: Iterable[ListedEntry], part_bytes: int) -> Iterator[Pla
     for entry in entries:
         fields = json.loads(entry.line)
         size = fields["size"] if fields["kind"] == "file" else 0
-        if fields["kind"] == "directory":
+        if fields["kind"] in LAST_KINDS:
             continue
         if size > part_bytes:
             yield from _parts(entry, size, part_bytes)
@@ -120,11 +124,11 @@ def _parts(entry: ListedEntry, size: int, part_bytes: int) -> Iterator[PlannedCh
 
 
 def plan_directories(backwards: Iterable[ListedEntry]) -> Iterator[PlannedChunk]:
-    """Phase 1: of the listing read from its end, the directories, each after all that it holds."""
+    """Phase 1: of the listing read from its end, hard links and directories, each after all that it holds."""
     bundle = _Bundle(phase=1)
     for entry in backwards:
         # Most lines are files: they need not be parsed to be left out.
-        if b'"directory"' not in entry.line or json.loads(entry.line)["kind"] != "directory":
+        if not any(word in entry.line for word in _LAST_WORDS) or json.loads(entry.line)["kind"] not in LAST_KINDS:
             continue
         if bundle.full(0, 1):
             yield bundle.take()

@@ -1,4 +1,4 @@
-"""What a plan of an earlier run leaves to move."""
+"""The part of an earlier run's plan that is still to be moved."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from lambdas.core.chunks.retry_policy import GiveUp, after_failure
 
 
 class Remainder(NamedTuple):
-    """What a plan has not brought to its end: entries that are not whole, their bytes, and how many are undelivered."""
+    """Entries of a plan that are not whole at the destination, their bytes, and how many are undelivered."""
 
     entries: int
     bytes: int

@@ -1,4 +1,4 @@
-"""What the ends report."""
+"""The reports of both ends."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""What follows a chunk's failed attempt: another one after a pause, or none."""
+"""The decision after a chunk's failed attempt: another attempt after a pause, or none."""
 
 from dataclasses import dataclass
 

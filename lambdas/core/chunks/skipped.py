@@ -18,7 +18,7 @@ class SkippedEntry(Document):
     """Contract `skipped-entry`: a line of the list; of many thousands the later ones lack path and message."""
 
     entry: Count
-    kind: Literal["file", "directory", "symlink"]
+    kind: Literal["file", "directory", "symlink", "hardlink", "special"]
     path: Annotated[str, Field(pattern=r"^([A-Za-z0-9._~/-]|%[0-9A-F]{2})+$")] | None = None
     reason: SkipReason
     message: str | None = None
@@ -30,7 +30,7 @@ class SkippedEntry(Document):
 
 
 class Skipped(Document):
-    """All of one transfer: how many, the first of them, and where the whole list lies (`s3://…/`)."""
+    """The files of one transfer that were left out: how many, the first of them, where the list lies (`s3://…/`)."""
 
     count: Annotated[int, Field(ge=1)]
     first: list[SkippedEntry] = Field(max_length=NAMED)

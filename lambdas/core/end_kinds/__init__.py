@@ -1,1 +1,1 @@
-"""What the control plane must know of each kind of end of a transfer."""
+"""The facts that the control plane must know of each kind of end of a transfer."""

@@ -9,23 +9,29 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lambdas.core.documents import ABSOLUTE_PATH, USER, Document, InstanceId, Region
+from lambdas.core.documents import ABSOLUTE_PATH, USER, Document, InstanceId, Integer, Region
 
 Path = Annotated[str, Field(pattern=ABSOLUTE_PATH, max_length=4096)]
 User = Annotated[str, Field(pattern=USER)]
+Weight = Annotated[Integer, Field(ge=1, le=10_000)]
 
 
 class MachineEnd(Document):
-    """An instance with a file system that it reads or writes; `run_as`: as which of its users."""
+    """An instance with a file system that it reads or writes; `run_as`: as which of its users.
+
+    `cpu_weight` and `io_weight`: systemd's, of the daemon among the other units; without them 100, as any unit.
+    """
 
     kind: Literal["machine"] = "machine"
     instance_id: InstanceId
     region: Region
     run_as: User | None = None
+    cpu_weight: Weight | None = None
+    io_weight: Weight | None = None
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """Where it is."""
+        """The region of the machine."""
         return (self.region,)
 
     @property

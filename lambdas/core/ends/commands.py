@@ -3,19 +3,37 @@
 import json
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from lambdas.core.documents import SCHEMA_VERSION, Document
+from lambdas.core.request import Preserve
 from lambdas.core.transfer import AcceptedTransfer
 
 Command = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Share:
+    """Of its machine, what a daemon that runs as a unit gets; without a number, what any unit does.
+
+    `cpu_percent`: of one processor, at most. `cpu_weight`, `io_weight`: 1 to 10 000 among units that want the same.
+    """
+
+    cpu_percent: int | None = None
+    cpu_weight: int | None = None
+    io_weight: int | None = None
+
+
+USUAL = Share()
+
 
 # A relay outlives fourteen keepalives that are lost in a row; at 15 minutes one goes out each minute.
 KEEPALIVES_PER_LIFE = 15
 
 
 class Control(Document):
-    """Where the ends find the control plane."""
+    """The addresses at which the ends find the control plane."""
 
     region: str
     bucket: str
@@ -51,7 +69,7 @@ def listen_addresses(private: str, public: str | None, port: int) -> list[str]:
 
 
 def receiver_addresses(transfer: AcceptedTransfer) -> list[str]:
-    """Where the destination listens for lanes."""
+    """Return where the destination listens for lanes."""
     end = transfer.destination
     return listen_addresses(end.private_address, end.public_address, transfer.receiver_port)
 
@@ -61,16 +79,24 @@ def _as(user: str | None) -> Command:
     return {} if user is None else {"runAs": user}
 
 
+def _keeping(transfer: AcceptedTransfer) -> Command:
+    """What is kept beyond the default, where the request asks for any."""
+    preserve = transfer.request.preserve
+    return {} if preserve == Preserve() else {"preserve": preserve.to_document()}
+
+
 def scan_source(transfer: AcceptedTransfer, control: Control, announce: str | None = None) -> Command:
     """List the source; `announce`: name of the object, below the prefix, that says how far it is."""
     command: Command = {
         **_head("scan", transfer.transfer_id),
         **_as(transfer.request.source.run_as),
+        **_keeping(transfer),
         "side": "source",
         "control": control.to_document(),
         "paths": transfer.request.source.paths,
     }
-    return command | ({} if announce is None else {"announce": announce})
+    select = transfer.request.select.command(transfer.execution_started_at)
+    return command | ({} if announce is None else {"announce": announce}) | ({"select": select} if select else {})
 
 
 def scan_destination(transfer: AcceptedTransfer) -> Command:
@@ -79,6 +105,7 @@ def scan_destination(transfer: AcceptedTransfer) -> Command:
     return {
         **_head("scan", transfer.transfer_id),
         **_as(destination.run_as),
+        **_keeping(transfer),
         "side": "destination",
         "path": destination.path,
     }
@@ -97,12 +124,12 @@ def scan_digests(transfer: AcceptedTransfer, control: Control, parts: int) -> Co
 
 
 def changed_folder(transfer: AcceptedTransfer) -> str:
-    """Where a comparison lists what is to be sent, below the transfer's prefix: a plan may outlive its run."""
+    """Return where a comparison lists what is to be sent, below the transfer's prefix: a plan may outlive its run."""
     return f"changed/{transfer.run}/"
 
 
 def equal_folder(transfer: AcceptedTransfer) -> str:
-    """Where a comparison lists what is there already, below the transfer's prefix."""
+    """Return where a comparison lists what is there already, below the transfer's prefix."""
     return f"equal/{transfer.run}/"
 
 
@@ -126,6 +153,7 @@ def receive(transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: 
     return {
         **_head("receive", transfer.transfer_id),
         **_as(transfer.request.destination.run_as),
+        **_keeping(transfer),
         "control": control.to_document(),
         "epoch": epoch,
         "listen": receiver_addresses(transfer),
@@ -151,7 +179,7 @@ def send(
 
 
 class RelayMachine(Document):
-    """What one machine of a relay command is told.
+    """The part of a relay command that is for one machine.
 
     It powers itself off `time_to_live_seconds` after the last keepalive; with None it is never touched.
     `bandwidth_limit_mbps`: of all that it sends, Mbit/s.

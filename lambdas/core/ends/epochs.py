@@ -19,5 +19,5 @@ def start_of(epoch: int) -> int:
 
 
 def restarts_of(epoch: int) -> int:
-    """How many processes of the same start came before it, on their own machine."""
+    """Return how many processes of the same start came before it, on their own machine."""
     return epoch % PROCESSES_PER_START

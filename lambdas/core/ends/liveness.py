@@ -1,4 +1,4 @@
-"""Which end of a transfer has fallen silent: judged by its reports on the watcher's own clock, never by the end's.
+"""Judgement of which end has fallen silent, by its reports on the watcher's own clock, never by the end's.
 
 An end reports every two seconds; the sequence in its report grows while it moves data or waits for somebody else.
 Times are the watcher's, Unix seconds. Rates in MB/s (10^6 bytes).
@@ -28,20 +28,20 @@ MOST_RESTARTS = 3
 
 
 def still_seconds(plan: TransferPlan, rate: float) -> float:
-    """How long an end that reports may stand still: twice the longest sync, at what the ends can take (may be inf)."""
+    """Return how long, s, a reporting end may stand still: twice the longest sync at the ends' rate (may be inf)."""
     unsynced = min(plan.bytes, UNSYNCED_CHUNKS * plan.chunk_size_bytes) / 1e6
     return min(UNHEARD_SECONDS + 2 * unsynced / rate, MOST_STILL_SECONDS)
 
 
 class Restarts(Document):
-    """How often each end was started again."""
+    """Counts of how often each end was started again."""
 
     sender: Count
     receiver: Count
 
 
 class End(Document):
-    """What the watcher knows of one end: the start that should run, its last report, and when that changed.
+    """The watcher's view of one end: the start that should run, its last report, and when that changed.
 
     `beat`: the sequence with which the task's last heartbeat was sent.
     """
@@ -49,7 +49,7 @@ class End(Document):
     start: Start
     restarts: Count = 0
     came_back: Count = 0
-    """How often its process was started again on its own machine, in this start; and in earlier ones."""
+    """Restarts of its process on its own machine in this start, and in earlier ones."""
     came_back_earlier: Count = 0
     reported_at: float | None = None
     sequence: Count = 0
@@ -63,12 +63,12 @@ class End(Document):
 
     @property
     def advances(self) -> bool:
-        """Whether it has advanced since the last heartbeat."""
+        """The end has advanced since the last heartbeat."""
         return self.reported_at is not None and (self.beat is None or self.sequence > self.beat)
 
     @property
     def times(self) -> int:
-        """How often it was started again, by whomever."""
+        """Restarts in all, by whomever."""
         return self.restarts + self.came_back + self.came_back_earlier
 
     def seen(self, report: Progress | None, now: float) -> "End":
@@ -92,12 +92,12 @@ class End(Document):
         return self.model_copy(update={"heard": now, "advanced": now})
 
     def unheard(self, now: float) -> bool:
-        """Whether its process is dead, or cut off from the control plane."""
+        """Return whether its process is dead, or cut off from the control plane."""
         starts = self.reported_at is None and self.trouble is None
         return now - self.heard > (UNSTARTED_SECONDS if starts else UNHEARD_SECONDS)
 
     def still(self, now: float, seconds: float) -> bool:
-        """Whether it has reported the same for longer."""
+        """Return whether it has reported the same for longer."""
         return self.reported_at is not None and now - self.advanced > seconds
 
 
@@ -122,7 +122,7 @@ class Ends(Document):
 
     @property
     def advance(self) -> bool:
-        """Whether all of them have advanced since the last heartbeat."""
+        """All ends have advanced since the last heartbeat."""
         return all(end.advances for _, end in self._all())
 
     @property
@@ -136,7 +136,7 @@ class Ends(Document):
         return self._with({side: end.model_copy(update={"beat": end.sequence}) for side, end in self._all()})
 
     def seen(self, reports: Mapping[Side, Progress | None], now: float) -> "Ends":
-        """What one look more finds: the next version."""
+        """Return what one look more finds: the next version."""
         ends = self._with({side: end.seen(reports.get(side), now) for side, end in self._all()})
         return ends.model_copy(update={"version": self.version + 1})
 

@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError
 from lambdas.core.documents import Count, Document, TransferId
 from lambdas.core.errors import InvalidApproval
 from lambdas.core.estimate.budget import within
-from lambdas.core.estimate.estimate import Estimate, is_pre_test_wanted
+from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.rows import Row
 from lambdas.core.problems import describe
 from lambdas.core.request import TransferRequest
@@ -38,23 +38,20 @@ class ApprovalDecision(Document):
     reason: Annotated[str, Field(max_length=1000)] | None = None
 
 
-def take_row(estimate: Estimate, pairs: int, request: TransferRequest, pre_test_seconds: float) -> Estimate:
-    """The estimate with the row of `pairs` chosen; raises InvalidApproval for no row, or one above the budget.
-
-    `pre_test_seconds`: both hops of one pre-test, which may pay with another number of pairs than the recommended one.
-    """
+def take_row(estimate: Estimate, pairs: int, request: TransferRequest) -> Estimate:
+    """The estimate with the row of `pairs` chosen; raises InvalidApproval for no row, or one above the budget."""
     row = next((row for row in estimate.rows if row.pairs == pairs), None)
     if row is None:
         raise InvalidApproval(f"$.pairs: {pairs} is not a row of the estimate; give one of {_named(estimate.rows)}")
     most = request.objective.max_cost_usd
-    borne = within(estimate.rows, most, estimate.figures, pre_test=request.pre_test is True)
+    borne = within(estimate.rows, most, estimate.figures)
     if row not in borne:
         raise InvalidApproval(
             f"$.pairs: {pairs} pairs cost {row.cost_usd:.4f} dollars, with what the meter holds back more than "
             f"$.objective.maxCostUsd, {most}; give one of {_named(borne)}, or start again with a larger budget"
         )
-    tested = is_pre_test_wanted(request.testing, estimate.bytes, pairs, estimate.figures, pre_test_seconds, most)
-    changes = {"chosen_pairs": pairs, "pre_test": tested, "reason": f"approved by person: {pairs} pairs"}
+    reason = f"approved by person: {pairs} pairs"
+    changes = {"chosen_pairs": pairs, "pre_test": row.pre_test, "reason": reason, "on_the_way": None}
     return estimate.model_copy(update=changes)
 
 
@@ -64,21 +61,11 @@ def _named(rows: list[Row]) -> str:
 
 def event_detail(transfer: AcceptedTransfer, estimate: Estimate) -> dict[str, Any]:
     """Detail of the event Approval Required: the rows and how long the person has; no token."""
-    rows = [
-        {
-            "pairs": row.pairs,
-            "seconds": row.seconds,
-            "speedup": row.speedup,
-            "costUsd": row.cost_usd,
-            "limit": row.limit,
-        }
-        for row in estimate.rows
-    ]
     return {
         "transferId": transfer.transfer_id,
         "executionArn": transfer.execution_arn,
         "bytes": estimate.bytes,
-        "rows": rows,
+        "rows": [row.to_document() for row in estimate.rows],
         "recommendedPairs": estimate.chosen_pairs,
         "reason": estimate.reason,
         "timeoutSeconds": transfer.request.approval_timeout_seconds,
@@ -108,4 +95,5 @@ def letter(transfer: AcceptedTransfer, estimate: Estimate) -> tuple[str, str]:
 
 def _line(row: Row, *, recommended: bool) -> str:
     mark = ">" if recommended else " "
-    return f"{mark} {row.pairs:>5} {row.seconds:>10.1f} {row.speedup:>8.2f} {row.cost_usd:>10.4f}  {row.limit}"
+    limit = f"{row.limit} ({row.range_in_words})" if row.range_in_words else row.limit
+    return f"{mark} {row.pairs:>5} {row.seconds:>10.1f} {row.speedup:>8.2f} {row.cost_usd:>10.4f}  {limit}"

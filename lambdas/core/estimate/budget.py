@@ -1,5 +1,7 @@
 """What must stay free of a budget, so that a transfer that goes as estimated is not cut short; dollars, MB/s, s."""
 
+from math import inf
+
 from lambdas.core.estimate.figures import Figures
 from lambdas.core.estimate.rows import Row
 from lambdas.core.tariff import control_plane, cost
@@ -15,9 +17,15 @@ HELD_SECONDS = LOOK_SECONDS + RELEASE_SECONDS
 FLIGHT_SECONDS = 2.0
 
 
-def most_rate(pairs: int, figures: Figures) -> float:
-    """What the direct path and `pairs` pairs carry together."""
-    return min(figures.direct.value + pairs * figures.pair.value, figures.ends)
+def most_rate(pairs: int, figures: Figures, limit_mb_s: float | None = None) -> float:
+    """The most that the direct path and `pairs` pairs carry together at any moment: a bound, whatever is expected.
+
+    `limit_mb_s` takes the place of the request's limit, which people and timetables change; infinite where it is
+    lifted.
+    """
+    ends = [one.most for one in figures.of_ends.values() if limit_mb_s is None or not one.is_set_by_request]
+    paths = figures.direct.most + sum(figures.pair_at(slot).most for slot in range(pairs))
+    return min(paths, *ends, inf if limit_mb_s is None else limit_mb_s)
 
 
 def held_back(pairs: int, figures: Figures, *, pre_test: bool) -> float:
@@ -28,15 +36,15 @@ def held_back(pairs: int, figures: Figures, *, pre_test: bool) -> float:
         cost.relays(relays, HELD_SECONDS, figures.relay_hour.value)
         + control_plane.dollars(later)
         - control_plane.dollars(start)
-        + cost.egress(most_rate(pairs, figures) * FLIGHT_SECONDS * 1e6, figures.egress.value)
+        + cost.egress(most_rate(pairs, figures) * FLIGHT_SECONDS * 1e6, figures.gb_usd(pairs))
     )
 
 
-def needed(row: Row, figures: Figures, *, pre_test: bool) -> float:
-    """The smallest budget that bears the row; `pre_test`: twice the relays are launched."""
-    return row.cost_usd + held_back(row.pairs, figures, pre_test=pre_test)
+def needed(row: Row, figures: Figures) -> float:
+    """The smallest budget that bears the row."""
+    return row.cost_usd + held_back(row.pairs, figures, pre_test=row.pre_test)
 
 
-def within(rows: list[Row], most_usd: float | None, figures: Figures, *, pre_test: bool) -> list[Row]:
+def within(rows: list[Row], most_usd: float | None, figures: Figures) -> list[Row]:
     """The rows that a budget bears; all of them where there is none."""
-    return [row for row in rows if most_usd is None or needed(row, figures, pre_test=pre_test) <= most_usd]
+    return [row for row in rows if most_usd is None or needed(row, figures) <= most_usd]

@@ -6,21 +6,22 @@ from pydantic import Field
 
 from lambdas.core.documents import Count, Document
 from lambdas.core.errors import NoSuitableType
-from lambdas.core.estimate.budget import within
+from lambdas.core.estimate import first_contact
 from lambdas.core.estimate.figures import EndFigures, Figures
 from lambdas.core.estimate.pair_choice import choose
-from lambdas.core.estimate.rows import Row, build_rows, seconds_for
-from lambdas.core.estimate.type_choice import Candidate, Offer, rank
+from lambdas.core.estimate.pre_test_choice import better_of
+from lambdas.core.estimate.rows import Row, build_rows
+from lambdas.core.estimate.type_choice import Candidate, Offer, offer_of, rank
+from lambdas.core.estimate.undecided import Undecided, undecided
+from lambdas.core.estimate.whole_time import WholeTime
 from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
 from lambdas.core.request import Objective
 
 DEFAULT_MOST_PAIRS = 8
-# Mean of the better half of a normal distribution, in standard deviations above the mean: sqrt(2 / pi).
-BETTER_HALF = 0.798
 
 
 class Estimate(Document):
-    """Contract `estimate`."""
+    """Contract `estimate`; `undecided` is absent where the choice is the same whatever the ranges of the figures."""
 
     schema_version: Literal[1] = 1
     bytes: Count
@@ -28,42 +29,22 @@ class Estimate(Document):
     chosen_pairs: Count
     pre_test: bool
     reason: str
+    undecided: Undecided | None = None
     figures: Figures
     instance_type: str
+    destination_type: str | None = None
     candidates: list[Candidate] = Field(min_length=1)
     notes: list[str]
+    on_the_way: str | None = None
+    """Why the first seconds of the transfer decide about relays, in words; absent where that is decided beforehand."""
+
+    def type_of(self, stage: int) -> str:
+        """The type of a stage's relays: each side may have its own."""
+        return self.destination_type or self.instance_type if stage else self.instance_type
 
     def row(self, pairs: int) -> Row:
         """The row of `pairs`; raises LookupError."""
         return next(row for row in self.rows if row.pairs == pairs)
-
-
-def pre_test_pays(size_bytes: int, pairs: int, figures: Figures, pre_test_seconds: float) -> bool:
-    """Whether choosing the better half of 2p pairs saves more seconds than the other half is up for.
-
-    Then it costs nothing either: the p pairs that stay are needed for so much less time (Eq. 4.2).
-    """
-    plain = seconds_for(size_bytes, pairs, figures)
-    gain = BETTER_HALF * figures.pair_spread.value
-    tested = seconds_for(size_bytes, pairs, figures, pre_test_seconds, gain)
-    return plain - tested > figures.spawn.value + pre_test_seconds
-
-
-def is_pre_test_wanted(
-    asked: bool | Literal["auto"],
-    size_bytes: int,
-    pairs: int,
-    figures: Figures,
-    pre_test_seconds: float,
-    most_usd: float | None,
-) -> bool:
-    """As the request has `asked`; without relays never, and not where nobody asked and the budget does not bear it."""
-    if pairs == 0 or asked != "auto":
-        return pairs > 0 and asked is True
-    tested = build_rows(size_bytes, pairs, figures, pre_test_seconds)[-1]
-    return bool(within([tested], most_usd, figures, pre_test=True)) and pre_test_pays(
-        size_bytes, pairs, figures, pre_test_seconds
-    )
 
 
 def estimate(
@@ -78,34 +59,52 @@ def estimate(
     pre_test_seconds: float,
     notes: list[str],
     relay_counts: RelayCounts = PAIRS,
+    whole: WholeTime | None = None,
 ) -> Estimate:
     """The whole estimate. `ends`: figures of the end machines; those of relays come from the best of `offers`.
 
-    `most_pairs`: the deployment's limit, `pre_test_seconds`: both hops of one pre-test. Raises NoSuitableType,
-    BudgetTooSmall or DeadlineUnreachable.
+    `most_pairs`: the deployment's limit, `pre_test_seconds`: both hops of one pre-test, `whole`: what is around
+    the data. Raises NoSuitableType, BudgetTooSmall or DeadlineUnreachable.
     """
     wanted = min(most_pairs, max(DEFAULT_MOST_PAIRS, requested if requested != "auto" else 0))
     candidates = rank(size_bytes, ends, offers, wanted)
     offer = _best(candidates, offers, requested)
     figures = offer.figures(ends)
-    most = 0 if offer.refusal else min(wanted, offer.most_pairs)
-    rows = build_rows(size_bytes, most, figures, pre_test_seconds if pre_test is True else 0.0, relay_counts)
+    most = figures.lent_whole if offer.refusal else min(wanted, offer.most_pairs + figures.lent_whole)
+
+    def rows_with(test_seconds: float) -> list[Row]:
+        rows = build_rows(size_bytes, most, figures, test_seconds, relay_counts)
+        return [row.in_time(whole, objective.confidence) for row in rows] if whole else rows
+
+    plain, tested = rows_with(0.0), rows_with(pre_test_seconds if pre_test else 0.0)
+    rows = tested if pre_test is True else better_of(plain, tested, objective, figures, offer.most_pairs)
     asked = requested if requested == "auto" else min(requested, most)
-    pairs, reason = choose(rows, asked, objective, figures, pre_test=pre_test is True)
+    pairs, reason = choose(rows, asked, objective, figures)
     if requested != "auto" and requested > most:
         reason = f"{requested} pairs were asked for; the quota of vCPUs leaves {most}"
     elif requested == "auto" and not candidates[0].suitable:
         reason = f"relays do not help: {'; '.join(dict.fromkeys(one.reason for one in candidates))}"
+    row = next(row for row in rows if row.pairs == pairs)
+    if row.pre_test:
+        reason += f"; with a pre-test, which keeps the better {pairs} of {2 * pairs} pairs"
+    unknown = undecided(size_bytes, most, figures)
+    if requested == "auto" and unknown:
+        reason = f"{unknown.question}; by what is expected, {reason}"
     return Estimate(
         bytes=size_bytes,
         rows=rows,
         chosen_pairs=pairs,
-        pre_test=is_pre_test_wanted(pre_test, size_bytes, pairs, figures, pre_test_seconds, objective.max_cost_usd),
+        pre_test=row.pre_test,
         reason=reason,
+        undecided=unknown,
         figures=figures,
         instance_type=offer.instance_type,
+        destination_type=offer.destination_type or None,
         candidates=candidates,
         notes=[*notes, *_quota_notes(offer, pairs, wanted), *relay_counts.notes(pairs)],
+        on_the_way=(unknown.question if unknown else first_contact.unmeasured(ends))
+        if requested == "auto" and most
+        else None,
     )
 
 
@@ -113,15 +112,14 @@ def _quota_notes(offer: Offer, pairs: int, wanted: int) -> list[str]:
     """Whether more pairs might have been chosen, had the quota left them."""
     if pairs == 0 or pairs != offer.most_pairs or pairs >= wanted:
         return []
-    return [f"the quota of vCPUs leaves {pairs} pairs of {offer.instance_type}; a larger one allows more"]
+    return [f"the quota of vCPUs leaves {pairs} pairs of {offer.name}; a larger one allows more"]
 
 
 def _best(candidates: list[Candidate], offers: list[Offer], requested: int | Literal["auto"]) -> Offer:
     """The first that can be launched, suitable or not; relays that were asked for and cannot be are an error."""
-    by_type = {offer.instance_type: offer for offer in offers}
-    ranked = [by_type[candidate.instance_type] for candidate in candidates]
+    ranked = [offer_of(candidate, offers) for candidate in candidates]
     usable = [offer for offer in ranked if not offer.refusal]
     if requested not in ("auto", 0) and not usable:
-        why = "; ".join(f"{offer.instance_type}: {offer.refusal}" for offer in ranked)
+        why = "; ".join(f"{offer.name}: {offer.refusal}" for offer in ranked)
         raise NoSuitableType(f"$.relays.instanceTypes: none can be launched ({why}); name others, or ask for 0 pairs")
     return (usable or ranked)[0]

@@ -22,12 +22,16 @@ LEAST_SPREAD = 0.05
 
 @dataclass(frozen=True)
 class History:
-    """What is kept of a metric: mean (μ), second moment (γ), how many samples, and when the last came (seconds)."""
+    """What is kept of a metric: mean (μ), second moment (γ), how many samples, and when the last came (seconds).
+
+    `longest_seconds`: of all samples of a rate, the longest time for which one was measured at a stretch.
+    """
 
     mean: float
     second_moment: float
     samples: int
     at_seconds: float
+    longest_seconds: float = 0.0
 
     @property
     def sigma(self) -> float:
@@ -54,6 +58,7 @@ def integrate(
     *,
     window: int = WINDOW,
     reference_seconds: float = REFERENCE_SECONDS,
+    lasted_seconds: float = 0.0,
 ) -> History:
     """Eq. 1 and 3 (whose printed weights are swapped); the first sample is the mean.
 
@@ -66,7 +71,7 @@ def integrate(
     at_least_one("window", window)
     positive("reference_seconds", reference_seconds, "seconds")
     if history is None:
-        return History(sample, sample * sample, 1, at_seconds)
+        return History(sample, sample * sample, 1, at_seconds, lasted_seconds)
     learning = history.samples < window
     trust = 1.0 if learning else weight(history, sample, at_seconds, reference_seconds)
     share = trust / min(window, history.samples + 1)
@@ -75,4 +80,5 @@ def integrate(
         second_moment=history.second_moment + share * (sample * sample - history.second_moment),
         samples=history.samples + 1,
         at_seconds=max(at_seconds, history.at_seconds),
+        longest_seconds=max(lasted_seconds, history.longest_seconds),
     )

@@ -91,7 +91,7 @@ def recommend(size_bytes: int, given: GivenFigures, pairs: Iterable[int], object
     )
     figures = offer.figures(ends)
     rows = [row for row in build_rows(size_bytes, max(wanted), figures) if row.pairs in wanted]
-    chosen, reason = choose(rows, "auto", objective, figures, pre_test=False)
+    chosen, reason = choose(rows, "auto", objective, figures)
     return Estimate(
         bytes=size_bytes,
         rows=rows,

@@ -1,13 +1,16 @@
 """From what was measured, configured, published or only assumed to the figures of one transfer."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
+from typing import TypeGuard
 
 from lambdas.core.architecture import Architecture, architecture_of
+from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.errors import MissingPrice
-from lambdas.core.estimate import published_limits
+from lambdas.core.estimate import measured, published_limits
 from lambdas.core.estimate.figures import LIMIT_NOTE, EndFigures, Figure, least, most
-from lambdas.core.estimate.profile import Known, Metric, Profile
+from lambdas.core.estimate.profile import Profile
 from lambdas.core.estimate.type_choice import Offer
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.tariff.prices import Market, Price, PriceBook
@@ -17,6 +20,16 @@ from lambdas.core.tariff.processor_credits import most_surplus_hour
 SPREAD = 0.15
 SAMPLES_FOR_SPREAD = 3
 UNLIMITED_PAIRS = 1_000
+# docs/design/008: the sender doubles a path's lanes until they are enough.
+LANES = Figure(value=2, low=1, high=4, origin="assumed", note="doubled never, once or twice, by the round trip")
+# Both relays of a pair interrupted once an hour, each replaced after T_v = 90 s. AWS' advisor has bands up to "more
+# than 20 % a month", which would make one part in 70 000: so it widens the range, and the expected time stays.
+SPOT_LOSS = 2 * 90 / 3600
+# Until it is learnt. Relays are asked for about when the first byte leaves. After the last one the ends compare what
+# they have (1 s), an event is delivered, the execution goes on, and a function that may be cold (2 s) ends the relays.
+TAIL_SECONDS = 5.0
+# Until it is learnt: the last 1 % of a transfer may be on two lanes at once.
+REPEATED = 0.01
 
 
 @dataclass(frozen=True)
@@ -72,23 +85,24 @@ def end_figures(
     `machines`: what these two have shown, `profiles`: what types have shown; `limit_mbps`: the request's, Mbit/s.
     """
     what = "these two machines"
-    direct = _of(machines, "direct", what) or least(
+    kinds = list(zip(terms.sides, ends, strict=True))
+    published = [terms.outward(side, kind) for side, kind in kinds]
+    slower = min(kinds, key=lambda one: _lasting(one[0], one[1]))
+    direct = measured.figure(machines, "direct", what, slower[0].facts.get(slower[1])) or least(
         *(
-            _of(profiles[kind], "interRegion", kind) or terms.outward(side, kind)
-            for side, kind in zip(terms.sides, ends, strict=True)
+            measured.figure(profiles[kind], "interRegion", kind, side.facts.get(kind)) or outward
+            for (side, kind), outward in zip(kinds, published, strict=True)
         )
     )
-    seen = [figure for kind in relay_types if (figure := _of(profiles[kind], "intraRegion", f"to {kind} relays"))]
-    # What was seen to pass is possible, whatever is published.
-    possible = [figure for figure in (direct, *seen) if figure.origin == "measured"]
-    limit = _of(machines, "ends", what)
+    through = [measured.figure(profiles[kind], "intraRegion", f"to {kind} relays") for kind in relay_types]
+    # What was seen to pass is possible, whatever is published: a lower bound.
+    passed = [Figure(value=one.now, origin="measured", note=one.note) for one in (direct, *through) if _is_seen(one)]
+    most_passed = most(*passed) if passed else None
     totals = [
-        limit
-        or most(
-            _of(profiles[kind], "intraRegion", kind) or published_limits.in_all(side.facts.get(kind), kind),
-            *possible,
-        )
-        for side, kind in zip(terms.sides, ends, strict=True)
+        measured.figure(machines, "ends", what, side.facts.get(kind))
+        or measured.figure(profiles[kind], "intraRegion", kind)
+        or published_limits.in_all(side.facts.get(kind), kind, most_passed)
+        for side, kind in kinds
     ]
     egress = terms.prices.egress_gb(terms.source.region, terms.destination.region)
     return EndFigures(
@@ -96,33 +110,38 @@ def end_figures(
         destination=totals[1],
         direct=_capped(direct, limit_mbps),
         egress=_dollars(egress, f"per GB from {terms.source.region} to {terms.destination.region}"),
+        repeated=measured.figure(machines, "repeated", what)
+        or Figure(value=REPEATED, origin="assumed", note="last chunks on two lanes, and what is sent again"),
     )
 
 
-def with_disks(ends: EndFigures, read_mb_s: float | None, write_mb_s: float | None) -> EndFigures:
-    """`ends` with what the survey saw of the disks, MB/s."""
-
-    def of(rate: float | None, what: str) -> Figure | None:
-        return Figure(value=rate, origin="measured", note=f"{what}, 0.3 s in the survey") if rate else None
-
-    return ends.model_copy(
-        update={"source_disk": of(read_mb_s, "largest file"), "destination_disk": of(write_mb_s, "unnamed file")}
-    )
+def _lasting(side: Side, instance_type: str) -> float:
+    facts = side.facts.get(instance_type)
+    return facts.network if facts and facts.bursts else inf
 
 
-def offer(terms: Terms, instance_type: str, profile: Profile | None) -> Offer:
-    """What relays of the type would carry and cost."""
+def _is_seen(figure: Figure | None) -> TypeGuard[Figure]:
+    return figure is not None and "measured" in (figure.origin, figure.burst.rate.origin if figure.burst else None)
+
+
+def offer(terms: Terms, instance_type: str, profile: Profile | None, stages: Sequence[int] = (0, 1)) -> Offer:
+    """What relays of the type would carry and cost; `stages`: the sides that have it, where not both do."""
+    sides = [terms.sides[stage] for stage in stages]
+    known = [side.facts.get(instance_type) for side in sides]
     pair = least(
-        _of(profile, "interRegion", f"{instance_type} pairs")
-        or least(*(terms.outward(side, instance_type) for side in terms.sides)),
-        _of(profile, "intraRegion", f"to {instance_type} relays")
-        or least(*(published_limits.in_all(side.facts.get(instance_type), instance_type) for side in terms.sides)),
+        measured.figure(profile, "interRegion", f"{instance_type} pairs", next(filter(None, known), None))
+        or least(*(terms.outward(side, instance_type) for side in sides)),
+        measured.figure(profile, "intraRegion", f"to {instance_type} relays")
+        or least(*(published_limits.in_all(facts, instance_type) for facts in known)),
     )
-    spawn = _of(profile, "spawn", f"{instance_type} relays")
-    refusal = _refusal(terms, instance_type)
+    if terms.market == "spot":
+        pair = pair.model_copy(update={"low": pair.least * (1 - SPOT_LOSS)})
+    spawn = measured.figure(profile, "spawn", f"{instance_type} relays")
+    refusal = _refusal(sides, instance_type)
     hour = Figure(value=0, origin="assumed", note=f"{instance_type}: no price")
+    hours: tuple[Figure, ...] = ()
     try:
-        hour = _hour(terms, instance_type)
+        hour, hours = _hour(terms, sides, instance_type)
     except MissingPrice as error:
         refusal = refusal or str(error)
     return Offer(
@@ -132,21 +151,14 @@ def offer(terms: Terms, instance_type: str, profile: Profile | None) -> Offer:
         spawn=spawn
         or Figure(value=published_limits.SPAWN_SECONDS, origin="assumed", note="as the thesis' virtual machines"),
         hour=hour,
-        most_pairs=_most_pairs(terms, instance_type),
+        most_pairs=_most_pairs(terms, sides, instance_type),
         refusal=refusal,
+        hours=hours,
+        gain=measured.gain(profile, f"{instance_type} pairs"),
+        lanes=LANES,
+        tail=measured.figure(profile, "tail", f"{instance_type} relays")
+        or Figure(value=TAIL_SECONDS, origin="assumed", note="of relays, before and after the data"),
     )
-
-
-def _of(profile: Profile | None, metric: Metric, what: str) -> Figure | None:
-    known = profile.known(metric) if profile else None
-    return Figure(value=known.value, origin=known.origin, note=_note(what, known)) if known else None
-
-
-def _note(what: str, known: Known) -> str:
-    if known.origin == "configured":
-        return what
-    times = f"{known.samples} sample{'s' if known.samples > 1 else ''}"
-    return f"{what}: {times}, standard deviation {known.sigma:.3g}"
 
 
 def _spread(profile: Profile | None) -> Figure:
@@ -157,14 +169,12 @@ def _spread(profile: Profile | None) -> Figure:
 
 
 def _capped(figure: Figure, limit_mbps: int | None) -> Figure:
-    if limit_mbps is None or figure.value <= limit_mbps / 8:
-        return figure
-    return Figure(value=limit_mbps / 8, origin="configured", note=LIMIT_NOTE)
+    return figure if limit_mbps is None else published_limits.capped(figure, limit_mbps / MBIT_PER_MB, LIMIT_NOTE)
 
 
-def _refusal(terms: Terms, instance_type: str) -> str:
+def _refusal(sides: list[Side], instance_type: str) -> str:
     architecture: Architecture = architecture_of(instance_type)
-    for side in terms.sides:
+    for side in sides:
         facts = side.facts.get(instance_type)
         if facts is not None and side.zone not in facts.zones:
             return f"not offered in {side.zone}"
@@ -173,27 +183,32 @@ def _refusal(terms: Terms, instance_type: str) -> str:
     return ""
 
 
-def _most_pairs(terms: Terms, instance_type: str) -> int:
+def _most_pairs(terms: Terms, sides: list[Side], instance_type: str) -> int:
     """What the quotas leave; a pair within one region takes two relays of one quota."""
     each = 1 if terms.between_regions else 2
     room = [
         side.free_vcpus // (facts.vcpus * each)
-        for side in terms.sides
+        for side in sides
         if side.free_vcpus is not None and (facts := side.facts.get(instance_type))
     ]
     return min(room, default=UNLIMITED_PAIRS)
 
 
-def _hour(terms: Terms, instance_type: str) -> Figure:
-    """Mean of the two regions, as the dissertation prices a pair; with the disk, and the public address if any."""
-    instances = [terms.prices.instance_hour(instance_type, side.region, terms.market) for side in terms.sides]
+def _hour(terms: Terms, sides: list[Side], instance_type: str) -> tuple[Figure, tuple[Figure, ...]]:
+    """Mean of the two regions, as the dissertation prices a pair, and each; with disk, credits and address, if any."""
+    instances = [terms.prices.instance_hour(instance_type, side.region, terms.market) for side in sides]
     public = terms.internet and terms.between_regions
-    total = sum(one.usd for one in instances)
-    total += sum(terms.prices.beside_instance_hour(instance_type, side.region, public=public) for side in terms.sides)
-    worst = next((price for price in instances if price.origin == "fallback"), instances[0])
     extras = "address, disk and processor credits" if most_surplus_hour(instance_type) else "address and disk"
-    figure = _dollars(worst, f"{instance_type} {terms.market} with {extras}, mean of both regions")
-    return figure.model_copy(update={"value": total / len(terms.sides)})
+    what = f"{instance_type} {terms.market} with {extras}"
+    hours = []
+    for price, side in zip(instances, sides, strict=True):
+        beside = terms.prices.beside_instance_hour(instance_type, side.region, public=public)
+        figure = _dollars(price, f"{what}, {side.region}")
+        hours.append(figure.model_copy(update={"value": price.usd + beside}))
+    worst = next((price for price in instances if price.origin == "fallback"), instances[0])
+    mean = sum(hour.value for hour in hours) / len(hours)
+    where = "mean of both regions" if len(sides) > 1 else sides[0].region
+    return _dollars(worst, f"{what}, {where}").model_copy(update={"value": mean}), tuple(hours)
 
 
 def _dollars(price: Price, what: str) -> Figure:

@@ -6,12 +6,50 @@ from typing import Literal
 
 from lambdas.core.estimate.history import History, integrate
 
-Metric = Literal["interRegion", "intraRegion", "spawn", "direct", "ends"]
-"""Of an instance type: `interRegion` (v_e) and `intraRegion` (v_i) of its relays, MB/s, and `spawn` (T_v), s.
+Metric = Literal[
+    "interRegion",
+    "intraRegion",
+    "spawn",
+    "tail",
+    "direct",
+    "ends",
+    "interRegionLasting",
+    "interRegionCredit",
+    "directLasting",
+    "directCredit",
+    "endsLasting",
+    "endsCredit",
+    "gain",
+    "files",
+    "repeated",
+    "survey",
+    "planning",
+    "closing",
+    "accuracy",
+]
+"""Of an instance type: `interRegion` (v_e) and `intraRegion` (v_i) of its relays, MB/s, `spawn` (T_v), s, `tail`, how
+much longer they live than data moves, s, and `gain`, what each of its pairs after the first adds in shares of that.
 
 Of a pair of hosts: `direct`, the rate of the path without relays, and `ends`, the rate at which the two machines
-themselves were the limit, min(V_src, V_dst), both MB/s.
+themselves were the limit, min(V_src, V_dst), both MB/s; `files`, how many small files they move in a second;
+`repeated`, the share of bytes that are sent beyond those that arrive.
+
+`...Lasting` is the rate, MB/s, that remained after a burst, and `...Credit` the MB that passed beyond it until then.
+
+Of all transfers between two regions: `survey` (from the start to the estimate), `planning` (from there to the first
+byte) and `closing` (from the last byte to the report), s, and `accuracy`, the data time over the estimated one.
 """
+
+LASTING_OF: Mapping[Metric, Metric] = {
+    "interRegion": "interRegionLasting",
+    "direct": "directLasting",
+    "ends": "endsLasting",
+}
+CREDIT_OF: Mapping[Metric, Metric] = {
+    "interRegion": "interRegionCredit",
+    "direct": "directCredit",
+    "ends": "endsCredit",
+}
 
 
 def hosts(source_id: str, destination_id: str) -> str:
@@ -21,13 +59,17 @@ def hosts(source_id: str, destination_id: str) -> str:
 
 @dataclass(frozen=True)
 class Known:
-    """A metric's value in its unit; `at_seconds` is the Unix time of the last sample, None where configured."""
+    """A metric's value in its unit; `at_seconds` is the Unix time of the last sample, None where configured.
+
+    `longest_seconds`: for so long a rate was seen at a stretch, at the longest; 0 where nobody noted it.
+    """
 
     value: float
     sigma: float
     samples: int
     at_seconds: float | None
     origin: Literal["measured", "configured"]
+    longest_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -40,12 +82,21 @@ class Profile:
     def known(self, metric: Metric) -> Known | None:
         """What was measured; else what was configured; else None."""
         if history := self.metrics.get(metric):
-            return Known(history.mean, history.sigma, history.samples, history.at_seconds, "measured")
+            return Known(
+                history.mean,
+                history.sigma,
+                history.samples,
+                history.at_seconds,
+                "measured",
+                history.longest_seconds,
+            )
         if metric in self.configured:
             return Known(self.configured[metric], 0.0, 0, None, "configured")
         return None
 
-    def refined(self, metric: Metric, sample: float, at_seconds: float) -> "Profile":
-        """With one more sample, in the metric's unit; raises ValueError for a negative or infinite one."""
-        refined = integrate(self.metrics.get(metric), sample, at_seconds)
+    def refined(self, metric: Metric, sample: float, at_seconds: float, lasted_seconds: float = 0.0) -> "Profile":
+        """With one more sample, in the metric's unit, of a rate that lasted so long; raises ValueError for a negative
+        or infinite one.
+        """
+        refined = integrate(self.metrics.get(metric), sample, at_seconds, lasted_seconds=lasted_seconds)
         return replace(self, metrics={**self.metrics, metric: refined})

@@ -1,6 +1,7 @@
 """A profiling execution (thesis, Table 5.2): pairs of relays and the direct path are measured, and nothing is moved."""
 
 from collections.abc import Iterable
+from math import ceil
 from typing import Annotated
 
 from pydantic import Field
@@ -73,10 +74,10 @@ def estimate_of_measuring(known: Estimate, probe_seconds: float, most_usd: float
     if not rows:
         raise NoSuitableType(f"$.profile: measuring needs relays, and none can be launched: {known.reason}")
     first = rows[0]
-    least = needed(first, known.figures, pre_test=True)
+    least = ceil(needed(first, known.figures) * 1e4) / 1e4
     if most_usd is not None and least > most_usd:
         raise BudgetTooSmall(
-            f"$.objective.maxCostUsd: {most_usd} is less than measuring needs, about {least:.4f} dollars; "
+            f"$.objective.maxCostUsd: {most_usd} is less than measuring needs, {least:.4f} dollars; "
             "raise it to at least that"
         )
     reason = f"measures {2 * first.pairs} pairs and the direct path, and moves nothing"
@@ -88,11 +89,12 @@ def _row(pairs: int, figures: Figures, probe_seconds: float) -> Row:
     launched = 2 * pairs
     # Between the regions, inside the source's, and the direct path: one after another.
     seconds = figures.spawn.value + 3 * probe_seconds
-    sent_bytes = (figures.direct.value + launched * figures.pair.value) * 1e6 * probe_seconds
+    sent_bytes = (figures.direct.now + launched * figures.pair.now) * 1e6 * probe_seconds
     dollars = control_plane.dollars(control_plane.calls(0, launched, seconds, figures.spawn.value))
-    dollars += cost.transfer(sent_bytes, launched, seconds, figures.relay_hour.value, figures.egress.value)
+    dollars += cost.transfer(sent_bytes, launched, seconds, figures.relay_hour.value, figures.gb_usd(launched))
     return Row(
         pairs=pairs,
+        pre_test=True,
         seconds=round(seconds, 3),
         speedup=1.0,
         cost_usd=round(dollars, 6),

@@ -5,14 +5,17 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from lambdas.core.documents import Document
-from lambdas.core.estimate.figures import EndFigures, Figure, Figures
-from lambdas.core.estimate.rows import NonNegative, seconds_for
+from lambdas.core.estimate.data_time import seconds_for
+from lambdas.core.estimate.figures import EndFigures, Figure, Figures, NonNegative
 from lambdas.core.models import LEAST_GAIN
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A type that relays may be; `most_pairs`: what quotas leave of it, `refusal`: why it cannot be launched at all."""
+    """A type that relays may be; `most_pairs`: what quotas leave of it, `refusal`: why it cannot be launched at all.
+
+    `hour` is the mean of `hours`, one for each stage of relays; `tail`: how much longer they live than data moves, s.
+    """
 
     instance_type: str
     pair: Figure
@@ -21,20 +24,30 @@ class Offer:
     hour: Figure
     most_pairs: int
     refusal: str = ""
+    destination_type: str = ""
+    """The type at the destination's side, where it is another one."""
+    hours: tuple[Figure, ...] = ()
+    tail: Figure | None = None
+    gain: Figure | None = None
+    lanes: Figure | None = None
+
+    @property
+    def name(self) -> str:
+        """`c6in.large`, or `c6in.large with t3.small`."""
+        return f"{self.instance_type} with {self.destination_type}" if self.destination_type else self.instance_type
 
     def figures(self, ends: EndFigures) -> Figures:
         """`ends` with relays of this type."""
         return Figures(
-            source=ends.source,
-            source_disk=ends.source_disk,
-            destination=ends.destination,
-            destination_disk=ends.destination_disk,
-            direct=ends.direct,
-            egress=ends.egress,
+            **{name: getattr(ends, name) for name in EndFigures.model_fields},
             pair=self.pair,
             pair_spread=self.spread,
             spawn=self.spawn,
             relay_hour=self.hour,
+            relay_hours=list(self.hours) or None,
+            relay_tail=self.tail,
+            gain=self.gain,
+            lanes=self.lanes,
         )
 
 
@@ -42,6 +55,7 @@ class Candidate(Document):
     """Contract `estimate`, `candidates`: a type, what a pair of it carries and costs, and whether it helps."""
 
     instance_type: str
+    destination_type: str | None = None
     pair_mb_s: NonNegative = Field(alias="pairMBps")
     hour_usd: NonNegative
     suitable: bool
@@ -53,6 +67,15 @@ class Candidate(Document):
         return self.pair_mb_s / self.hour_usd if self.hour_usd else float("inf")
 
 
+def _types(one: "Offer | Candidate") -> tuple[str, str]:
+    return one.instance_type, one.destination_type or one.instance_type
+
+
+def offer_of(candidate: Candidate, offers: list[Offer]) -> Offer:
+    """The offer that a candidate was made of."""
+    return next(offer for offer in offers if _types(offer) == _types(candidate))
+
+
 def rank(size_bytes: int, ends: EndFigures, offers: list[Offer], most_pairs: int) -> list[Candidate]:
     """Suitable types first, of them those that something is known of, then by throughput per dollar.
 
@@ -60,22 +83,25 @@ def rank(size_bytes: int, ends: EndFigures, offers: list[Offer], most_pairs: int
     `LEAST_GAIN`. With zero wait that is the exact condition, in place of Table 5.5's "internal over 7 times external".
     """
     found = [_candidate(size_bytes, ends, offer, min(most_pairs, offer.most_pairs)) for offer in offers]
-    assumed = {offer.instance_type for offer in offers if offer.pair.origin == "assumed"}
+    assumed = {_types(offer) for offer in offers if offer.pair.origin == "assumed"}
 
-    def order(one: Candidate) -> tuple[bool, bool, float, float, str]:
-        return (not one.suitable, one.instance_type in assumed, -one.value, -one.pair_mb_s, one.instance_type)
+    def order(one: Candidate) -> tuple[bool, bool, float, float, tuple[str, str]]:
+        return (not one.suitable, _types(one) in assumed, -one.value, -one.pair_mb_s, _types(one))
 
     return sorted(found, key=order)
 
 
 def _candidate(size_bytes: int, ends: EndFigures, offer: Offer, pairs: int) -> Candidate:
     reason = offer.refusal or _use(size_bytes, ends, offer, pairs)
+    # Over the whole transfer: a burst counts for as much as it lasts.
+    rate = offer.pair.limit.mean(seconds_for(size_bytes, pairs, offer.figures(ends)))
     return Candidate(
         instance_type=offer.instance_type,
-        pair_mb_s=round(offer.pair.value, 3),
+        destination_type=offer.destination_type or None,
+        pair_mb_s=round(rate, 3),
         hour_usd=round(offer.hour.value, 6),
         suitable=reason == "",
-        reason=reason or f"{offer.pair.value / max(offer.hour.value, 1e-9):.0f} MB/s per dollar and hour",
+        reason=reason or f"{rate / max(offer.hour.value, 1e-9):.0f} MB/s per dollar and hour",
     )
 
 
@@ -89,6 +115,8 @@ def _use(size_bytes: int, ends: EndFigures, offer: Offer, pairs: int) -> str:
         return ""
     if direct <= figures.spawn.value:
         return f"the direct path is done after {direct:.0f} s, before relays serve ({figures.spawn.value:.0f} s)"
-    if figures.direct.value >= figures.ends:
-        return f"the direct path fills the end machines already ({figures.ends:.1f} MB/s)"
+    if figures.direct.now >= figures.ends:
+        unknown = any(figure.is_open for figure in (figures.direct, *figures.of_ends.values()))
+        fills = "is expected to fill the end machines" if unknown else "fills the end machines already"
+        return f"the direct path {fills} ({figures.ends:.1f} MB/s)"
     return f"{pairs} pair{'s' if pairs > 1 else ''} would save {direct - relayed:.0f} of {direct:.0f} s, too little"

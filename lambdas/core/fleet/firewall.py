@@ -1,4 +1,4 @@
-"""Which security-group rules may go when a transfer ends."""
+"""The security-group rules that may go when a transfer ends."""
 
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
@@ -17,7 +17,7 @@ class Rule(NamedTuple):
 
 
 def to_revoke(rules: Iterable[Rule], active: Collection[AcceptedTransfer]) -> list[Rule]:
-    """All rules but those of active transfers, and those that an active transfer shares.
+    """Return all rules but those of active transfers and those that an active transfer shares.
 
     EC2 keeps one rule per address and port, under the first transfer's tag; another of the same source relies on it.
     """
@@ -27,7 +27,7 @@ def to_revoke(rules: Iterable[Rule], active: Collection[AcceptedTransfer]) -> li
 
 
 def shared(rules: Iterable[Rule], transfer: AcceptedTransfer) -> list[Rule]:
-    """Those that `transfer` relies on though another asked for them."""
+    """Return the rules that `transfer` relies on though another asked for them."""
     return [rule for rule in rules if (rule.address, rule.port) in _ways(transfer)]
 
 

@@ -1,4 +1,4 @@
-"""What each of EC2's errors means for a launch; codes as EC2's API reference lists them."""
+"""The meaning of each of EC2's errors for a launch; codes as EC2's API reference lists them."""
 
 import re
 from enum import Enum
@@ -10,7 +10,7 @@ NO_SPOT_ROLE = (
 
 
 class LaunchDecision(Enum):
-    """What follows a refused RunInstances."""
+    """The reaction to a refused RunInstances."""
 
     ELSEWHERE = "no capacity for this type, in this market and zone"
     OTHER_TYPE = "the zone does not offer the type"
@@ -92,5 +92,5 @@ def missing_permission(code: str, message: str) -> str:
 
 
 def remedy(code: str) -> str:
-    """What a person can do about a refusal, by the part of the code before its dot."""
+    """Return what a person can do about a refusal, by the part of the code before its dot."""
     return _REMEDIES.get(code.split(".")[0], "see EC2's message, then start again")

@@ -43,7 +43,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Setback:
-    """What an attempt could not get; `code` is EC2's, empty where it launched fewer than were asked for."""
+    """A launch that got fewer relays than it asked for; `code` is EC2's, empty where EC2 gave no error."""
 
     step: Step
     decision: LaunchDecision
@@ -62,12 +62,12 @@ class LaunchPlan:
 
     @property
     def launched(self) -> int:
-        """How many relays there are."""
+        """The number of relays that there are."""
         return sum(attempt.count for attempt in self.launches)
 
     @property
     def attempt(self) -> Attempt | None:
-        """What to ask for next; None when all are launched or nothing is left to try."""
+        """The launch to try next; None when all are launched or nothing is left to try."""
         missing = self.wanted - self.launched
         return Attempt(self.steps[0], min(missing, self.at_once)) if missing and self.steps else None
 
@@ -90,7 +90,7 @@ class LaunchPlan:
         return replace(self, steps=left, at_once=at_once, setbacks=(*self.setbacks, Setback(step, decision, code)))
 
     def notes(self, region: str) -> list[str]:
-        """In words, why relays are fewer, or others, than were wanted first."""
+        """Return in words why relays are fewer, or others, than were wanted first."""
         found: dict[str, list[str]] = {}
         for setback in self.setbacks:
             kinds = found.setdefault(self._what(setback, region), [])
@@ -137,7 +137,7 @@ def plan(wanted: int, types: Sequence[str], subnets: Sequence[Subnet], own_zone:
 
 
 def usable(subnets: Iterable[Subnet], own_subnet: str, *, public: bool) -> list[Subnet]:
-    """Those that a relay can serve from, the end's own first; `public`: relays are reached over the internet."""
+    """Return the subnets that relays can serve from, the end's own first; `public`: by way of the internet."""
     found = [subnet for subnet in subnets if subnet.public or not public]
     return sorted(found, key=lambda subnet: (subnet.subnet_id != own_subnet, subnet.zone, subnet.subnet_id))
 

@@ -84,7 +84,7 @@ class Change:
 
     @property
     def rule(self) -> Rule:
-        """What the table says of changes of this name."""
+        """The table's rule for changes of this name."""
         return RULES[self.name]
 
 

@@ -1,4 +1,4 @@
-"""Which relays carry data together: the membership's paths as a function of the node table (docs/design/007-fleet)."""
+"""The choice of relays that carry data together: paths as a function of the node table (docs/design/007-fleet)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -117,7 +117,7 @@ def _nearest(to: Node, stage: list[Node], own: Node | None, circle: int) -> list
 
 
 def _own(largest: list[Node], stage: list[Node]) -> dict[int, Node]:
-    """By slot of the largest stage's relays: the one of the same slot, else one whose slot the largest stage lacks."""
+    """Return by slot of the largest stage the relay of the same slot, else one whose slot the largest stage lacks."""
     by_slot = {node.slot: node for node in stage}
     slots = {node.slot for node in largest}
     lacking = [node for node in largest if node.slot not in by_slot]
@@ -127,7 +127,7 @@ def _own(largest: list[Node], stage: list[Node]) -> dict[int, Node]:
 
 
 def _weight(path: RelayPath) -> float:
-    """What its relays were measured to carry, multiplied: a relay's lanes are shared out by the rates of the others."""
+    """Return the product of its relays' measured rates: a relay's lanes are shared out by the rates of the others."""
     return prod(node.measured_inter_region or 0.0 for node in path.relays)
 
 
@@ -159,7 +159,7 @@ def singles(route: Route, nodes: Iterable[Node]) -> list[Node]:
 
 
 def strength(route: Route, nodes: Iterable[Node], *states: NodeState) -> int:
-    """How many paths' worth of relays are in one of `states`: like relays carry what the smallest stage can."""
+    """Return how many paths' worth of relays are in one of `states`: like relays carry what the smallest stage can."""
     found = _newest(nodes, *states)
     return min(sum(node.stage == stage.index for node in found) for stage in route.stages)
 

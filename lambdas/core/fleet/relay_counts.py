@@ -1,4 +1,4 @@
-"""How many relays each stage gets for a number of pairs, and which of them must be launched and paid."""
+"""The number of relays at each stage for a number of pairs, and which of them must be launched and paid."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from lambdas.core.transfer import AcceptedTransfer
 
 @dataclass(frozen=True)
 class RelayCounts:
-    """What a request says of its relays; `existing`: machines of the user at each stage, which take the first slots."""
+    """The relays that a request asks for; `existing`: the user's machines at each stage, which take the first slots."""
 
     relays: RelaysRequest = field(default_factory=RelaysRequest)
     existing: Mapping[int, int] = field(default_factory=dict)
@@ -22,7 +22,7 @@ class RelayCounts:
         return cls(transfer.request.relays, Counter(machine.stage for machine in transfer.existing))
 
     def of_stages(self, pairs: int) -> tuple[int, int]:
-        """As many as pairs, or as were asked for where the sides differ and none had to go."""
+        """Return as many relays as pairs, or as were asked for where the sides differ and none had to go."""
         sides = self.relays.sides
         return (sides.source, sides.destination) if sides and pairs == self.relays.wanted else (pairs, pairs)
 
@@ -41,7 +41,7 @@ class RelayCounts:
         return next(fewer for fewer in range(pairs, -1, -1) if self.launched(fewer) <= relays)
 
     def notes(self, pairs: int) -> list[str]:
-        """What the rows of an estimate do not say."""
+        """Return what the rows of an estimate do not say."""
         counts = self.of_stages(pairs)
         notes = []
         if counts[0] != counts[1]:
@@ -51,8 +51,8 @@ class RelayCounts:
             )
         if lent := sum(counts) - self.launched(pairs):
             notes.append(
-                f"{lent} of {sum(counts)} relays exist and cost the transfer nothing; with a share of "
-                f"{self.relays.existing_share:g} they may carry less than the rows count on"
+                f"{lent} of {sum(counts)} relays exist and cost the transfer nothing; the rows count on "
+                f"{self.relays.existing_share:g} of what AWS publishes for them"
             )
         return notes
 

@@ -59,14 +59,14 @@ class Node(Document):
 
     @property
     def settled(self) -> bool:
-        """Whether nobody has to bring a successor any more."""
+        """Nobody has to bring a successor any more."""
         if self.successor or self.not_replaced or self.state in ("REJECTED", "TERMINATED"):
             return True
         return self.state == "LOST" and self.joined_at is None
 
     @property
     def tested(self) -> float | None:
-        """What the pre-test measured, MB/s: the slower of its two hops."""
+        """The pre-test's result, MB/s: the slower of its two hops."""
         return min(filter(None, (self.measured_inter_region, self.measured_intra_region)), default=None)
 
 

@@ -1,4 +1,4 @@
-"""Whether relays carry what they should, judged from what the sender delivered over each path between two looks.
+"""Judgement of whether relays carry what they should, by what each path delivered between two looks.
 
 MB/s, and seconds by the sender's clock alone: no two clocks are compared.
 """
@@ -25,11 +25,13 @@ REPORT_SECONDS = 2.0
 KEPT_SECONDS = 120.0
 # Ends that carry this share of what they can are the limit: no other relay would make them faster.
 FULL = 0.9
+# Less than this share of what the last decision about relays went by: a burst has ended, or there is other traffic.
+FALLEN = 0.7
 BYTES_PER_MB = 1e6
 
 
 class PathLook(Document):
-    """What the live lanes of one path had delivered, bytes."""
+    """Bytes that the live lanes of one path had delivered."""
 
     path_id: str
     generation: Count
@@ -80,7 +82,7 @@ class Suspicion:
 
 
 def look(progress: Progress, membership: Membership) -> Look:
-    """What the sender's report says about the paths of the membership."""
+    """Return what the sender's report says about the paths of the membership."""
     paths = []
     for path in membership.paths:
         lanes = [lane for lane in progress.lanes if lane.path_id == path.path_id]
@@ -123,7 +125,7 @@ def paths_through(membership: Membership) -> dict[str, list[str]]:
 
 
 def window(watch: Watch, chunk_bytes: int) -> dict[str, Carried]:
-    """What each path carried in the last `SLOW_SECONDS` or a little more; without those that changed meanwhile."""
+    """Return what each path carried in the last `SLOW_SECONDS` or slightly more; paths that changed are left out."""
     if not watch.looks:
         return {}
     last = watch.looks[-1]
@@ -154,9 +156,22 @@ def by_relay(carried: dict[str, Carried], through: dict[str, list[str]]) -> dict
     return found
 
 
+def fallen(watch: Watch, before: float, now: "Circumstances") -> float | None:
+    """The sum of all paths, MB/s, where a whole window carried less than `FALLEN` of `before`; else None.
+
+    None, too, while paths come and go, or the last chunks are on their way.
+    """
+    carried = window(watch, now.chunk_bytes)
+    paths = watch.looks[-1].paths if watch.looks else []
+    if not carried or len(carried) < len(paths) or now.remaining <= sum(p.lanes for p in paths) * now.chunk_bytes:
+        return None
+    most = sum(path.most for path in carried.values())
+    return sum(path.rate for path in carried.values()) if most < FALLEN * before else None
+
+
 @dataclass(frozen=True)
 class Circumstances:
-    """What a judgement depends on beside the looks.
+    """The facts that a judgement depends on beside the looks.
 
     `ends`: MB/s that the two ends, or the request, allow in all; `remaining`: bytes; `chunk_bytes`: of a whole chunk.
     """
@@ -193,7 +208,7 @@ def judge(watch: Watch, relays: Iterable[Node], through: dict[str, list[str]], n
 
 
 def _expected(watch: Watch, node: Node, nodes: dict[str, Node], judged: dict[str, Carried]) -> float:
-    """What it was tested for; else its own best, or the median of its like where that is more."""
+    """Return what it was tested for; else its own best, or the median of its like where that is more."""
     if node.tested:
         return node.tested
     # Whoever works with a machine that lends a share carries no more than that.
@@ -209,7 +224,7 @@ def _expected(watch: Watch, node: Node, nodes: dict[str, Node], judged: dict[str
 def _share_of_others(
     watch: Watch, node: Node, nodes: dict[str, Node], judged: dict[str, Carried], expected: dict[str, float]
 ) -> float | None:
-    """How much of what they should the relays beside it carry, at most 1; the direct path's share where it is alone.
+    """Return the share of their expected rates that other relays carry, at most 1; the direct path's where it is alone.
 
     None where there is nothing to compare with: then a slow relay looks like slow ends.
     """

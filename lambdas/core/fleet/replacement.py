@@ -1,8 +1,9 @@
-"""Whether a relay that is lost or slow is worth replacing."""
+"""The decision whether a relay that is lost or slow is worth replacing."""
 
 from dataclasses import dataclass
 
-from lambdas.core.models import LEAST_GAIN, Serving, zero_wait
+from lambdas.core.models import LEAST_GAIN
+from lambdas.core.zero_wait import Serving, zero_wait
 
 # A slot that has lost three relays would lose a fourth.
 MAX_GENERATION = 3
@@ -11,7 +12,7 @@ LEAST_BILLED_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Remaining:
-    """What is left to move when a relay fails: MB, and MB/s of the others together, of the relay, of its successor.
+    """Data left when a relay fails, MB, and the rates of the others together, of the relay, of its successor, MB/s.
 
     `successor` serves after `spawn_seconds`; until then the relay carries `own` (0 where it is lost). `source` and
     `destination`: what the ends can move in all. `relays`: how many are up beside the one in question.
@@ -40,14 +41,14 @@ class Remaining:
         return zero_wait(self.size, paths, self.source, self.destination)
 
     def more_relay_seconds(self) -> float:
-        """What the successor costs in relay seconds, less what the whole fleet is up for a shorter time."""
+        """Return what the successor costs in relay seconds, less what the whole fleet is up for a shorter time."""
         kept = self.relays + (self.own > 0)
         after = self.relays * self.replaced() + max(self.replaced(), LEAST_BILLED_SECONDS)
         return after + min(self.spawn_seconds, self.replaced()) * (self.own > 0) - kept * self.without()
 
 
 def why_not_replaced(rest: Remaining, generation: int, made: int, relays: int, *, cheapest: bool) -> str | None:
-    """In words why a relay of `generation` gets no successor after `made` replacements; None where it pays.
+    """Return why a relay of `generation` gets no successor after `made` replacements; None where it pays.
 
     One transfer makes as many as it has `relays`: each is replaced once on average. It pays where the rest gets shorter
     by `LEAST_GAIN`; where the request wants the least cost, only if it also costs no more relay time.

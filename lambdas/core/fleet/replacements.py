@@ -17,7 +17,7 @@ class Replacement(Document):
 
 
 def replacements(nodes: Iterable[Node]) -> list[Replacement]:
-    """Of all relays of a transfer, in the order of their ends; those that the teardown ended are none."""
+    """Return the replacements of a transfer's relays in the order of their ends; the teardown's ends are none."""
     out = [n for n in nodes if n.joined_at is not None and (n.state == "LOST" or n.successor or n.not_replaced)]
     return [
         Replacement(

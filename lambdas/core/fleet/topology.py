@@ -1,4 +1,4 @@
-"""Where a transfer's relays stand and how data passes them: routes are data (docs/design/019-routes.md).
+"""The places of a transfer's relays and the way of its data: routes are data (docs/design/019-routes.md).
 
 `pair_of` lays out today's routes; `Stage.node_id` and `path_id` give names, which only this module reads again. Nobody
 else tells one stage from another by a word.
@@ -48,7 +48,7 @@ class Stage:
 
     @property
     def where(self) -> str:
-        """In words, e.g. `vpc-1 (us-west-2), the VPC of i-0123456789abcdef0`."""
+        """The place in words, e.g. `vpc-1 (us-west-2), the VPC of i-0123456789abcdef0`."""
         return self.end.where if self.end else f"{self.vpc_id} ({self.region})"
 
     def node_id(self, slot: int, generation: int) -> str:
@@ -75,7 +75,7 @@ class Route:
         return sorted({place.region for place in self.places})
 
     def is_inside(self, hop: int) -> bool:
-        """Whether a hop stays in one VPC."""
+        """Return whether a hop stays in one VPC."""
         before, after = self.places[hop : hop + 2]
         return (before.region, before.vpc_id) == (after.region, after.vpc_id)
 
@@ -84,7 +84,7 @@ class Route:
         return private if self.is_inside(hop) else paths.outward(private, public)
 
     def in_other_zone(self, node: Node) -> bool:
-        """Whether what goes between the relay and its end is charged as traffic between zones."""
+        """Return whether what goes between the relay and its end is charged as traffic between zones."""
         stage = self.stages[node.stage]
         return stage.end is not None and node.availability_zone != stage.zone
 
@@ -117,7 +117,7 @@ class Admission(NamedTuple):
 def admissions(
     route: Route, paths: ResolvedPaths, node: Node, existing: Collection[int], receiver_port: int
 ) -> list[Admission]:
-    """What is opened for a relay that has its addresses: its own stage to the source, the next machines to itself.
+    """Return the rules for a relay that has its addresses: its own stage to the source, the next machines to itself.
 
     So a stage admits exactly the one before it. `existing`: stages with machines of the user, which are in the group
     of the ends.
@@ -149,12 +149,12 @@ def slot_at(path: str, stage: int) -> int | None:
 
 
 def leads_through(path: str, node: Node) -> bool:
-    """Whether a path leads through the relay of this stage and slot."""
+    """Return whether a path leads through the relay of this stage and slot."""
     return slot_at(path, node.stage) == node.slot
 
 
 def share_relays(paths: Iterable[str]) -> bool:
-    """Whether two of the paths lead through one relay: then no path's rate is that of its relays."""
+    """Return whether two of the paths lead through one relay: then no path's rate is that of its relays."""
     relayed = [path for path in paths if _slots(path)]
     stages = range(max((len(_slots(path)) for path in relayed), default=0))
     used = [(stage, slot_at(path, stage)) for path in relayed for stage in stages]

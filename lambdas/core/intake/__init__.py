@@ -1,1 +1,1 @@
-"""What is accepted, and what is known before anything is planned."""
+"""The rules that accept a request, and the facts that are known before anything is planned."""

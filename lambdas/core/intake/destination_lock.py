@@ -24,13 +24,13 @@ class Way:
 
     @classmethod
     def of(cls, directories: Sequence[str], names: Sequence[str]) -> "Way":
-        """From the lists of a document or an item."""
+        """Read a holding from the lists of a document or an item."""
         return cls(tuple(directories), tuple(names))
 
 
 @dataclass(frozen=True)
 class Holding:
-    """What one transfer holds of a machine; `ways` to its destination once it was surveyed."""
+    """The paths that one transfer holds of a machine; `ways` to its destination once it was surveyed."""
 
     path: str
     port: int
@@ -45,7 +45,7 @@ class Busy:
 
 
 def take(held: Mapping[str, Holding], path: str, transfer_id: str, ways: tuple[Way, ...] = ()) -> Holding | Busy:
-    """What `transfer_id` gets of a machine of which `held` is taken, by transfer id; the same when it asks again.
+    """Return what `transfer_id` gets of a machine of which `held` is taken, by transfer id; it may ask again.
 
     Where `ways` are not known those that it holds already stay.
     """
@@ -68,7 +68,7 @@ def ways_of(survey: DestinationSurvey) -> tuple[Way, ...]:
 
 
 def refusal(transfer: AcceptedTransfer, busy: Busy) -> DestinationTaken | DestinationBusy:
-    """What is raised: DestinationTaken, which is tried again, where the request waits."""
+    """Return what is raised: DestinationTaken, which is tried again, where the request waits."""
     machine, path = transfer.destination.instance_id, transfer.request.destination.path
     if busy.holder is None:
         field, why = "$.destination.instanceId", f"'{machine}' receives {len(RECEIVER_PORTS)} transfers, the most"
@@ -82,7 +82,7 @@ def refusal(transfer: AcceptedTransfer, busy: Busy) -> DestinationTaken | Destin
 
 
 def lead_together(one: Iterable[Way], other: Iterable[Way]) -> bool:
-    """Whether one destination is the other or lies inside it, by the directories that both lead through."""
+    """Return whether one destination is the other or lies inside it, by the directories that both lead through."""
     below = {(directory, way.names[at:]) for way in one for at, directory in enumerate(way.directories)}
     for way in other:
         for at, directory in enumerate(way.directories):
@@ -93,7 +93,7 @@ def lead_together(one: Iterable[Way], other: Iterable[Way]) -> bool:
 
 
 def overlaps(one: str, other: str) -> bool:
-    """Whether one path is the other or lies inside it."""
+    """Return whether one path is the other or lies inside it."""
     return _starts_alike(_parts(one), _parts(other))
 
 

@@ -1,4 +1,4 @@
-"""Whether an execution may resume a transfer that an earlier execution has run."""
+"""The check whether an execution may resume a transfer that an earlier execution has run."""
 
 from lambdas.core.transfer import AcceptedTransfer
 
@@ -7,7 +7,7 @@ MAX_RUNS = 390
 
 
 def differences(before: AcceptedTransfer, now: AcceptedTransfer) -> list[str]:
-    """What must be as it was, and is not, one line each: which machines, which paths."""
+    """Return what must be as it was, and is not, one line each: which machines, which paths."""
     was, is_ = before.request, now.request
     pairs: list[tuple[str, object, object]] = [
         ("$.source.instanceId", was.source.instance_id, is_.source.instance_id),

@@ -31,7 +31,7 @@ class StoredObject(Handover):
 
 
 class Bucket(Handover):
-    """Where it lies."""
+    """The bucket of an object."""
 
     name: str
 
@@ -57,7 +57,7 @@ class ObjectCreated(Handover):
 
 
 class ScheduledStart(Handover):
-    """What a schedule hands over; `scheduled_time` as EventBridge Scheduler writes it, e.g. 2026-11-21T02:00:00Z."""
+    """The input from a schedule; `scheduled_time` as EventBridge Scheduler writes it, e.g. 2026-11-21T02:00:00Z."""
 
     schedule: str
     scheduled_time: str
@@ -65,7 +65,7 @@ class ScheduledStart(Handover):
 
     @property
     def origin(self) -> str:
-        """As for an object."""
+        """The execution name for a scheduled start, derived from the schedule's name and due time."""
         return f"schedule/{self.schedule}"
 
     @property
@@ -100,7 +100,7 @@ def execution_name(label: str, *identity: str) -> str:
 
 
 def is_request(key: str) -> bool:
-    """Whether the object is for us to read; our own answers lie beside it."""
+    """Return whether the object is for us to read; our own answers lie beside it."""
     return key.startswith(REQUESTS_PREFIX) and key.endswith(_SUFFIX) and not key.endswith((_STARTED, _ERROR))
 
 

@@ -1,4 +1,4 @@
-"""Whether the two ends, as surveyed, can take part in the transfer."""
+"""The check whether the two ends, as surveyed, can take part in the transfer."""
 
 from urllib.parse import unquote
 
@@ -13,6 +13,8 @@ from lambdas.core.transfer import (
 )
 
 _REMEDIES = (
+    ("no rule of a gitignore", "correct the rule"),
+    ("pathsfrom", "correct the list, or the path of it"),
     ("no such file", "correct the path or make it"),
     ("not found", "correct the path or make it"),
     ("runas is", "correct $.source.runAs or $.destination.runAs"),
@@ -49,7 +51,7 @@ def check_room(transfer: AcceptedTransfer, wanted: Listed, destination: Destinat
 
 
 def has_room(wanted: Listed, destination: DestinationSurvey) -> bool:
-    """Whether what is to be sent has room."""
+    """Return whether what is to be sent has room."""
     return wanted.bytes <= destination.free_bytes and wanted.entries <= destination.free_inodes
 
 

@@ -20,21 +20,27 @@ class Arrivals:
     """Bytes by second (Unix time) and path, gathered chunk by chunk in order of their numbers.
 
     Memory is one number per second and path, and one chunk per lane. `begun`: each path's first byte; `drained`: when
-    the last chunk left the queue, after which lanes run dry one by one. Both in Unix seconds.
+    the last chunk left the queue, after which lanes run dry one by one; `ended`: the last byte. All in Unix seconds.
+    `bytes` and `files`: of all delivered chunks.
     """
 
     per_second: defaultdict[tuple[int, str], float] = field(default_factory=lambda: defaultdict(float))
     begun: dict[str, float] = field(default_factory=dict)
     drained: float | None = None
+    ended: float | None = None
+    bytes: int = 0
+    files: int = 0
     _last: dict[tuple[str, int], _Arrival] = field(default_factory=dict)
 
     def add(self, chunk: Chunk) -> None:
         """Count a delivered chunk; one without times counts nowhere."""
         if chunk.started_at is None or chunk.delivered_at is None:
             return
+        self.bytes, self.files = self.bytes + chunk.bytes, self.files + chunk.files
         arrival = _Arrival(chunk.path_id or DIRECT, chunk.started_at, chunk.delivered_at, chunk.bytes)
         if chunk.attempt == 1 and chunk.phase == 0:
             self.drained = max(self.drained or 0.0, arrival.started_at)
+        self.ended = max(self.ended or 0.0, arrival.delivered_at)
         self.begun[arrival.path_id] = min(self.begun.get(arrival.path_id, arrival.started_at), arrival.started_at)
         lane = arrival.path_id, chunk.lane or 0
         if before := self._last.get(lane):

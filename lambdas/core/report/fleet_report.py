@@ -1,4 +1,4 @@
-"""What became of the wish for relays: how many came, from where, how fast, and why not more or not the first choice."""
+"""The fate of the relays: how many came, from where, how fast, and why not more or not the first choice."""
 
 from collections.abc import Iterable
 

@@ -7,6 +7,8 @@ from pydantic import Field
 from lambdas.core.chunks.skipped import Skipped
 from lambdas.core.documents import Count, Document, InstanceId, Region
 from lambdas.core.ends.liveness import Restarts
+from lambdas.core.estimate.dry_run import DryRun
+from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.profiling import Measured
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.replacements import Replacement, replacements
@@ -18,7 +20,8 @@ from lambdas.core.report.tally import FailedChunk, RetryCause, Tally
 from lambdas.core.report.timeline import Course
 from lambdas.core.spending import cross_zone
 from lambdas.core.spending.meter import BudgetDecision, Spent
-from lambdas.core.transfer import AcceptedTransfer, EndMachine, Failure, Same
+from lambdas.core.tariff import energy
+from lambdas.core.transfer import AcceptedTransfer, EndMachine, Failure, Same, Unselected
 from lambdas.core.transfer_record import EndStatus, TransferRecord
 
 # Step Functions takes 262 144 bytes as a state's output; the rest of the document needs a few thousand.
@@ -44,6 +47,13 @@ class Dollars(Document):
     control_plane: float
     total: float
     estimate: float
+
+
+class Energy(Document):
+    """Watt-hours of all machines, and what that goes by."""
+
+    watt_hours: float
+    assumption: str
 
 
 class End(Document):
@@ -74,6 +84,8 @@ class Report(Document):
     retry_causes: list[RetryCause] = Field(default_factory=list)
     failed_chunks: list[FailedChunk]
     same: Same | None = None
+    unselected: Unselected | None = None
+    dry_run: DryRun | None = None
     skipped: Skipped | None = None
     verified: bool
     verification: Literal["digest", "readback"] | None = None
@@ -81,9 +93,11 @@ class Report(Document):
     seconds: Seconds
     rate: float = Field(alias="rateMBps")
     cost: Dollars
+    energy: Energy | None = None
     budget: BudgetDecision | None = None
     estimate: dict[str, Any] | None
     nodes: list[dict[str, Any]]
+    decisions: list[RelayDecision] | None = None
     replacements: list[Replacement]
     hedged_bytes: Count | None = None
     repaired_chunks: Count | None = None
@@ -94,7 +108,7 @@ class Report(Document):
     stages: list[StageTime]
 
     def to_document(self) -> dict[str, Any]:
-        """As the contract wants it: `estimate` is null where it was not reached."""
+        """Return the report as its contract has it: `estimate` is null where it was not reached."""
         return {**super().to_document(), "estimate": self.estimate}
 
     def news(self, report_key: str) -> dict[str, Any]:
@@ -110,6 +124,8 @@ class Report(Document):
         }
         if self.skipped is not None:
             detail["skipped"] = self.skipped.count
+        if self.dry_run is not None:
+            detail["dryRun"] = True
         return detail if self.error is None else {**detail, "error": self.error, "cause": (self.cause or "")[:1000]}
 
     def for_output(self) -> dict[str, Any]:
@@ -131,7 +147,7 @@ def build(
 ) -> Report:
     """The report of an accepted transfer; `spent` is the meter's last word, but for traffic between zones."""
     transfer, estimate = record.transfer, record.estimate
-    between_zones = cross_zone.spent(transfer, nodes, tally.by_path())
+    between_zones = spent.cross_zone * cross_zone.share(transfer, nodes, tally.by_path())
     chosen = estimate.row(estimate.chosen_pairs) if estimate else None
     rows = estimate.rows if estimate else []
     started = transfer.execution_started_at
@@ -152,6 +168,8 @@ def build(
         retry_causes=tally.retry_causes(),
         failed_chunks=tally.failed,
         same=record.same,
+        unselected=record.unselected,
+        dry_run=record.dry_run,
         skipped=skipped,
         verified=verified and skipped is None,
         verification=transfer.request.verify,
@@ -172,9 +190,11 @@ def build(
             total=spent.total - spent.cross_zone + between_zones,
             estimate=chosen.cost_usd if chosen else 0.0,
         ),
+        energy=_energy(tally, nodes, now),
         budget=record.budget,
         estimate=estimate.to_document() if estimate else None,
         nodes=[node.to_document() for node in nodes],
+        decisions=record.decisions or None,
         replacements=replacements(nodes),
         hedged_bytes=record.delivered.hedged_bytes if record.delivered else None,
         repaired_chunks=record.delivered.repaired_chunks if record.delivered else None,
@@ -184,6 +204,13 @@ def build(
         course=tally.course(record.limit.changes),
         stages=stage_times(record.stages),
     )
+
+
+def _energy(tally: Tally, nodes: list[Node], now: float) -> Energy | None:
+    if not tally.seconds:
+        return None
+    relays = sum((node.ended_at or now) - node.requested_at for node in nodes)
+    return Energy(watt_hours=round(energy.watt_hours(2 * tally.seconds + relays), 3), assumption=energy.ASSUMPTION)
 
 
 def _end(machine: EndMachine) -> End:

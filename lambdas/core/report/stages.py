@@ -1,4 +1,4 @@
-"""How long each state of the state machine took; tests hold the order to the state machine."""
+"""Times of each state of the state machine; tests hold the order to the state machine."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,10 +17,12 @@ STAGE_ORDER = (
     "Start Transfer",
     "Extend Plan",
     "Finish Survey",
+    "Decide Relays",
     "Spawn Relays",
     "Await Relays",
     "Pre-Test Relays",
     "Join Relays",
+    "Release Relays",
     "Verify Transfer",
     "Tear Down",
     "Write Report",
@@ -35,7 +37,7 @@ class StageTime(Document):
 
 
 def stage_times(stages: Mapping[str, Mapping[str, Any]]) -> list[StageTime]:
-    """Of `{name: {enteredAt, leftAt}}`, in the order of the state machine."""
+    """Read `{name: {enteredAt, leftAt}}` into times in the order of the state machine."""
     order = {name: i for i, name in enumerate(STAGE_ORDER)}
     return [
         StageTime(stage=name, seconds=round(float(times["leftAt"]) - float(times["enteredAt"]), 3))

@@ -1,4 +1,4 @@
-"""What the chunk items of a transfer say, counted one by one."""
+"""Counts over the chunk items of a transfer, gathered one by one."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ class RetryCause(Document):
 
 @dataclass
 class Tally:
-    """What the chunk items say, gathered one by one: memory is a counter per second and path, and a bounded picture."""
+    """Counts over chunk items, gathered one by one: memory is a counter per second and path, and a bounded picture."""
 
     bytes: int = 0
     files: int = 0

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from lambdas.core.bandwidth import LimitChange, Mbps
+from lambdas.core.bandwidth import LimitChange, Mbps, SetBy
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.documents import Count, Document
 from lambdas.core.learning.arrivals import Arrivals
@@ -53,6 +53,7 @@ class LimitSet(Document):
 
     second: float
     bandwidth_limit_mbps: Mbps | None = None
+    by: SetBy = "person"
 
 
 class Course(Document):
@@ -72,13 +73,14 @@ class Course(Document):
     def with_limits(self, changes: list[LimitChange]) -> "Course":
         """With the changes of the limit."""
         limits = [
-            LimitSet(second=round(change.at - self.zero_at, 3), bandwidth_limit_mbps=change.mbps) for change in changes
+            LimitSet(second=round(one.at - self.zero_at, 3), bandwidth_limit_mbps=one.mbps, by=one.by)
+            for one in changes
         ]
         return self.model_copy(update={"limits": limits})
 
     @property
     def seconds(self) -> float:
-        """From `zero_at` to the last byte."""
+        """Seconds from `zero_at` to the last byte."""
         ends = [bar.end for lane in self.lanes for bar in lane.bars]
         return max(ends, default=0.0)
 
@@ -130,7 +132,7 @@ class Bars:
             self._coarsen()
 
     def lanes(self, zero_at: float) -> tuple[list[LaneBars], int]:
-        """By path and lane, seconds since `zero_at`; and how many lanes have no place: the last ones of each path."""
+        """Return lanes by path and number, s since `zero_at`, and how many had no place: the last ones of each path."""
         self._coarsen()
         kept = sorted(self._lanes, key=lambda key: (key[1], path_order(key[0])))[:MAX_LANES]
         kept.sort(key=lambda key: (path_order(key[0]), key[1]))
@@ -162,7 +164,7 @@ def _merged(runs: list[_Run], grain: float) -> list[_Run]:
 
 
 def _shown(runs: list[_Run], zero_at: float) -> list[Bar]:
-    """In order; a chunk is on disk some time after its lane has turned to the next, where its bar ends."""
+    """Return bars in order. A chunk's bar ends when it is on disk, after its lane has turned to the next one."""
     ordered = sorted(runs)
     nexts = [run.start for run in ordered[1:]] + [ordered[-1].end]
     return [
@@ -195,7 +197,7 @@ def _rates(per_second: Mapping[tuple[int, str], float], zero: int, width: int) -
 
 
 def course(arrivals: Arrivals, bars: Bars) -> Course | None:
-    """Of settled arrivals; None where nothing came."""
+    """Draw the timeline of settled arrivals; None where nothing came."""
     seconds = [second for second, _ in arrivals.per_second]
     if not seconds:
         return None

@@ -1,34 +1,57 @@
-"""Traffic between zones: every byte between a relay and an end that lies in another zone is charged for."""
+"""Traffic between zones of one region: AWS charges it on every hop whose two machines are in different ones."""
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 from lambdas.core.estimate import budget
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.figures import Figure
 from lambdas.core.fleet import topology
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.tariff import cost
+from lambdas.core.fleet.topology import Route
 from lambdas.core.tariff.prices import PriceBook
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer import AcceptedTransfer, ExistingRelay
 
 # AWS charges on the way out of one zone and on the way into the other.
 CHARGES = 2
 
 
-def dollars(size_bytes: float, region: str) -> float:
-    """What `size_bytes` from one zone of a region into another cost."""
-    return cost.egress(size_bytes, CHARGES * PriceBook().unit("cross-zone-gb", region).usd)
+def hop_gb(region: str) -> float:
+    """Dollars per GB (10^9 bytes) that goes from one zone of a region into another."""
+    return CHARGES * PriceBook().unit("cross-zone-gb", region).usd
+
+
+def direct_gb(transfer: AcceptedTransfer) -> float:
+    """Dollars per GB on the direct path: nothing between regions, or within one zone."""
+    return _way_gb(topology.route_of(transfer), {})
+
+
+def per_gb(transfer: AcceptedTransfer, relays: Iterable[Node | ExistingRelay]) -> float:
+    """The most that a GB costs between zones with these relays, dollars: as if all went through those elsewhere."""
+    route = topology.route_of(transfer)
+    zones: dict[int, set[str]] = {}
+    for relay in relays:
+        zones.setdefault(relay.stage, set()).add(relay.availability_zone)
+    return _way_gb(route, zones)
+
+
+def figures(transfer: AcceptedTransfer) -> tuple[Figure | None, Figure | None]:
+    """Per GB: of the direct path, and of relays where machines of the user stand elsewhere; None for nothing more."""
+    direct, relayed = direct_gb(transfer), per_gb(transfer, transfer.existing)
+    zones = f"{transfer.source.availability_zone} to {transfer.destination.availability_zone}"
+    return (
+        Figure(value=direct, origin="published", note=f"per GB from {zones}, out and in") if direct else None,
+        Figure(value=relayed, origin="published", note="per GB, as if all went through the existing relays elsewhere")
+        if relayed > direct
+        else None,
+    )
 
 
 def surcharge(transfer: AcceptedTransfer, size_bytes: float) -> float:
     """The most that relays in other zones than their ends add to a transfer."""
-    return sum(dollars(size_bytes, stage.region) for stage in topology.route_of(transfer).stages if stage.end)
-
-
-def per_gb(transfer: AcceptedTransfer, nodes: Iterable[Node]) -> float:
-    """The most that a GB costs between zones with these relays, dollars: as if all went through those elsewhere."""
-    route = topology.route_of(transfer)
-    stages = {node.stage for node in nodes if route.in_other_zone(node)}
-    return sum(dollars(1e9, route.stages[stage].region) for stage in stages)
+    places = topology.route_of(transfer).places
+    most = sum(hop_gb(before.region) for before, after in pairwise(places) if before.region == after.region)
+    return size_bytes / 1e9 * (most - direct_gb(transfer))
 
 
 def above_budget(transfer: AcceptedTransfer, estimate: Estimate) -> str:
@@ -38,30 +61,46 @@ def above_budget(transfer: AcceptedTransfer, estimate: Estimate) -> str:
     if limit is None:
         return ""
     row = estimate.row(estimate.chosen_pairs)
-    if budget.needed(row, estimate.figures, pre_test=estimate.pre_test) + more <= limit:
+    if budget.needed(row, estimate.figures) + more <= limit:
         return ""
     return f"traffic between zones may cost ${more:.4f} more, which $.objective.maxCostUsd ({limit:g}) has no room for"
 
 
-def spent(transfer: AcceptedTransfer, nodes: Iterable[Node], bytes_by_path: Mapping[str, float]) -> float:
-    """Dollars for what went between ends and relays of other zones.
+def share(transfer: AcceptedTransfer, nodes: Iterable[Node], bytes_by_path: Mapping[str, float]) -> float:
+    """How much of what the meter counts (`per_gb`) is due, by the paths that bytes took; all where none is known.
 
     Where one of a slot's relays was in another zone and its successor not, all that went through the slot counts.
     """
-    route = topology.route_of(transfer)
-    away = {(node.stage, node.slot) for node in nodes if route.in_other_zone(node)}
-    return sum(
-        dollars(size, stage.region)
-        for path, size in bytes_by_path.items()
-        for stage in route.stages
-        if (stage.index, topology.slot_at(path, stage.index)) in away
-    )
+    nodes, route = list(nodes), topology.route_of(transfer)
+    most = sum(bytes_by_path.values()) * per_gb(transfer, nodes)
+    due = 0.0
+    for path, size in bytes_by_path.items():
+        zones: dict[int, set[str]] = {}
+        for node in nodes:
+            if topology.leads_through(path, node):
+                zones.setdefault(node.stage, set()).add(node.availability_zone)
+        due += size * _way_gb(route, zones)
+    return due / most if most else 1.0
 
 
 def note(transfer: AcceptedTransfer, size_bytes: float) -> str:
     """What an estimate with relays says of it, since it counts on the ends' own zones."""
-    price = CHARGES * PriceBook().unit("cross-zone-gb", transfer.source.region).usd
     return (
-        f"relays are counted in their ends' own zones; where those have no capacity, others cost ${price:g} per GB "
-        f"between end and relay, ${surcharge(transfer, size_bytes):.4f} at most"
+        f"relays are counted in their ends' own zones; where those have no capacity, others cost "
+        f"${hop_gb(transfer.source.region):g} per GB between end and relay, "
+        f"${surcharge(transfer, size_bytes):.4f} at most"
+    )
+
+
+def _way_gb(route: Route, zones: Mapping[int, set[str]]) -> float:
+    """Dollars per GB through relays in these zones, by stage; a stage of which none is known has its end's zone."""
+    places = [
+        (route.source.region, {route.source.availability_zone}),
+        *((stage.region, zones.get(stage.index) or {stage.zone}) for stage in route.stages if stage.end),
+        (route.destination.region, {route.destination.availability_zone}),
+    ]
+    return sum(
+        hop_gb(region)
+        for (region, here), (there, next_zones) in pairwise(places)
+        if region == there and len(here | next_zones) > 1
     )

@@ -120,7 +120,8 @@ class Reading:
     `chunks`: of the plan; `since`: first payload byte; `sent_bytes`: what has left the source's region, repeats and
     probes included; `left_bytes`: neither delivered nor on the way, with as many
     repeats as so far; `rate`: of the sender; `market`: what was asked for; `zone_usd_per_gb`: the most that what is
-    sent costs between zones; `stages`: of the relays' route.
+    sent costs between zones; `stages`: of the relays' route; `limit`: the highest limit, MB/s, that may hold until the
+    next look, infinite where there may be none; None: that of the estimate.
     """
 
     now: float
@@ -134,6 +135,7 @@ class Reading:
     market: Market = "on-demand"
     zone_usd_per_gb: float = 0.0
     stages: int = 2
+    limit: float | None = None
 
     @property
     def live(self) -> list[Node]:
@@ -146,12 +148,12 @@ class Reading:
         if self.estimate is None:
             return self.rate
         pairs = min(sum(node.stage == stage for node in self.live) for stage in range(self.stages))
-        return max(self.rate, most_rate(pairs, self.estimate.figures))
+        return max(self.rate, most_rate(pairs, self.estimate.figures, self.limit))
 
     @property
     def direct_rate(self) -> float:
         """Of the direct path alone; the present rate where nobody knows."""
-        return self.estimate.figures.direct.value if self.estimate else self.rate
+        return self.estimate.figures.direct.now if self.estimate else self.rate
 
     def spent(self) -> Dollars:
         """So far."""
@@ -185,7 +187,7 @@ class Reading:
         return Dollars(
             relays=relay_dollars(self.nodes, ends, self.estimate, self.market),
             # Nothing moves before there is an estimate.
-            egress=cost.egress(sent, self.estimate.figures.egress.value if self.estimate else 0.0),
+            egress=cost.egress(sent, self.estimate.figures.leaving_gb_usd if self.estimate else 0.0),
             cross_zone=cost.egress(sent, self.zone_usd_per_gb),
             control_plane=control_dollars(self.chunks, self.nodes, max(moving, 0.0), self.estimate),
         )
@@ -212,7 +214,7 @@ def affordable(reading: Reading, objective: Objective, wanted: int) -> int:
     if most is None or reading.estimate is None:
         return wanted
     kept = reading.until_next_look() if objective.on_budget == "stop" else reading.released_next_time()
-    each = cost.relays(1, HELD_SECONDS, reading.estimate.figures.relay_hour.value)
+    each = cost.relays(1, HELD_SECONDS, max(map(reading.estimate.figures.hour_usd, range(reading.stages))))
     return wanted if each == 0 else max(min(wanted, int((most - kept.total) / each)), 0)
 
 
@@ -221,14 +223,14 @@ def relay_dollars(nodes: Iterable[Node], now: float, estimate: Estimate | None, 
 
     Another type or market, launched where the first had no capacity, counts by the embedded table, or as the first.
     """
-    estimated_hour = estimate.figures.relay_hour.value if estimate else 0.0
     total = 0.0
     for node in nodes:
         if node.existing:
             continue
         price = PriceBook().find_instance_hour(node.instance_type, node.region)
-        other = estimate is None or (node.instance_type, node.market) != (estimate.instance_type, market)
+        other = estimate is None or (node.instance_type, node.market) != (estimate.type_of(node.stage), market)
         beside = PriceBook().beside_instance_hour(node.instance_type, node.region, public=True)
+        estimated_hour = estimate.figures.hour_usd(node.stage) if estimate else 0.0
         hour = price.usd + beside if price and other else estimated_hour
         total += cost.relays(1, (node.ended_at or now) - node.requested_at, hour)
     return total
@@ -236,6 +238,6 @@ def relay_dollars(nodes: Iterable[Node], now: float, estimate: Estimate | None, 
 
 def control_dollars(chunks: int, nodes: Iterable[Node], seconds: float, estimate: Estimate | None) -> float:
     """Requests of the control plane for `chunks` chunks that moved for `seconds`."""
-    spawn = estimate.figures.spawn.value if estimate else 0.0
+    spawn, entries = (estimate.figures.spawn.value, estimate.figures.entries or 0) if estimate else (0.0, 0)
     pairs = len({node.slot for node in nodes})
-    return control_plane.dollars(control_plane.calls(chunks, pairs, seconds, spawn))
+    return control_plane.dollars(control_plane.calls(chunks, pairs, seconds, spawn, entries))

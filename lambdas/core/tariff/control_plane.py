@@ -5,20 +5,31 @@ from math import ceil
 
 from lambdas.core.tariff.prices import PriceBook, What
 
-# As `make bench-estimate` counts them on the local cloud.
-STATES, STATES_WITH_RELAYS = 22, 26
-TASKS, TASKS_WITH_RELAYS = 11, 14
+# As `make bench-cost` counts them on the local cloud.
+# With relays three more than a fleet that is no guess passes: a decision about relays on the way.
+STATES, STATES_WITH_RELAYS = 29, 38
+TASKS, TASKS_WITH_RELAYS = 15, 20
+# EC2 tells of each machine's states, and functions hear it.
+REQUESTS_PER_RELAY = 4
 LAMBDA_GB = 0.5
 # Of all tasks but Await Relays, which lasts until the relays are there.
 TASK_SECONDS = 1.0
 # A chunk is written pending and delivered, its range leased; Verify Transfer and Write Report read pages of them.
-WRITES_PER_CHUNK, READS_PER_CHUNK = 2.2, 0.5
-# Record, plan, membership, tokens, stages; then progress of both ends every two seconds.
-WRITES, WRITES_PER_SECOND = 20, 1
+WRITES_PER_CHUNK, READS_PER_CHUNK = 2.2, 0.4
+# Units, one per KB written and per 4 KB read. Record, plan, membership, tokens, stages: some twenty writes, of which
+# those of the record, with its estimate, count several KB, and as many in its index. Then progress of both ends.
+WRITES, WRITES_WITH_RELAYS, WRITES_PER_SECOND = 460, 580, 0.5
+READS, READS_WITH_RELAYS = 150, 230
+# The meter's look each minute writes the record.
+WRITES_PER_BEAT = 30
+# A relay's item changes eight times, and has an index. Whoever waits for relays reads them, and what they install.
+WRITES_PER_RELAY, READS_PER_RELAY, GETS_PER_RELAY = 20, 30, 5
 # Both ends look at membership and fence.
-READS_PER_SECOND = 1.5
+READS_PER_SECOND = 3.0
 # Listing, manifests, plan, digests of both ends, report.
-PUTS, GETS = 7, 10
+PUTS, GETS = 10, 20
+# Listing, manifests and digests in objects of up to 50 000 lines; three functions read them.
+PUTS_PER_ENTRY, GETS_PER_ENTRY, GB_SECONDS_PER_ENTRY = 7e-4, 1.5e-3, 1.5e-4
 EVENTS = 3
 HEARTBEAT_SECONDS = 60
 # Watch Relays looks twice a minute, half a minute apart, in a function of half the usual size.
@@ -40,18 +51,27 @@ class Calls:
     gets: int = GETS
 
 
-def calls(chunks: int, pairs: int, seconds: float, spawn_seconds: float) -> Calls:
-    """Of a transfer of `chunks` chunks through `pairs` pairs that takes `seconds`."""
+def calls(chunks: int, pairs: int, seconds: float, spawn_seconds: float, entries: int = 0) -> Calls:
+    """Of a transfer of `entries` files in `chunks` chunks through `pairs` pairs that takes `seconds`."""
     tasks = TASKS_WITH_RELAYS if pairs else TASKS
     beats = ceil(seconds / HEARTBEAT_SECONDS)
     waits = min(spawn_seconds, seconds) if pairs else 0.0
     watched = beats if pairs else 0
     return Calls(
         transitions=STATES_WITH_RELAYS if pairs else STATES,
-        requests=tasks + beats + watched,
-        lambda_gb_seconds=LAMBDA_GB * (TASK_SECONDS * (tasks + beats) + waits) + WATCH_GB_SECONDS * watched,
-        writes=ceil(WRITES + WRITES_PER_CHUNK * chunks + WRITES_PER_SECOND * seconds) + WATCH_WRITES * watched,
-        reads=ceil(READS_PER_CHUNK * chunks + READS_PER_SECOND * seconds) + WATCH_READS * watched,
+        requests=tasks + beats + watched + REQUESTS_PER_RELAY * 2 * pairs,
+        lambda_gb_seconds=LAMBDA_GB * (TASK_SECONDS * (tasks + beats) + waits)
+        + WATCH_GB_SECONDS * watched
+        + GB_SECONDS_PER_ENTRY * entries,
+        writes=ceil((WRITES_WITH_RELAYS if pairs else WRITES) + WRITES_PER_CHUNK * chunks + WRITES_PER_SECOND * seconds)
+        + WRITES_PER_BEAT * beats
+        + WRITES_PER_RELAY * 2 * pairs
+        + WATCH_WRITES * watched,
+        puts=PUTS + ceil(PUTS_PER_ENTRY * entries),
+        gets=GETS + ceil(GETS_PER_ENTRY * entries) + GETS_PER_RELAY * 2 * pairs,
+        reads=ceil((READS_WITH_RELAYS if pairs else READS) + READS_PER_CHUNK * chunks + READS_PER_SECOND * seconds)
+        + READS_PER_RELAY * 2 * pairs
+        + WATCH_READS * watched,
     )
 
 

@@ -29,6 +29,8 @@ DISK_GB_MONTH_ELSEWHERE = 0.152
 # The same in every commercial region.
 PUBLIC_ADDRESS_HOUR = 0.005
 CROSS_ZONE_GB = 0.01
+# Data that a VPC's attachment hands to a transit gateway; what comes from a peered gateway is free.
+TRANSIT_GATEWAY_GB = 0.02
 
 # Control plane, us-west-2, per single unit: state transition, GB-second (x86-64), request, write and read unit, event.
 STATE_TRANSITION = 0.025 / 1e3

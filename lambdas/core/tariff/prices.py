@@ -22,6 +22,7 @@ What = Literal[
     "public-address-hour",
     "disk-gb-month",
     "cross-zone-gb",
+    "transit-gateway-gb",
     "state-transition",
     "lambda-gb-second",
     "lambda-request",
@@ -62,6 +63,7 @@ class Price:
 _EVERYWHERE: Mapping[What, float] = {
     "public-address-hour": fallback.PUBLIC_ADDRESS_HOUR,
     "cross-zone-gb": fallback.CROSS_ZONE_GB,
+    "transit-gateway-gb": fallback.TRANSIT_GATEWAY_GB,
     "state-transition": fallback.STATE_TRANSITION,
     "lambda-gb-second": fallback.LAMBDA_GB_SECOND,
     "lambda-request": fallback.LAMBDA_REQUEST,

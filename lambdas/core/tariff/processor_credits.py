@@ -6,6 +6,7 @@ bill exceeds. A T2 is counted like them, though it has to be told to do so.
 """
 
 import re
+from dataclasses import dataclass
 
 # Dollars per vCPU and hour, Linux, in every region.
 VCPU_HOUR = 0.05
@@ -22,6 +23,8 @@ SIZES = {
 }
 # A T2 covers less of each vCPU than its namesake: 22.5 % (xlarge) and 17 % (2xlarge).
 SIZES_T2 = {**SIZES, "xlarge": (4, 0.225), "2xlarge": (8, 0.17)}
+# The small ones have a single one.
+T2_VCPUS = {"nano": 1, "micro": 1, "small": 1}
 _BURSTABLE = re.compile(r"t\d")
 
 
@@ -33,3 +36,28 @@ def most_surplus_hour(instance_type: str) -> float:
     sizes = SIZES_T2 if family == "t2" else SIZES
     vcpus, covered = sizes.get(size, (8, 0.0))
     return vcpus * (1 - covered) * (VCPU_HOUR_T4G if family == "t4g" else VCPU_HOUR)
+
+
+# A T2 that was launched just now has so many credits of a vCPU-minute for each vCPU; it keeps what it earns in a day.
+LAUNCH_CREDITS = 30
+DAY_SECONDS = 86_400
+
+
+@dataclass(frozen=True)
+class Earned:
+    """Credits of a type that may not spend what it has not earned: the share of its processors that lasts, and what it
+    may have saved in a day and has at launch, seconds of one vCPU.
+    """
+
+    share: float
+    day_vcpu_seconds: float
+    launch_vcpu_seconds: float
+
+
+def earned(instance_type: str) -> Earned | None:
+    """What a T2 has to get along with, as AWS launches it; None for any other type."""
+    family, _, size = instance_type.partition(".")
+    if family != "t2" or size not in SIZES_T2:
+        return None
+    vcpus, covered = T2_VCPUS.get(size, SIZES_T2[size][0]), SIZES_T2[size][1]
+    return Earned(covered, vcpus * covered * DAY_SECONDS, vcpus * LAUNCH_CREDITS * 60)

@@ -9,7 +9,7 @@ from lambdas.runtime.handler import user_call
 
 
 def decide_approval(decision: ApprovalDecision, world: World) -> dict[str, Any]:
-    """What was answered; raises InvalidApproval, after which it still waits, or NotAwaitingApproval."""
+    """Return what was answered; raises InvalidApproval, after which it still waits, or NotAwaitingApproval."""
     transfer_id = decision.transfer_id
     token, record = world.tokens.approval(transfer_id), world.transfers.get(transfer_id)
     if token is None or record is None or record.estimate is None:
@@ -23,7 +23,7 @@ def decide_approval(decision: ApprovalDecision, world: World) -> dict[str, Any]:
         sent = world.executions.fail(token, ApprovalRejected.__name__, f"rejected by person: {reason}")
     else:
         pairs = record.estimate.chosen_pairs if decision.pairs is None else decision.pairs
-        take_row(record.estimate, pairs, record.transfer.request, world.pair_test_seconds(record.transfer.request))
+        take_row(record.estimate, pairs, record.transfer.request)
         answer = {"decision": "approve", "pairs": pairs}
         sent = world.executions.succeed(token, {"pairs": pairs})
     if not sent:

@@ -3,17 +3,20 @@
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
-from lambdas.core.bandwidth import LimitRequest
-from lambdas.core.errors import NotMoving
+from lambdas.core.bandwidth import BandwidthLimit, LimitRequest, limit_at
+from lambdas.core.errors import InvalidRequest, NotMoving
 from lambdas.operations import named
 from lambdas.operations.fleet import membership
+from lambdas.operations.spending import metering
 from lambdas.runtime.handler import user_call
 
 
 def limit_transfer(event: LimitRequest, world: World) -> dict[str, Any]:
-    """The limit that holds now; raises NoSuchTransfer or NotMoving."""
-    transfer_id, mbps = event.transfer_id, event.bandwidth_limit_mbps
+    """The limit that holds now; raises NoSuchTransfer, NotMoving, or InvalidRequest.
+
+    The latter where there is no timetable, and where the budget could be passed before the meter looks again.
+    """
+    transfer_id, wanted = event.transfer_id, event.bandwidth_limit_mbps
     record = named.transfer(world, transfer_id)
     if record.transfer.request.is_profiling:
         raise NotMoving(f"'{transfer_id}' moves nothing: a limit would be all that is measured")
@@ -23,11 +26,31 @@ def limit_transfer(event: LimitRequest, world: World) -> dict[str, Any]:
         raise NotMoving(
             f"'{transfer_id}' moves nothing yet; limit it when it does, or put bandwidthLimitMbps into the request"
         )
-    # Noted first: profiles are not to take a rate that was limited for all that the machines can do.
-    changed = record.limit.changed_to(mbps, world.clock.now())
-    world.transfers.change(record.transfer, transfer_life.note(bandwidth=changed))
-    membership.change(world, record.transfer.shared, lambda current: current.limited(mbps))
-    return {"transferId": transfer_id, "bandwidthLimitMbps": mbps}
+    timetable = record.transfer.request.timetable
+    if wanted == "timetable" and timetable is None:
+        raise InvalidRequest(
+            f"$.bandwidthLimitMbps: the request of '{transfer_id}' has no timetable; give Mbit/s or none"
+        )
+
+    mbps = limit_at(timetable, world.clock.now()) if wanted == "timetable" else wanted
+    if _is_higher(mbps, record.limit.mbps) and not metering.bears(world, record, mbps):
+        most, wish = record.transfer.request.objective.max_cost_usd, "no limit" if mbps is None else f"{mbps} Mbit/s"
+        raise InvalidRequest(
+            f"$.bandwidthLimitMbps: with {wish} the budget, {most} dollars, could be passed before the meter looks "
+            "again; give less"
+        )
+
+    def edited(limit: BandwidthLimit) -> BandwidthLimit:
+        now = world.clock.now()
+        if wanted == "timetable":
+            return limit.changed_to(limit_at(timetable, now), now, "timetable")
+        return limit.changed_to(wanted, now)
+
+    return {"transferId": transfer_id, "bandwidthLimitMbps": membership.set_limit(world, record.transfer, edited)}
+
+
+def _is_higher(one: int | None, other: int | None) -> bool:
+    return other is not None and (one is None or one > other)
 
 
 handler = user_call(LimitRequest, limit_transfer)

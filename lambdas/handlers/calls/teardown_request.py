@@ -17,7 +17,7 @@ class TeardownRequest(Document):
 
 
 def teardown_request(event: TeardownRequest, world: World) -> dict[str, Any]:
-    """What was taken down; safe at any time and any number of times. Raises NoSuchTransfer or TransferRunning."""
+    """Return what was taken down. It may be called at any time. Raises NoSuchTransfer or TransferRunning."""
     record = named.transfer(world, event.transfer_id)
     arn = record.transfer.execution_arn
     status = world.executions.status(arn)

@@ -10,7 +10,7 @@ from lambdas.runtime.handler import BusEvent, event_rule
 
 
 def finish_transfer(event: BusEvent, world: World) -> dict[str, Any]:
-    """What the end's own record says counts: the event, which any end may put, says which one to look at."""
+    """Finish the transfer by the end's own record: any end may put the event, which only says where to look."""
     if event.detail_type == "Transfer Delivered":
         delivered = TransferDelivered.from_document(event.detail)
         return _take(world, delivered.transfer_id, "sender")

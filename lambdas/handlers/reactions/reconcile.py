@@ -16,7 +16,7 @@ from lambdas.runtime.handler import BusEvent, event_rule, logger
 
 
 def reconcile(event: BusEvent, world: World) -> dict[str, Any]:
-    """What was found for each active transfer; one that breaks does not keep the others from being looked at."""
+    """Return what was found for each active transfer; one that breaks does not keep the others from being looked at."""
     if event.tells_of_an_end:
         return {
             r.transfer.transfer_id: end_daemons.fail_without(world, r, event.instance_id)

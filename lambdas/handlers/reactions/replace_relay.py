@@ -1,10 +1,14 @@
-"""Relay Lost, Relay Slow, instance stopped or terminated, spot warning: a successor, and the relay goes."""
+"""Relay Lost, Relay Slow, instance stopped or terminated, spot warning: a successor, and the relay goes.
+
+Rate Fell: the decision about relays is taken again.
+"""
 
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core.chunks.events import RelayLost, RelaySlow
+from lambdas.core.chunks.events import RateFell, RelayLost, RelaySlow
 from lambdas.core.fleet.relay_node import Node
+from lambdas.operations.fleet.growth import decide_anew
 from lambdas.operations.fleet.replacement import Failing, replace
 from lambdas.runtime.handler import BusEvent, event_rule
 
@@ -13,7 +17,10 @@ SPOT_WARNING = "EC2 Spot Instance Interruption Warning"
 
 
 def replace_relay(event: BusEvent, world: World) -> dict[str, Any]:
-    """What was done for each relay that the event names; a relay that is known to be lost needs nothing."""
+    """Return what was done for each relay that the event names; a relay that is known to be lost needs nothing."""
+    if event.detail_type == "Rate Fell":
+        told = RateFell.from_document(event.detail) if event.source == CONTROL else None
+        return {told.transfer_id: decide_anew(world, told.transfer_id)} if told else {}
     nodes, failing = _failing(event, world)
     return {node.node_id: replace(world, node, failing) for node in nodes if failing}
 
@@ -39,7 +46,7 @@ def _failing(event: BusEvent, world: World) -> tuple[list[Node], Failing | None]
 
 
 def _is_told(world: World, lost: RelayLost) -> bool:
-    """Whether the transfer's own sender wrote that it lost this relay: any end may put the event."""
+    """Return whether the transfer's own sender wrote that it lost this relay: any end may put the event."""
     record = world.transfers.get(lost.transfer_id)
     told = world.agents.lost_relays(record.transfer.shared) if record else []
     return any(relay.node_id == lost.node_id for relay in told)

@@ -23,7 +23,7 @@ def apply_approval(event: ApplyInput, world: World) -> Estimate:
     """The estimate that everything after reads, also in the transfer's record; raises InvalidApproval."""
     _note_wait(world, event.transfer)
     pairs = Approval.read(event.answer).pairs
-    result = take_row(event.estimate, pairs, event.transfer.request, world.pair_test_seconds(event.transfer.request))
+    result = take_row(event.estimate, pairs, event.transfer.request)
     world.transfers.change(event.transfer, transfer_life.note(estimate=result))
     return result
 

@@ -20,7 +20,7 @@ class AwaitInput(Handover):
 
 
 def await_relays(event: AwaitInput, world: World) -> dict[str, Any]:
-    """How many pairs are ready or have joined when all are, at the join timeout, or when the transfer is over."""
+    """Return how many pairs are ready or joined: when all are, at the join timeout, or when the transfer is over."""
     transfer_id = event.transfer.transfer_id
     record = estimated(world, transfer_id)
     at_once, seconds = not record.estimate.pre_test, relay_node.JOIN_TIMEOUT_SECONDS

@@ -3,6 +3,7 @@
 from lambdas.adapters.world import World
 from lambdas.core import transfer_life
 from lambdas.core.documents import Handover
+from lambdas.core.estimate.dry_run import dry_run
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.transfer import AcceptedTransfer, Survey
 from lambdas.operations.estimate.estimation import estimate_for
@@ -18,8 +19,12 @@ class EstimateInput(Handover):
 
 def estimate_transfer(event: EstimateInput, world: World) -> Estimate:
     """The estimate; raises BudgetTooSmall, DeadlineUnreachable or MissingPrice."""
-    result = estimate_for(event.transfer, event.survey.to_send.bytes, world, event.survey)
-    world.transfers.change(event.transfer, transfer_life.note(estimate=result))
+    transfer, survey = event.transfer, event.survey
+    result = estimate_for(transfer, survey.to_send.bytes, world, survey)
+    world.transfers.change(transfer, transfer_life.note(estimate=result))
+    if transfer.request.dry_run:
+        where = f"s3://{world.env.control_bucket}/{world.shared_key(transfer, survey.folder)}"
+        world.transfers.change(transfer, transfer_life.note(dry_run=dry_run(survey, result, where)))
     return result
 
 

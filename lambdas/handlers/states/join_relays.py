@@ -19,7 +19,7 @@ class JoinInput(Handover):
 
 
 def join_relays(event: JoinInput, world: World) -> dict[str, Any]:
-    """How many pairs' worth of relays carry data now."""
+    """Return how many pairs' worth of relays carry data now."""
     transfer_id = event.transfer.transfer_id
     estimated(world, transfer_id)
     join_ready(world, transfer_id)

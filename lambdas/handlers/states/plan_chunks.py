@@ -38,7 +38,7 @@ def _planned(event: PlanInput, world: World) -> TransferPlan:
     transfer_id, to_send = event.transfer.transfer_id, event.survey.to_send
     is_profiling = event.transfer.request.is_profiling
     figures = event.estimate.figures
-    lanes = plan.lanes_per_path(max(figures.direct.value, figures.pair.value), to_send.bytes, to_send.files)
+    lanes = plan.lanes_per_path(max(figures.direct.now, figures.pair.now), to_send.bytes, to_send.files)
     paths = 1 + event.estimate.chosen_pairs
     part_bytes = plan.chunk_size(to_send.bytes, lanes * paths, event.transfer.request.chunk_size_mib)
     first_range = (event.transfer.run - 1) * RANGES_PER_RUN

@@ -17,7 +17,7 @@ class TearDownInput(Handover):
 
 
 def tear_down(event: TearDownInput, world: World) -> dict[str, Any]:
-    """What was taken down; raises TeardownIncomplete."""
+    """Return what was taken down; raises TeardownIncomplete."""
     transfer_id = event.transfer.transfer_id if event.transfer else None
     record = teardown.find(world, transfer_id, event.execution_arn)
     return dict(teardown.tear_down(world, record)) if record else {"terminated": 0}

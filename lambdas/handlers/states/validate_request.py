@@ -15,7 +15,7 @@ from lambdas.runtime.handler import task_state
 
 
 class ValidateInput(Handover):
-    """What the state machine hands over; `request` is raw."""
+    """Input from the state machine; `request` is raw."""
 
     request: Any
     execution_arn: str

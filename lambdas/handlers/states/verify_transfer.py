@@ -60,7 +60,7 @@ class _LeftOut(NamedTuple):
 
 
 def _skipped(world: World, transfer: AcceptedTransfer, plan: TransferPlan) -> _LeftOut | None:
-    """What the sender says that it left out, once the list agrees with that; None where nothing was."""
+    """Return what the sender says that it left out, once the list agrees with that; None where nothing was."""
     record = world.transfers.get(transfer.transfer_id)
     told = skipped.count(record) if record else 0
     if record is None or not told:
@@ -73,7 +73,7 @@ def _skipped(world: World, transfer: AcceptedTransfer, plan: TransferPlan) -> _L
 
 
 def _await_delivered(world: World, transfer: AcceptedTransfer, plan: TransferPlan) -> int:
-    """How many entries the chunks hold."""
+    """Return how many entries the chunks hold."""
     deadline = world.clock.monotonic() + CHECKPOINT_SECONDS
     while True:
         items = entries = 0

@@ -80,7 +80,7 @@ class Extension:
             yield self._listing.part(self._world.shared_key(self._transfer, name))
 
     def _stands_in_the_way(self) -> bool:
-        """Whether Finish Survey is about to fail the transfer: nothing more is planned, and the plan never whole."""
+        """Return whether Finish Survey is about to fail the transfer: then nothing more is planned."""
         return self._listed.problem_count > 0 or not has_room(self._listed, self._survey.destination)
 
     def _look(self) -> None:

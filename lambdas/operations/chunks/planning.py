@@ -56,7 +56,7 @@ class Listing:
             self._next += 1
 
     def backwards(self) -> Iterator[ListedEntry]:
-        """All entries that were read, the last one first."""
+        """Return all entries that were read, the last one first."""
         for key, first in reversed(self._read):
             lines = list(self._lines(key))
             yield from (ListedEntry(first + at, lines[at]) for at in reversed(range(len(lines))))

@@ -36,12 +36,12 @@ def keep(world: World, transfer: AcceptedTransfer, plan_id: str) -> Found:
 
 
 def count(record: TransferRecord) -> int:
-    """How many entries were left out, as the sender said when everything else had arrived."""
+    """Return how many entries were left out, as the sender said when everything else had arrived."""
     return (record.delivered.skipped if record.delivered else None) or 0
 
 
 def read(world: World, record: TransferRecord) -> Skipped | None:
-    """What was left out, for an error and a report; None where nothing was, or the data did not arrive."""
+    """Return what was left out, for an error and a report; None where nothing was, or the data did not arrive."""
     if not count(record):
         return None
     transfer_id = record.transfer.transfer_id

@@ -7,7 +7,7 @@ from typing import Any
 
 from lambdas.adapters.records import CommandResult, DocumentName, NotManagedError
 from lambdas.adapters.world import World
-from lambdas.core.ends.commands import Command
+from lambdas.core.ends.commands import USUAL, Command, Share
 from lambdas.core.errors import CommandFailed
 from lambdas.core.transfer import EndMachine
 
@@ -25,14 +25,17 @@ class Order:
     region: str
     instance_id: str
     command: Command | None = None
+    share: Share = USUAL
 
     @classmethod
-    def on(cls, end: EndMachine, document: DocumentName, command: Command | None = None) -> "Order":
+    def on(
+        cls, end: EndMachine, document: DocumentName, command: Command | None = None, share: Share = USUAL
+    ) -> "Order":
         """An order for an end machine."""
-        return cls(document, end.region, end.instance_id, command)
+        return cls(document, end.region, end.instance_id, command, share)
 
     def alike(self, other: "Order") -> bool:
-        """Whether one command serves both."""
+        """Return whether one command serves both."""
         return replace(self, instance_id=other.instance_id) == other
 
 
@@ -64,7 +67,9 @@ def _send(world: World, transfer_id: str, running: Running, alike: list[int]) ->
     first = running.orders[alike[0]]
     machines = [running.orders[at].instance_id for at in alike]
     try:
-        command_id = world.commands(first.region).send(first.document, machines, transfer_id, first.command)
+        command_id = world.commands(first.region).send(
+            first.document, machines, transfer_id, first.command, first.share
+        )
         running.sent |= dict.fromkeys(alike, command_id)
     except NotManagedError:
         if len(alike) > 1:  # one that does not answer is not to keep the others from it

@@ -8,6 +8,7 @@ from lambdas.adapters.world import World
 from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Side
 from lambdas.core.ends import commands, liveness
+from lambdas.core.ends.commands import Share
 from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.ends.liveness import MOST_RESTARTS, Ends
 from lambdas.core.errors import EndGone, EndSilent, FileSystemHangs, MissingPermission, Throttled
@@ -70,7 +71,7 @@ def fail_without(world: World, record: TransferRecord, instance_id: str) -> bool
 
 
 def _known(record: TransferRecord, held: ControlToken, now: float) -> Ends:
-    """What earlier looks saw; a task that was started anew has new ends."""
+    """Return what earlier looks saw; a task that was started anew has new ends."""
     if record.ends is not None and record.ends.task == held.start:
         return record.ends
     version = record.ends.version if record.ends else 0
@@ -120,11 +121,13 @@ def _machine(transfer: AcceptedTransfer, side: Side) -> EndMachine:
 
 def _order(world: World, transfer: AcceptedTransfer, side: Side, epoch: int) -> Order:
     control = world.control(transfer)
+    end = transfer.request.destination if side == "receiver" else transfer.request.source
+    share = Share(cpu_weight=end.cpu_weight, io_weight=end.io_weight)
     plan_key = world.shared_key(transfer, "plan.json")
     if side == "receiver":
-        return Order.on(transfer.destination, "receive", commands.receive(transfer, control, epoch, plan_key))
+        return Order.on(transfer.destination, "receive", commands.receive(transfer, control, epoch, plan_key), share)
     life = world.env.relay_time_to_live_seconds
-    return Order.on(transfer.source, "send", commands.send(transfer, control, epoch, plan_key, life))
+    return Order.on(transfer.source, "send", commands.send(transfer, control, epoch, plan_key, life), share)
 
 
 def _trouble(order: Order, result: CommandResult) -> str:

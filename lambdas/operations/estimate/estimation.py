@@ -1,29 +1,49 @@
 """The estimate of an accepted transfer: figures gathered from what is known, offers of relay types, rows computed."""
 
+from collections.abc import Callable, Mapping
+from math import inf
 from typing import Literal
 
 from lambdas.adapters.world import World
-from lambdas.core.estimate import offers
+from lambdas.core.bandwidth import MBIT_PER_MB, Timetable, spans
+from lambdas.core.estimate import end_limits, offers
 from lambdas.core.estimate.estimate import Estimate, estimate
+from lambdas.core.estimate.figures import EndFigures, Figure, TimedLimit
+from lambdas.core.estimate.lent import lent_pairs
+from lambdas.core.estimate.mixed_offers import mixed_offers
 from lambdas.core.estimate.offers import Side
-from lambdas.core.estimate.profile import hosts
+from lambdas.core.estimate.profile import Profile, hosts
 from lambdas.core.estimate.profiling import estimate_of_measuring
+from lambdas.core.estimate.type_choice import Offer
+from lambdas.core.estimate.whole_time import TRANSFERS, whole_time
 from lambdas.core.fleet.launch_decision import NO_SPOT_ROLE
 from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
 from lambdas.core.request import Objective
 from lambdas.core.spending import cross_zone
-from lambdas.core.tariff.prices import needed
+from lambdas.core.tariff.prices import PriceBook, needed
 from lambdas.core.transfer import AcceptedTransfer, Survey
 from lambdas.operations.estimate.quotes import RegionMarket, TransferMarket, market_of
 
+Adjustment = Callable[[EndFigures, list[Offer]], tuple[EndFigures, list[Offer]]]
 
-def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, survey: Survey | None = None) -> Estimate:
+
+def estimate_for(
+    transfer: AcceptedTransfer,
+    size_bytes: int,
+    world: World,
+    survey: Survey | None = None,
+    adjusted: Adjustment = lambda ends, found: (ends, found),
+    *,
+    is_moving: bool = False,
+) -> Estimate:
     """Estimate of `size_bytes` between the ends of `transfer`, or of measuring them; writes nothing.
 
-    `survey`: where the ends were looked at. Raises BudgetTooSmall, DeadlineUnreachable or NoSuitableType.
+    `survey`: where the ends were looked at; `adjusted`: puts in what the transfer itself has shown; `is_moving`: its
+    data is under way, and `size_bytes` is what is left. Raises BudgetTooSmall, DeadlineUnreachable or NoSuitableType.
     """
-    request = transfer.request
-    types = list(dict.fromkeys(request.relays.instance_types or world.env.instance_types))
+    request, wish = transfer.request, transfer.request.bandwidth_limit_mbps
+    by_side = [request.relays.types_of(stage, world.env.instance_types) for stage in (0, 1)]
+    types = list(dict.fromkeys(by_side[0] + by_side[1]))
     market = market_of(transfer, types, world)
     terms = offers.Terms(
         source=_side(transfer.source.region, transfer.source.availability_zone, market.source, world),
@@ -40,14 +60,33 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
     machines = world.profiles.get(
         hosts(transfer.source.instance_id, transfer.destination.instance_id), transfer.region_pair
     )
+    figures = _with_machines(
+        offers.end_figures(
+            terms, (ends[0], ends[1]), machines, profiles, types, wish if isinstance(wish, int) else None
+        ),
+        (terms.source.facts.get(ends[0]), terms.destination.facts.get(ends[1])),
+        survey,
+        machines,
+        readback=request.verify == "readback",
+    )
+    direct, relayed = cross_zone.figures(transfer)
+    through = world.env.inter_region_path == "transit-gateway"
+    listed = survey.source if survey else None
+    figures = figures.model_copy(
+        update={
+            "cross_zone": direct,
+            "relay_cross_zone": relayed,
+            "lent": lent_pairs(terms, transfer.existing, request.relays.existing_share),
+            "timetable": _timed(wish, terms.now) or None,
+            "gateway": gateway(transfer) if through else None,
+            "entries": listed.files + listed.directories + listed.symlinks if listed else None,
+        }
+    )
+    elapsed = terms.now - transfer.execution_started_at if survey or is_moving else None
+    offered = _offers(terms, by_side, profiles) if request.relays.by_side else _alike(terms, types, profiles)
     found = estimate(
         size_bytes,
-        offers.with_disks(
-            offers.end_figures(terms, (ends[0], ends[1]), machines, profiles, types, request.bandwidth_limit_mbps),
-            survey.source.read_mb_s if survey else None,
-            survey.destination.write_mb_s if survey else None,
-        ),
-        [offers.offer(terms, kind, profiles[kind]) for kind in types],
+        *adjusted(figures, offered),
         requested=_requested(transfer, size_bytes),
         pre_test=True if request.is_profiling else request.testing,
         objective=Objective() if request.is_profiling else request.objective,
@@ -56,6 +95,7 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
         pre_test_seconds=world.pair_test_seconds(request),
         notes=_notes(transfer, types, market, terms.now),
         relay_counts=PAIRS if request.is_profiling else RelayCounts.of(transfer),
+        whole=whole_time(world.profiles.get(TRANSFERS, transfer.region_pair), elapsed),
     )
     notes = [*found.notes, *_notes_on_relays(found, transfer, market)]
     reason = found.reason if size_bytes or request.is_profiling else "there is nothing to send"
@@ -65,6 +105,38 @@ def estimate_for(transfer: AcceptedTransfer, size_bytes: int, world: World, surv
     if market.market == request.relays.market:
         return found
     return found.model_copy(update={"reason": f"{found.reason}; relays are on demand: {NO_SPOT_ROLE}"})
+
+
+def gateway(transfer: AcceptedTransfer) -> Figure | None:
+    """Per GB from one VPC to the other, whatever their regions: the VPC that sends pays."""
+    source, destination = transfer.source, transfer.destination
+    if (source.region, source.vpc_id) == (destination.region, destination.vpc_id):
+        return None
+    price = PriceBook().unit("transit-gateway-gb", source.region)
+    return Figure(value=price.usd, origin="assumed", note="per GB through a transit gateway: embedded table")
+
+
+def _alike(terms: offers.Terms, types: list[str], profiles: Mapping[str, Profile | None]) -> list[Offer]:
+    return [offers.offer(terms, kind, profiles[kind]) for kind in types]
+
+
+def _offers(terms: offers.Terms, by_side: list[list[str]], profiles: Mapping[str, Profile | None]) -> list[Offer]:
+    source, destination = (
+        [offers.offer(terms, kind, profiles[kind], [stage]) for kind in kinds] for stage, kinds in enumerate(by_side)
+    )
+    return mixed_offers(source, destination)
+
+
+def _with_machines(
+    ends: EndFigures, facts: end_limits.Facts, survey: Survey | None, machines: Profile | None, *, readback: bool
+) -> EndFigures:
+    """`ends` with their processors, and as far as they were looked at with their disks and the number of files."""
+    known = end_limits.with_processors(ends, facts)
+    if survey is None:
+        return known
+    rates = survey.source.read_mb_s, survey.destination.write_mb_s
+    known = end_limits.with_disks(known, *rates, facts, readback=readback)
+    return end_limits.with_files(known, survey.to_send.files, survey.to_send.bytes, machines)
 
 
 def _requested(transfer: AcceptedTransfer, size_bytes: int) -> int | Literal["auto"]:
@@ -81,12 +153,22 @@ def _notes_on_relays(found: Estimate, transfer: AcceptedTransfer, market: Transf
     notes = [cross_zone.note(transfer, found.bytes)]
     if market.market == "spot":
         regions = (transfer.source.region, transfer.destination.region)
-        hours = [market.prices.instance_hour(found.instance_type, region).usd for region in regions]
+        types = [found.type_of(stage) for stage, _ in enumerate(regions)]
+        hours = [market.prices.instance_hour(*place).usd for place in zip(types, regions, strict=True)]
         notes.append(
-            f"where there is no spot capacity, {found.instance_type} relays are on demand, at "
+            f"where there is no spot capacity, {' and '.join(dict.fromkeys(types))} relays are on demand, at "
             f"${hours[0]:.4g} and ${hours[1]:.4g} an hour"
         )
     return notes
+
+
+def _timed(wish: int | Timetable | None, now: float) -> list[TimedLimit]:
+    """The limits of a timetable; a number holds the ends and the direct path down all the time."""
+    return [
+        TimedLimit(since=since, until=None if until == inf else until, rate=mbps / MBIT_PER_MB)
+        for since, until, mbps in (spans(wish, now) if isinstance(wish, Timetable) else [])
+        if mbps is not None
+    ]
 
 
 def _side(region: str, zone: str, market: RegionMarket, world: World) -> Side:

@@ -43,11 +43,12 @@ def market_of(transfer: AcceptedTransfer, relay_types: Iterable[str], world: Wor
     if market == "spot" and not world.spot_market(world.env.home_region).has_role():
         market = "on-demand"
     ends = (transfer.source, transfer.destination)
+    lent = [machine.instance_type for machine in transfer.existing]
     with ThreadPoolExecutor(len(ends) + 1) as pool:
         items = prices.needed(types, transfer.source.region, transfer.destination.region)
         listed = pool.submit(price_book, items, world)
         source, destination = (
-            side.result() for side in [pool.submit(_side, end, types, market, world) for end in ends]
+            side.result() for side in [pool.submit(_side, end, types, lent, market, world) for end in ends]
         )
     book = listed.result()
     spot = {
@@ -71,11 +72,11 @@ def price_book(items: Iterable[PriceItem], world: World) -> PriceBook:
     return PriceBook(known, answers.problems)
 
 
-def _side(end: EndMachine, types: list[str], market: Market, world: World) -> RegionMarket:
+def _side(end: EndMachine, types: list[str], lent: list[str], market: Market, world: World) -> RegionMarket:
     running = [quotas.Running(one.instance_type, one.vcpus, one.spot) for one in world.compute(end.region).running()]
     return RegionMarket(
-        # The end itself too: what it may send is published like a relay's.
-        facts=world.instance_types(end.region).facts([*types, end.instance_type]),
+        # The end itself and lent machines too: what they may send is published like a relay's.
+        facts=world.instance_types(end.region).facts(list(dict.fromkeys([*types, end.instance_type, *lent]))),
         spot=world.spot_market(end.region).latest(types, end.availability_zone) if market == "spot" else {},
         free_vcpus=quotas.free_vcpus(world.quotas(end.region).vcpus(market), running, market),
     )

@@ -89,7 +89,7 @@ def _node(world: World, record: Estimated, stage: Stage, machine: ExistingRelay,
 
 
 def _rate(world: World, record: Estimated, machine: ExistingRelay) -> float:
-    """What its type sends out of the region, MB/s, as AWS publishes it: what passed may have been somebody's share."""
+    """Return what its type may send out of the region, MB/s, as AWS publishes it: it may have carried other traffic."""
     kind = machine.instance_type
     facts = world.instance_types(machine.region).facts([kind]).get(kind)
     internet = record.paths.inter_region == "public"

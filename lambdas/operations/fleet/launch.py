@@ -43,13 +43,17 @@ class Launched:
     notes: list[str]
 
 
-def launch_relays(world: World, record: Estimated, slots: Mapping[int, list[int]], types: list[str]) -> Launched:
+def launch_relays(
+    world: World, record: Estimated, slots: Mapping[int, list[int]], types: Mapping[int, list[str]]
+) -> Launched:
     """New relays for `slots` of each stage; one whose partner was wanted and is not to be had is terminated at once.
 
-    Slots before the first of a stage are machines of the user: they serve without those that EC2 refuses.
+    `types` of each stage, the preferred one first. Slots before the first of a stage are machines of the user: they
+    serve without those that EC2 refuses.
     """
     with ThreadPoolExecutor(max(len(slots), 1)) as pool:
-        calls = {at: pool.submit(launch_stage, world, record, at, slots[at], 0, types) for at in slots}
+        kinds = {at: list(dict.fromkeys(types[at])) for at in slots}
+        calls = {at: pool.submit(launch_stage, world, record, at, slots[at], 0, kinds[at]) for at in slots}
     failed = {at: error for at, call in calls.items() if (error := call.exception())}
     launched = [call.result() for at, call in calls.items() if at not in failed]
     borne = [at for at in failed if slots[at][0] > 1 and isinstance(failed[at], _BORNE)]
@@ -124,7 +128,7 @@ def _plan(world: World, record: Estimated, stage: Stage, wanted: int, types: lis
 
 
 def _decide(error: LaunchError, region: str) -> LaunchDecision:
-    """What the plan is to make of a refusal; raises what the launch cannot survive."""
+    """Return what the plan is to make of a refusal; raises what the launch cannot survive."""
     decision = decide_launch(error.code)
     match decision:
         case LaunchDecision.MISSING_PERMISSION:

@@ -3,11 +3,14 @@
 from collections.abc import Callable
 
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
+from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.errors import WriteConflict
 from lambdas.core.fleet import pairing
 from lambdas.core.fleet.topology import route_of
-from lambdas.core.transfer import DIRECT, Membership, TransferPath
+from lambdas.core.transfer import DIRECT, AcceptedTransfer, Membership, TransferPath
 from lambdas.core.transfer_record import Planned
+from lambdas.operations import named
 
 _ATTEMPTS = 8
 
@@ -18,8 +21,10 @@ def begin(world: World, record: Planned) -> None:
     receiver = record.paths.receiver_address
     direct = TransferPath(path_id=DIRECT, generation=0, hops=[], receiver=receiver, lanes=lanes)
     paths = [] if request.is_profiling else [direct]
-    first = Membership(version=1, paths=paths, bandwidth_limit_mbps=request.bandwidth_limit_mbps)
+    first = Membership(version=1, paths=paths, bandwidth_limit_mbps=record.limit.mbps)
     world.agents.write_membership(record.transfer.shared, first)
+    # The execution may have waited for a person, or for a destination, since it began.
+    follow_timetable(world, record.transfer)
 
 
 def change(world: World, shared: str, edit: Callable[[Membership], Membership | None]) -> Membership | None:
@@ -32,6 +37,34 @@ def change(world: World, shared: str, edit: Callable[[Membership], Membership | 
         if world.agents.write_membership(shared, edited):
             return edited
     raise WriteConflict(f"the membership of {shared} changed {_ATTEMPTS} times while it was written")
+
+
+def follow_timetable(world: World, transfer: AcceptedTransfer) -> int | None:
+    """Set the limit that the timetable has now, if there is one and no person's limit holds; the one that holds."""
+    wish = transfer.request.timetable
+    return set_limit(world, transfer, lambda limit: limit.followed(wish, world.clock.now())) if wish else None
+
+
+def set_limit(
+    world: World, transfer: AcceptedTransfer, edit: Callable[[BandwidthLimit], BandwidthLimit | None]
+) -> int | None:
+    """Apply `edit` to the limit, unless it returns None; then the sender gets what is noted: the limit that holds.
+
+    Noted first: profiles are not to take a rate that was limited for all that the machines can do. Whoever reads the
+    record before somebody else's limit and writes the membership under its version finds that it has changed.
+    """
+    for _ in range(_ATTEMPTS):
+        record = named.transfer(world, transfer.transfer_id)
+        edited = edit(record.limit)
+        if edited is None or world.transfers.change(transfer, transfer_life.note(bandwidth=edited)):
+            change(world, transfer.shared, lambda current: _limited(world, transfer, current))
+            return edited.mbps if edited else record.limit.mbps
+    raise WriteConflict(f"the limit of {transfer.transfer_id} changed {_ATTEMPTS} times while it was set")
+
+
+def _limited(world: World, transfer: AcceptedTransfer, current: Membership) -> Membership | None:
+    mbps = named.transfer(world, transfer.transfer_id).limit.mbps
+    return current.limited(mbps) if mbps != current.bandwidth_limit_mbps else None
 
 
 def settle(world: World, transfer_id: str) -> None:

@@ -1,14 +1,15 @@
-"""How a relay ends, whoever ends it: its item says so first, then it leaves the membership, then its instance goes."""
+"""The end of a relay, whoever ends it: its item says so, then it leaves the membership, then its instance goes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from lambdas.adapters.throttling import will_be_retried
 from lambdas.adapters.world import World
+from lambdas.core.estimate.budget import RELEASE_SECONDS
 from lambdas.core.fleet import node_life, pairing
-from lambdas.core.fleet.relay_node import Measurement, Node
+from lambdas.core.fleet.relay_node import LIVE_STATES, Measurement, Node
 from lambdas.core.fleet.topology import route_of
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer import DIRECT, AcceptedTransfer
 from lambdas.operations.fleet import membership
 from lambdas.operations.fleet.existing import give_back
 
@@ -32,6 +33,28 @@ def lose(world: World, node: Node, reason: str) -> bool:
 def release(world: World, node: Node, reason: str) -> bool:
     """The same for a relay that could have gone on: it is not counted as lost, and nobody is to replace it."""
     return _end(world, node, node_life.release(reason, world.clock.now()))
+
+
+def release_all(world: World, transfer: AcceptedTransfer, cause: str) -> None:
+    """Release the whole fleet: lanes drain first, for `RELEASE_SECONDS` at most, so that nothing is sent twice."""
+    for node in world.nodes.of(transfer.transfer_id):
+        drain(world, node, cause)
+    deadline = world.clock.monotonic() + RELEASE_SECONDS - world.env.poll_seconds
+    while _lanes_through_relays(world, transfer) and world.clock.monotonic() < deadline:
+        world.clock.sleep(world.env.poll_seconds)
+    end_all(world, transfer.transfer_id, cause)
+
+
+def end_all(world: World, transfer_id: str, cause: str) -> None:
+    """Release every relay that lives, whatever is on its way."""
+    for node in world.nodes.of(transfer_id):
+        if node.state in LIVE_STATES:
+            release(world, node, cause)
+
+
+def _lanes_through_relays(world: World, transfer: AcceptedTransfer) -> bool:
+    progress = world.agents.progress(transfer.shared, "sender")
+    return progress is not None and any(lane.path_id != DIRECT for lane in progress.lanes)
 
 
 def fail_to_start(world: World, node: Node, reason: str) -> None:

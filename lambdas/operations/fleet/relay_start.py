@@ -1,4 +1,4 @@
-"""From launched to joined: rules opened, daemons started, relays let into the membership."""
+"""The way from launched to joined: rules opened, daemons started, relays let into the membership."""
 
 from collections.abc import Sequence
 
@@ -103,7 +103,9 @@ class RelayStarter:
         transfer_id, machines = self._transfer.transfer_id, {node.instance_id: self._told(node) for node in nodes}
         command = commands.relay(transfer_id, key, relay_node.RELAY_IDLE_SECONDS, machines)
         try:
-            sent = self._world.commands(region).send("relay", list(machines), transfer_id, command, cpu_percent)
+            sent = self._world.commands(region).send(
+                "relay", list(machines), transfer_id, command, commands.Share(cpu_percent)
+            )
         except NotManagedError:
             # SSM shows a machine that has ended as online for minutes: it is not to keep the others from theirs.
             for node in nodes if len(nodes) > 1 else []:

@@ -7,12 +7,13 @@ from lambdas.core import transfer_life
 from lambdas.core.fleet import relay_watch
 from lambdas.core.fleet.relay_watch import SLOW_SECONDS, Circumstances, Suspicion
 from lambdas.core.transfer_record import Estimated, TransferRecord
-from lambdas.operations.fleet.remaining import ends_mb_s
+from lambdas.operations.fleet.remaining import allowed_mb_s, ends_mb_s
 
 
 def has_relays(record: TransferRecord) -> TypeGuard[Estimated]:
-    """Whether there is anything to watch."""
-    return isinstance(record, Estimated) and record.running and record.estimate.chosen_pairs > 0
+    """Return whether there is anything to watch."""
+    wanted = isinstance(record, Estimated) and (record.estimate.chosen_pairs > 0 or bool(record.decisions))
+    return wanted and record.running
 
 
 def look_at(world: World, record: Estimated) -> dict[str, str]:
@@ -36,6 +37,12 @@ def look_at(world: World, record: Estimated) -> dict[str, str]:
     suspicions = relay_watch.judge(seen, joined, through, now)
     for suspicion in suspicions:
         _tell(world, transfer_id, suspicion)
+    # A limit that was lowered since makes no rate fall.
+    before = min(record.decisions[-1].total if record.decisions else 0.0, allowed_mb_s(record))
+    if not suspicions and (rate := relay_watch.fallen(seen, before, now)) is not None:
+        message = f"{rate:.1f} MB/s for {SLOW_SECONDS:.0f} s, {before:.1f} MB/s when relays were decided about"
+        rates = {"rateMBps": round(rate, 3), "expectedMBps": round(before, 3)}
+        world.events.put("Rate Fell", {"transferId": transfer_id, **rates, "message": message})
     return {suspicion.node_id: suspicion.verdict for suspicion in suspicions}
 
 

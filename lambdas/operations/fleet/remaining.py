@@ -1,4 +1,4 @@
-"""What is left to move when a relay fails, from the sender's last report and what is known of relays and ends."""
+"""Data left when a relay fails, from the sender's last report and from profiles of relays and ends."""
 
 from math import inf
 
@@ -24,7 +24,7 @@ def rest_without(world: World, record: Estimated, node: Node, own: float, expect
         size=max(size, 0) / 1e6,
         others=sum(lane.rate for lane in lanes if not leads_through(lane.path_id, node)),
         own=own,
-        successor=expected or node.tested or record.watch.best.get(node.node_id) or figures.pair.value,
+        successor=expected or node.tested or record.watch.best.get(node.node_id) or figures.pair.now,
         spawn_seconds=_spawn_seconds(record, node),
         source=min(figures.send_without_limit, allowed_mb_s(record)),
         destination=figures.receive,
@@ -33,7 +33,7 @@ def rest_without(world: World, record: Estimated, node: Node, own: float, expect
 
 
 def ends_mb_s(record: TransferRecord) -> float:
-    """What the two ends, or who set a limit, allow in all, MB/s; infinite where nothing is known."""
+    """Return what the two ends, or who set a limit, allow in all, MB/s; infinite where nothing is known."""
     return min(record.estimate.figures.ends_without_limit if record.estimate else inf, allowed_mb_s(record))
 
 
@@ -44,7 +44,7 @@ def allowed_mb_s(record: TransferRecord) -> float:
 
 
 def _spawn_seconds(record: Estimated, node: Node) -> float:
-    """What the relay itself needed is the best forecast for its successor."""
+    """Return what the relay itself needed: the best forecast for its successor."""
     if node.ready_at is not None:
         return node.ready_at - node.requested_at
     return record.estimate.figures.spawn.value

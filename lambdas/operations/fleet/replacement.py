@@ -72,7 +72,7 @@ def replace(world: World, node: Node, failing: Failing) -> str:
 
 
 def _is_mine(world: World, node: Node, failing: Failing) -> bool:
-    """Whether nobody else is at work on it; takes it out of the membership unless it is only slow."""
+    """Return whether nobody else is at work on it; takes it out of the membership unless it is only slow."""
     if failing.how == "slow":
         first = node.state == "JOINED"
     elif failing.how == "warned" and node.state in ("READY", "JOINED"):
@@ -100,7 +100,7 @@ def _bring_successor(world: World, record: Estimated, node: Node, failing: Faili
             return why
         # A machine of the user may be of a type that is not launched here.
         same = [] if node.existing else [node.instance_type]
-        types = [*same, *(record.transfer.request.relays.instance_types or world.env.instance_types)]
+        types = [*same, *record.transfer.request.relays.types_of(node.stage, world.env.instance_types)]
         try:
             launch_stage(world, record, node.stage, [node.slot], generation + 1, list(dict.fromkeys(types)))
         except (ReplaceNode, FailTransfer) as error:

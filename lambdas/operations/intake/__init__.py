@@ -1,1 +1,1 @@
-"""What is accepted, and what is known before anything is planned."""
+"""The steps that accept a request and look at both ends before anything is planned."""

@@ -1,4 +1,4 @@
-"""What must be true of a request before anything is done for it; looks, and changes nothing."""
+"""The checks of a request before anything is done for it; they change nothing."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class Accepted:
 
 
 def accept(raw: object, world: World) -> Accepted:
-    """What was asked for, if it can work; raises InvalidRequest."""
+    """Return what was asked for, if it can work; raises InvalidRequest."""
     env = world.env
     request = parse_request(raw, Limits(env.regions, env.max_pairs, env.instance_types, env.max_cost_usd))
     source, destination = _ends(request, world)
@@ -32,8 +32,13 @@ def accept(raw: object, world: World) -> Accepted:
     relays = request.relays.model_copy(
         update={"instance_types": request.relays.instance_types or list(env.instance_types)}
     )
-    objective = request.objective.model_copy(
-        update={"max_cost_usd": request.objective.max_cost_usd or env.max_cost_usd}
+    asked = request.objective
+    value = asked.value_of_time_usd_per_hour
+    objective = asked.model_copy(
+        update={
+            "max_cost_usd": asked.max_cost_usd or env.max_cost_usd,
+            "value_of_time_usd_per_hour": env.value_of_time_usd_per_hour if value is None else value,
+        }
     )
     filled_in = request.model_copy(update={"relays": relays, "objective": objective})
     return Accepted(filled_in, source, destination, existing)

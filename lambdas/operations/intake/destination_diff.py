@@ -1,4 +1,4 @@
-"""What of the source's listing is at the destination already: found by the destination's daemon, and kept in mind."""
+"""The part of the source's listing that is at the destination already, found by the destination's daemon."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ def _earlier(transfer: AcceptedTransfer, survey: Survey, world: World) -> Transf
 
 
 def _rest(transfer: AcceptedTransfer, plan: TransferPlan, found: ComparisonSurvey, world: World) -> Remainder | None:
-    """What is left of the plan, where the destination has every file that the plan has brought to its end.
+    """Return what is left of the plan, where the destination has every file that the plan has brought to its end.
 
     One that was removed or changed meanwhile would never be sent again.
     """

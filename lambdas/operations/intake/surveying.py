@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 
 from lambdas.adapters.world import World
+from lambdas.core import transfer_life
 from lambdas.core.chunks import listing
 from lambdas.core.chunks.listing import Announcement, OpenSurvey
 from lambdas.core.ends import commands
 from lambdas.core.errors import TransferFenced
 from lambdas.core.intake.destination_lock import Busy, refusal, ways_of
 from lambdas.core.intake.survey import check, check_room
-from lambdas.core.transfer import AcceptedTransfer, DestinationSurvey, SourceSurvey, Survey
+from lambdas.core.transfer import AcceptedTransfer, DestinationSurvey, SourceSurvey, Survey, Unselected
 from lambdas.operations.ends.commands import LONGEST_POLL, Order, Running, answer, await_all, begin
 from lambdas.operations.intake.destination_diff import compared
 
@@ -46,11 +47,20 @@ def look_at_ends(transfer: AcceptedTransfer, world: World) -> Survey | OpenSurve
         source=SourceSurvey.from_document(printed[0]), destination=DestinationSurvey.from_document(printed[1])
     )
     check(transfer, survey)
+    _note_unselected(transfer, survey.source, world)
     hold(transfer, survey.destination, world)
     if not transfer.request.is_profiling:
         survey = compared(transfer, survey, world)
     check_room(transfer, survey.to_send, survey.destination)
     return survey
+
+
+def _note_unselected(transfer: AcceptedTransfer, source: SourceSurvey, world: World) -> None:
+    if source.unselected:
+        where = f"s3://{world.env.control_bucket}/{world.shared_key(transfer, 'unselected/')}"
+        world.transfers.change(
+            transfer, transfer_life.note(unselected=Unselected(counts=source.unselected, where=where))
+        )
 
 
 def hold(transfer: AcceptedTransfer, destination: DestinationSurvey, world: World) -> None:
@@ -79,18 +89,19 @@ def survey_of_followed(transfer: AcceptedTransfer, found: OpenSurvey, world: Wor
         raise TransferFenced(f"{transfer.transfer_id} has ended before its listing")
     survey = Survey(source=SourceSurvey.from_document(answer(order, *results)), destination=found.destination)
     check(transfer, survey)
+    _note_unselected(transfer, survey.source, world)
     check_room(transfer, survey.to_send, survey.destination)
     return survey
 
 
 def announced(transfer: AcceptedTransfer, world: World) -> Announcement | None:
-    """What the objects of the listing hold so far; None before the first."""
+    """Return what the objects of the listing hold so far; None before the first."""
     body = world.objects.read(world.shared_key(transfer, listing.announcement_name(transfer)))
     return None if body is None else Announcement.model_validate_json(body, by_alias=True, by_name=False)
 
 
 def goes_on(world: World, transfer: AcceptedTransfer) -> bool:
-    """Whether the transfer may still move data, or has moved all of it."""
+    """Return whether the transfer may still move data, or has moved all of it."""
     record = world.transfers.get(transfer.transfer_id)
     return record is not None and record.serves(transfer) and not (record.outcome and record.outcome.error)
 
@@ -107,7 +118,7 @@ class _Opening:
     first_seen: float | None = None
 
     def possible(self) -> bool:
-        """Whether the first object is there, a second has passed, and the destination is empty and at peace."""
+        """Return whether the first object is there, a second has passed, and the destination is empty and at peace."""
         done = self.running.results
         if not self.follows or SOURCE in done or DESTINATION not in done or not done[DESTINATION].succeeded:
             return False

@@ -1,1 +1,1 @@
-"""What is told about a transfer after its end."""
+"""The report of a transfer after its end."""

@@ -8,7 +8,9 @@ from lambdas.adapters.world import World
 from lambdas.core.errors import CptError
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.learning.arrivals import Arrivals
-from lambdas.core.learning.samples import samples_of, subjects
+from lambdas.core.learning.samples import repeats_of, samples_of, subjects, tails_of
+from lambdas.core.report.stage_samples import stage_samples
+from lambdas.core.report.tally import Tally
 from lambdas.core.transfer_record import TransferRecord
 
 # The stage of a transfer whose listing was followed.
@@ -17,7 +19,7 @@ FOLLOWED = "Extend Plan"
 logger = Logger()
 
 
-def learn(world: World, record: TransferRecord, arrivals: Arrivals, nodes: list[Node]) -> None:
+def learn(world: World, record: TransferRecord, tally: Tally, nodes: list[Node]) -> None:
     """Integrate what the transfer measured; where the store fails it is logged, and what is left is not learnt.
 
     Where data waited for the listing, paths were held back in seconds that look like any other: no rate is learnt.
@@ -27,10 +29,16 @@ def learn(world: World, record: TransferRecord, arrivals: Arrivals, nodes: list[
     try:
         found = {subject: world.profiles.get(subject, pair) for subject in subjects(transfer, nodes)}
         profiles = {subject: profile for subject, profile in found.items() if profile}
-        rates = Arrivals() if FOLLOWED in record.stages else arrivals
+        rates = Arrivals() if FOLLOWED in record.stages else tally.arrivals
         direct = measured.direct if measured else None
-        for sample in samples_of(transfer, rates, nodes, profiles, direct, limit):
-            world.profiles.integrate(sample.subject, pair, sample.metric, sample.value, now)
+        samples = samples_of(transfer, rates, nodes, profiles, direct, limit)
+        if record.delivered:
+            samples += tails_of(rates, nodes)
+            samples += repeats_of(transfer, record.delivered.bytes, record.delivered.sent_bytes)
+        if tally.first is not None and tally.last is not None:
+            samples += stage_samples(record, tally.first, tally.last, now)
+        for sample in samples:
+            world.profiles.integrate(sample.subject, pair, sample.metric, sample.value, now, sample.lasted_seconds)
     except (CptError, ClientError, BotoCoreError, ValidationError):
         # A finished transfer is not to fail for it, and trying on would keep its execution waiting.
         logger.warning("what the transfer measured was not learnt", exc_info=True)

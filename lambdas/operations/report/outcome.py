@@ -1,4 +1,4 @@
-"""What an end says of its end, taken as the outcome of the transfer's execution where it is of that."""
+"""An end's word on how it ended, taken as the outcome of the transfer's execution if it belongs to that."""
 
 from typing import Any
 

@@ -61,7 +61,7 @@ def write(
     world.events.put("Transfer Finished", document.news(key))
     if record.teardown is not None and record.status not in ENDED:  # a report that is written again is no news
         _count(world, document)
-        learn(world, record, tally.arrivals, nodes)
+        learn(world, record.model_copy(update={"status": document.status}), tally, nodes)
     return document
 
 
@@ -79,6 +79,8 @@ def _with_last_reports(world: World, record: TransferRecord) -> TransferRecord:
 def _count(world: World, document: Report) -> None:
     if document.status == "FAILED":
         world.metrics.put({"TransfersFailed": 1})
+        return
+    if document.dry_run is not None:
         return
     took: dict[MetricName, float] = {"TransfersSucceeded": 1, "TransferSeconds": document.seconds.total}
     world.metrics.put({**took, "TransferRate": document.rate} if document.rate else took)

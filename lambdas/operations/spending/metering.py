@@ -1,17 +1,18 @@
 """Looks at the meter of a transfer, and what follows before its budget is passed: relays released, or all stopped."""
 
 from dataclasses import replace
+from math import inf
 
 from lambdas.adapters.world import World
 from lambdas.core import transfer_life
+from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.ends.epochs import start_of
 from lambdas.core.errors import BudgetReached
-from lambdas.core.estimate.budget import FLIGHT_SECONDS, RELEASE_SECONDS
-from lambdas.core.fleet.relay_node import LIVE_STATES, Node
+from lambdas.core.estimate.budget import FLIGHT_SECONDS, HELD_SECONDS
+from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import route_of
 from lambdas.core.spending import cross_zone, meter
 from lambdas.core.spending.meter import BudgetDecision, Decision, Reading, Sent, Spent
-from lambdas.core.transfer import DIRECT, AcceptedTransfer
 from lambdas.core.transfer_record import Outcome, TransferRecord
 from lambdas.operations import token
 from lambdas.operations.fence import fence
@@ -48,6 +49,14 @@ def enforce(world: World, record: TransferRecord) -> Decision:
         _release(world, record, reading)
         decision = Decision.RELEASE_FLEET
     return decision
+
+
+def bears(world: World, record: TransferRecord, limit_mbps: int | None) -> bool:
+    """Whether the budget, if there is one, holds with another limit on the sender's rate; None: with none."""
+    if record.transfer.request.objective.max_cost_usd is None:
+        return True
+    reading = replace(_read(world, record, _sent(world, record)), limit=_mb_s(limit_mbps))
+    return meter.decide(reading, record.transfer.request.objective) is Decision.GO_ON
 
 
 def affordable(world: World, record: TransferRecord, wanted: int) -> int:
@@ -87,7 +96,18 @@ def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
         market=transfer.request.relays.market,
         zone_usd_per_gb=cross_zone.per_gb(transfer, nodes),
         stages=len(route_of(transfer).stages),
+        limit=highest_mb_s(world, record),
     )
+
+
+def highest_mb_s(world: World, record: TransferRecord) -> float:
+    """The highest limit that may hold until the next look is felt, in MB/s; infinite where there may be none."""
+    wish = record.transfer.request.bandwidth_limit_mbps
+    return _mb_s(record.limit.highest(wish, world.clock.now(), HELD_SECONDS))
+
+
+def _mb_s(limit_mbps: int | None) -> float:
+    return inf if limit_mbps is None else limit_mbps / MBIT_PER_MB
 
 
 def _probe_bytes(world: World, record: TransferRecord, nodes: list[Node]) -> int:
@@ -100,16 +120,10 @@ def _probe_bytes(world: World, record: TransferRecord, nodes: list[Node]) -> int
 
 def _release(world: World, record: TransferRecord, reading: Reading) -> None:
     """Nothing is launched or joins any more; lanes drain, so that nothing is sent twice, then relays are terminated."""
-    transfer_id = record.transfer.transfer_id
     cause = f"{_why(record, reading)}; its relays were released and the rest goes on the direct path"
     released = BudgetDecision(decision="direct", cause=cause)
     world.transfers.change(record.transfer, transfer_life.note(budget=released))
-    for node in world.nodes.of(transfer_id):
-        relay_end.drain(world, node, cause)
-    deadline = world.clock.monotonic() + RELEASE_SECONDS - world.env.poll_seconds
-    while _lanes_through_relays(world, record.transfer) and world.clock.monotonic() < deadline:
-        world.clock.sleep(world.env.poll_seconds)
-    _end(world, record, cause)
+    relay_end.release_all(world, record.transfer, cause)
 
 
 def _stop(world: World, record: TransferRecord, reading: Reading) -> None:
@@ -123,19 +137,8 @@ def _stop(world: World, record: TransferRecord, reading: Reading) -> None:
     world.transfers.change(record.transfer, transfer_life.note(budget=stopped))
     if world.tokens.get(transfer_id) is not None:
         fence(world, record.transfer)
-    _end(world, record, cause)
+    relay_end.end_all(world, record.transfer.transfer_id, cause)
     token.finish(world, record.transfer, outcome)
-
-
-def _end(world: World, record: TransferRecord, cause: str) -> None:
-    for node in world.nodes.of(record.transfer.transfer_id):
-        if node.state in LIVE_STATES:
-            relay_end.release(world, node, cause)
-
-
-def _lanes_through_relays(world: World, transfer: AcceptedTransfer) -> bool:
-    progress = world.agents.progress(transfer.shared, "sender")
-    return progress is not None and any(lane.path_id != DIRECT for lane in progress.lanes)
 
 
 def _why(record: TransferRecord, reading: Reading) -> str:

@@ -63,18 +63,18 @@ class Unit:
                 return
 
     def stops(self) -> bool:
-        """Whether `systemctl stop` was called."""
+        """Return whether `systemctl stop` was called."""
         return (self.directory / "stopping").exists()
 
     def is_stopped_within(self, pause: float) -> bool:
-        """Whether `systemctl stop` is called during the pause before the next start."""
+        """Return whether `systemctl stop` is called during the pause before the next start."""
         end = time.monotonic() + pause
         while not self.stops() and time.monotonic() < end:
             time.sleep(0.02)
         return self.stops()
 
     def goes_on(self, code: int) -> bool:
-        """Whether a program that ended so is started again; `code` is negative after a signal."""
+        """Return whether a program that ended so is started again; `code` is negative after a signal."""
         if self.restart == "on-failure":
             clean = code == 0 or -code in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)
             return not clean and code not in self.prevented

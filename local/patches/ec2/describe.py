@@ -1,4 +1,4 @@
-"""What EC2 tells about instances.
+"""EC2's descriptions of instances.
 
 AWS: DescribeInstances knows many filters and refuses unknown ones; a new instance may not be found for a moment; a
 pending one has no public address; spot instances say so; descriptions carry interfaces.

@@ -45,7 +45,7 @@ def cores_and_threads(instance_type: str) -> tuple[int, int]:
 
 
 def vcpus_of(instance_type: str) -> int:
-    """What the type counts against a quota."""
+    """Return what the type counts against a quota."""
     cores, threads = cores_and_threads(instance_type)
     return cores * threads
 

@@ -87,7 +87,7 @@ class Launcher:
         return launched
 
     def _admitted(self, request: LaunchRequest) -> int:
-        """How many instances a request gets. Raises LaunchRefusedError when they are too few."""
+        """Return how many instances a request gets. Raises LaunchRefusedError when they are too few."""
         if request.spot and not spot_role.spot_permitted():
             raise LaunchRefusedError(spot_role.REFUSAL, MESSAGES[spot_role.REFUSAL])
         wanted = self._vcpus_running(request) + request.most * vcpus_of(request.instance_type)

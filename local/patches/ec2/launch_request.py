@@ -20,7 +20,7 @@ class LaunchRefusedError(Exception):
 
 @dataclass(frozen=True)
 class LaunchRequest:
-    """What one RunInstances call asks for, resolved."""
+    """The parameters of one RunInstances call, resolved."""
 
     image_id: str
     image_parameter: str

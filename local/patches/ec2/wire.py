@@ -27,7 +27,7 @@ def members(params: Params, prefix: str) -> list[str]:
 
 
 def is_dry_run(params: Params) -> bool:
-    """Whether the call only asks if it would succeed."""
+    """Return whether the call only asks if it would succeed."""
     return parameter(params, "DryRun").lower() == "true"
 
 
@@ -37,7 +37,7 @@ def filters_of(params: Params) -> dict[str, list[str]]:
 
 
 def matches(pattern: str, value: str) -> bool:
-    """Whether a filter's value, `*` and `?` allowed, matches."""
+    """Return whether a filter's value, `*` and `?` allowed, matches."""
     return bool(ec2._glob_match(pattern, value))
 
 

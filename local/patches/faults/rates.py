@@ -1,4 +1,4 @@
-"""How often AWS answers a kind of call.
+"""The rates at which AWS answers each kind of call.
 
 AWS: each account has, per region and call, a bucket of tokens that fills again at a fixed rate; a call that finds it
 empty is refused (`ThrottlingException`, of EC2 `RequestLimitExceeded`), and clients are to wait and try again.
@@ -29,7 +29,7 @@ class Buckets:
         self._lock = threading.Lock()
 
     def take(self, call: str, region: str) -> bool:
-        """Whether the call is answered."""
+        """Return whether the call is answered."""
         rate = self._rates.get(call)
         if rate is None:
             return True

@@ -1,4 +1,4 @@
-"""How many functions run at once.
+"""The limit of functions that run at once.
 
 AWS: an invocation beyond the account's limit is refused with 429; an asynchronous one stays in the queue of its
 function and is tried again for as long as the event may be old, which counts as no attempt.

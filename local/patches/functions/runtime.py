@@ -229,7 +229,7 @@ def _server(state: StateDir, runtime: str, code: Path) -> ForkServer:
 
 
 def import_paths(state: StateDir, python: Interpreter, runtime: str, code: Path) -> list[Path]:
-    """Where a function imports from, before and after Python's own library: the last one comes after it."""
+    """Return where a function imports from, before and after Python's own library: the last one comes after it."""
     paths = [code, _runtime_packages(state)]
     if python.name != runtime:
         substitutes = state.lambda_code / "substitutes" / f"{code.name}-{python.name}"

@@ -101,7 +101,7 @@ def _enforce_all(
 
 
 def caller_may(action: str, resource: str) -> bool:
-    """Whether whoever makes the present request is allowed something else that comes of it."""
+    """Return whether whoever makes the present request is allowed something else that comes of it."""
     access_key, region = _caller.get(("", ""))
     if not app.AUTH or not access_key:
         return True
@@ -109,7 +109,7 @@ def caller_may(action: str, resource: str) -> bool:
 
 
 def role_may(role_arn: str, action: str, resource: str) -> bool:
-    """Whether a role allows what an AWS service does under it by itself, without a request that is signed with it."""
+    """Return whether a role allows what an AWS service does under it without a request that is signed with it."""
     if not app.AUTH:
         return True
     account, name = role_arn.split(":")[4], role_arn.rsplit("/", 1)[-1]
@@ -126,7 +126,7 @@ def role_may(role_arn: str, action: str, resource: str) -> bool:
 
 
 def checks_of(action: str, params: Params, body: bytes, scope: Scope) -> list[Check]:
-    """What AWS asks the policies about this call; empty where one question is enough."""
+    """Return what AWS asks the policies about this call; empty where one question is enough."""
     if action == "ec2:RunInstances":
         return run_instances(params, scope)
     if action == "ec2:TerminateInstances":

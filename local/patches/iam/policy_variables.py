@@ -35,7 +35,7 @@ def _first_match(context: Any, statements: list[Any], effect: str) -> Any:
 
 
 def matches(context: Any, statement: Any) -> bool:
-    """Whether a statement is about this request."""
+    """Return whether a statement is about this request."""
     if not iam_evaluator._action_matches(context.action, statement.actions, statement.not_actions):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Which permissions are used: with CPT_RECORD_GRANTS=FILE, each grant that allowed a call is added to FILE once.
+"""A record of used permissions: with CPT_RECORD_GRANTS=FILE, each grant that allowed a call is added to FILE once.
 
 A line is `{"role", "action", "resource", "condition", "call"}`: the role's name, and action, resource and condition as
 the deployed policy has them. Every Allow that matches the call counts, since any of them would do. `call` is the first

@@ -30,7 +30,7 @@ def install(config: LocalConfig) -> None:
 
 
 def spot_permitted() -> bool:
-    """Whether the account has the role, or whoever makes the present request may create it, and now has."""
+    """Return whether the account has the role, or whoever makes the present request may create it, and now has."""
     arn = f"arn:aws:iam::{account_id()}:role/aws-service-role/{SERVICE}/{NAME}"
     if NAME not in iam._roles and caller_may(f"iam:{ACTION}", arn):
         _named({"AWSServiceName": [SERVICE]})

@@ -105,7 +105,7 @@ class RunCommand:
         return {"Command": pending}
 
     def _time_out(self, command: Json, instance: Instance, invocation: Json, _script: Script) -> None:
-        """What a command looks like that hangs, without the wait."""
+        """Record a command that hangs as timed out, without the wait."""
         self._advance(command, instance, invocation, "InProgress")
         invocation.update(start=_iso(), end=_iso(), ResponseCode=CODE_TIMED_OUT)
         self._advance(command, instance, invocation, "TimedOut")

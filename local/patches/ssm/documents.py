@@ -31,7 +31,7 @@ class DocumentError(Exception):
 
 @dataclass(frozen=True)
 class Script:
-    """What an instance runs: the script, its variables, and its seconds."""
+    """A script for an instance, its variables, and its seconds."""
 
     text: str
     environment: dict[str, str]

@@ -1,4 +1,4 @@
-"""How state machines call AWS: under their role, at the local endpoint.
+"""Clients of state machines: they act under the machine's role, at the local endpoint.
 
 The engine would call an unauthenticated moto server.
 """

@@ -1,4 +1,4 @@
-"""What the patches touch of the ASL engine and of the JSONata evaluator; both are untyped and pinned by version."""
+"""The parts of the ASL engine and the JSONata evaluator that patches touch; both are untyped and pinned by version."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ use crate::secure::outlet::peer_ip;
 use crate::stop::Stop;
 use crate::thread::lock;
 
-/// How many unauthenticated connections there may be at a time, and how long each may stay one.
+/// The number of unauthenticated connections at a time, and how long each may stay one.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub unauthenticated: usize,

@@ -1,6 +1,6 @@
-//! What of the source's listing is at the destination already.
+//! The part of the source's listing that is at the destination already.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 use serde::{Deserialize, Serialize};
@@ -15,12 +15,12 @@ use crate::documents::percent;
 use crate::documents::survey::{Survey, compare_key, listing_key, part_key};
 use crate::documents::text::SchemaVersion1;
 use crate::ends::{Capabilities, Destination, Identity, Source, View};
-use crate::receive::look::EqualEntry;
+use crate::receive::look::{EqualEntry, has_attributes, has_owner, is_linked};
 
 /// The source's listing, in `parts` objects.
 pub struct Listing<'a> {
     pub control: &'a dyn Control,
-    /// Of the keys of objects, ends with a slash or is empty.
+    /// Prefix of objects' keys; it ends with a slash or is empty.
     pub prefix: &'a str,
     pub parts: u64,
 }
@@ -69,17 +69,25 @@ impl Listing<'_> {
         let (mut view, capabilities) = (destination.view().ok(), destination.capabilities());
         let mut changed =
             Changed { control: self.control, folder: format!("{}{folder}", self.prefix), lines: Vec::new(), count: 0, parts: 0 };
-        let (mut found, mut number) = (Found::default(), 0);
+        let (mut found, mut number, mut again) = (Found::default(), 0, HashSet::new());
         for part in 0..self.parts {
             let contents = if by == Compare::Digest { Some(self.contents(part)?) } else { None };
             let mut kept = Vec::new();
             self.part(part, |entry, line| {
                 let content = contents.as_ref().map(|contents| contents.get(&number).map(String::as_str));
-                let same = view.as_mut().and_then(|view| same(&mut **view, capabilities, entry, content).unwrap_or(None));
+                let mut there = view.as_mut().map_or(There::Absent, |view| look(&mut **view, capabilities, entry, content));
+                // A file that comes again is another one, and its further names with it.
+                let first = entry.target.as_ref().filter(|_| entry.kind == Kind::Hardlink);
+                if first.is_some_and(|first| again.contains(first)) && matches!(there, There::Same(_)) {
+                    there = There::Other;
+                }
+                if !matches!(there, There::Same(_)) && entry.attributes.as_ref().is_some_and(|attributes| attributes.linked) {
+                    again.insert(entry.path.clone());
+                }
                 number += 1;
-                found.count(entry, same.is_some());
-                match same {
-                    Some(Identity { inode, changed_ns }) if entry.kind != Kind::Directory => {
+                found.count(entry, &there);
+                match there {
+                    There::Same(Identity { inode, changed_ns }) if entry.kind != Kind::Directory => {
                         let line = EqualEntry { entry: number - 1, inode, changed_ns };
                         serde_json::to_writer(&mut kept, &line).map_err(|error| malformed("comparison", error))?;
                         kept.push(b'\n');
@@ -124,19 +132,27 @@ struct Found {
     largest_file_bytes: u64,
     same_files: u64,
     same_bytes: u64,
+    new_files: u64,
+    new_bytes: u64,
     differs: bool,
 }
 
 impl Found {
-    fn count(&mut self, entry: &ListingEntry, same: bool) {
+    fn count(&mut self, entry: &ListingEntry, there: &There) {
+        let same = matches!(there, There::Same(_));
         self.differs |= !same;
+        let is_file = matches!(entry.kind, Kind::File | Kind::Hardlink | Kind::Special);
+        if is_file && matches!(there, There::Absent) {
+            self.new_files += 1;
+            self.new_bytes += entry.size;
+        }
         match (entry.kind, same) {
             (Kind::Directory, _) => self.directories += 1,
-            (Kind::File, true) => {
+            (Kind::File | Kind::Hardlink | Kind::Special, true) => {
                 self.same_files += 1;
                 self.same_bytes += entry.size;
             }
-            (Kind::File, false) => {
+            (Kind::File | Kind::Hardlink | Kind::Special, false) => {
                 self.files += 1;
                 self.bytes += entry.size;
                 self.largest_file_bytes = self.largest_file_bytes.max(entry.size);
@@ -158,6 +174,8 @@ impl Found {
             parts: if self.differs { parts } else { 0 },
             same_files: self.same_files,
             same_bytes: self.same_bytes,
+            new_files: self.new_files,
+            new_bytes: self.new_bytes,
         }
     }
 }
@@ -190,7 +208,23 @@ impl Changed<'_> {
     }
 }
 
-/// Which file the entry is where it is there as the listing has it; an error is a "no", and shows when the entry is written.
+/// What the destination has in the place of an entry.
+enum There {
+    Same(Identity),
+    Other,
+    Absent,
+}
+
+/// What cannot be looked at is something else, which shows when the entry is written.
+fn look(view: &mut dyn View, capabilities: Capabilities, entry: &ListingEntry, content: Option<Option<&str>>) -> There {
+    match same(view, capabilities, entry, content) {
+        Ok(Some(identity)) => There::Same(identity),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => There::Absent,
+        Ok(None) | Err(_) => There::Other,
+    }
+}
+
+/// Returns which file the entry is where it is there as the listing has it.
 /// `content`, where files are compared by it: the source's digest, none where it could not be read.
 fn same(
     view: &mut dyn View,
@@ -201,8 +235,13 @@ fn same(
     let path = percent::decode(&entry.path).map_err(io::Error::other)?;
     let seen = view.see(&path)?;
     let same_time = seen.mtime_ns == entry.mtime_ns;
-    let same_mode = capabilities.same_mode(seen.mode, entry.mode);
+    let attributes = entry.attributes.as_deref();
+    let same_mode = capabilities.same_mode(seen.mode, entry.mode, has_owner(attributes));
+    if entry.kind == Kind::Hardlink {
+        return Ok(is_linked(view, &seen, entry.target.as_deref()).then_some(seen.identity));
+    }
     let is_same = seen.kind == Some(entry.kind)
+        && has_attributes(view, &path, attributes)?
         && match entry.kind {
             Kind::File => {
                 let same = same_mode && seen.size == entry.size;
@@ -211,7 +250,8 @@ fn same(
                     Some(content) => same && content == Some(&*to_hex(&view.digest(&path, &seen.identity)?)),
                 }
             }
-            Kind::Directory => same_mode && same_time,
+            Kind::Directory | Kind::Special => same_mode && same_time,
+            Kind::Hardlink => false,
             Kind::Symlink => same_time && entry.target == seen.target.as_deref().map(percent::encode),
         };
     // As it was before it was read: what changes it meanwhile shows in the look at the end.

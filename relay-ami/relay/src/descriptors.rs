@@ -67,17 +67,17 @@ pub fn raise() {
     }
 }
 
-/// Whether this process may have `needs` open files in all; `what` is named where it may not.
+/// Returns whether this process may have `needs` open files in all; `what` is named where it may not.
 pub fn check_total(what: &str, needs: u64) -> Result<(), DescriptorError> {
     enough(what.to_owned(), needs, 0, getrlimit(Resource::Nofile).current)
 }
 
-/// Whether a role may start.
+/// Returns whether a role may start.
 pub fn check(role: Role) -> Result<(), DescriptorError> {
     enough(role.name().to_owned(), role.budget(), open(), getrlimit(Resource::Nofile).current)
 }
 
-/// Whether one more lane may come to the `lanes` there are.
+/// Returns whether one more lane may come to the `lanes` there are.
 pub fn check_lane(lanes: usize) -> Result<(), DescriptorError> {
     if lanes < LANES_AT_START {
         return Ok(());

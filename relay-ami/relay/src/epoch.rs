@@ -16,7 +16,7 @@ const fn of_start(epoch: u64) -> Range<u64> {
     first..first + PROCESSES_PER_START
 }
 
-/// Whether both are of processes of one start.
+/// Returns whether both are of processes of one start.
 #[must_use]
 pub const fn same_start(one: u64, other: u64) -> bool {
     one / PROCESSES_PER_START == other / PROCESSES_PER_START

@@ -23,6 +23,7 @@ pub mod receive;
 pub mod relay;
 pub mod route;
 pub mod scan;
+pub mod select;
 pub mod send;
 pub mod splice;
 pub mod stop;

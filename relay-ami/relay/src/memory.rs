@@ -16,7 +16,7 @@ pub struct MemoryError {
     limit: String,
 }
 
-/// What an end needs for its queues and its first lanes.
+/// The end whose queues and first lanes need memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Role {
     Sender,
@@ -42,12 +42,12 @@ impl Role {
     }
 }
 
-/// Whether an end may start.
+/// Returns whether an end may start.
 pub fn check(role: Role) -> Result<(), MemoryError> {
     enough(format!("a {} of {LANES_AT_START} lanes", role.name()), role.budget(), available())
 }
 
-/// Whether one more lane may come to the `lanes` there are.
+/// Returns whether one more lane may come to the `lanes` there are.
 pub fn check_lane(lanes: usize) -> Result<(), MemoryError> {
     if lanes < LANES_AT_START {
         return Ok(());
@@ -85,7 +85,7 @@ fn kibibytes(text: &str, name: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// What this process' control group (version 2) and those above it leave.
+/// Returns what this process' control group (version 2) and those above it leave.
 fn control_group() -> Option<(u64, String)> {
     let text = fs::read_to_string("/proc/self/cgroup").ok()?;
     let mut path = text.lines().find_map(|line| line.strip_prefix("0::/"))?.to_owned();

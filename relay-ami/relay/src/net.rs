@@ -59,7 +59,7 @@ pub fn connect(address: SocketAddrV4, time: Duration) -> io::Result<TcpStream> {
     Ok(socket.into())
 }
 
-/// What connections to this address announce; None within one machine.
+/// Returns what connections to this address announce; None within one machine.
 pub fn largest_segment(address: Ipv4Addr) -> Option<u32> {
     match address {
         _ if address.is_loopback() => None,

@@ -13,7 +13,7 @@ use crate::stop::Stop;
 /// Says that a CPT probe answered, not some other server.
 const GREETING: &[u8; 8] = b"CPTPROBE";
 
-/// What a probe prints.
+/// The output of a probe.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {

@@ -1,10 +1,10 @@
-//! What an end counts, and the report it makes of it every two seconds.
+//! The counters of an end, and the report that it makes of them every two seconds.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::control::{Control, Side, report_time, unix_now};
+use crate::control::{Control, Side, unix_now};
 use crate::documents::event::{LaneProgress, Progress};
 use crate::documents::text::SchemaVersion1;
 use crate::epoch::same_start;
@@ -51,7 +51,7 @@ pub struct Reporter {
     advance: u64,
     moved: u64,
     at: Instant,
-    /// How long a call of the file system has kept a thread of this end; none below `FILE_SYSTEM_SLOW`.
+    /// Time for which a call of the file system has kept a thread of this end; none below `FILE_SYSTEM_SLOW`.
     pub in_file_system: Option<Duration>,
 }
 
@@ -94,7 +94,7 @@ impl Reporter {
             files: load(&counters.files),
             failed_chunks: load(&counters.failed),
             rate_mb_s: round(rate),
-            at: report_time(),
+            at: unix_now(),
             first_byte_at: *lock(&counters.first_byte_at),
             in_file_system_seconds: self.in_file_system.map(|time| round(time.as_secs_f64())),
             lanes,

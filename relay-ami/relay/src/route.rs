@@ -23,7 +23,7 @@ pub struct RouteError {
 }
 
 impl RouteError {
-    /// Whether a machine has answered that something is not so; else nobody was heard.
+    /// Returns whether a machine has answered that something is not so; else nobody was heard.
     #[must_use]
     pub fn was_answered(&self) -> bool {
         !matches!(self.source.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock | io::ErrorKind::NetworkUnreachable)

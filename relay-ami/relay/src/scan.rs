@@ -1,5 +1,6 @@
 //! Surveys of sources.
 
+use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -7,7 +8,9 @@ use crate::VERSION;
 use crate::control::{Control, ControlError};
 use crate::defaults::{FIRST_PART_LINES, PART_LINES, PROBLEMS_NAMED};
 use crate::documents::entry::{Kind, ListingEntry};
-use crate::documents::survey::{Announcement, Problem, Survey, listing_key};
+use crate::documents::percent;
+use crate::documents::selection::{Reason, Unselected};
+use crate::documents::survey::{Announcement, Problem, Survey, listing_key, unselected_key};
 use crate::documents::text::SchemaVersion1;
 use crate::ends::{Listed, Source};
 
@@ -29,18 +32,22 @@ pub fn source(source: &dyn Source, control: &dyn Control, prefix: &str, announce
     };
     let (lines, largest, problems, digest) = (Vec::new(), String::new(), Vec::new(), blake3::Hasher::new());
     let full = FIRST_PART_LINES;
-    let mut listing = Listing { control, prefix, announce, lines, count: 0, full, digest, so_far, skipped: 0, largest, problems };
+    let left_out = Left { control, prefix, lines: Vec::new(), count: 0, parts: 0, reasons: BTreeMap::new() };
+    let mut listing = Listing { control, prefix, announce, lines, count: 0, full, digest, so_far, left_out, largest, problems };
     source.list(&mut |listed| listing.take(listed))?;
     listing.write()?;
+    listing.left_out.write()?;
     listing.tell(true)?;
-    let Listing { so_far, skipped, largest, problems, digest, .. } = listing;
+    let Listing { so_far, left_out: Left { reasons, parts: unselected_parts, .. }, largest, problems, digest, .. } = listing;
     Ok(Survey::Source {
         schema_version: SchemaVersion1,
         daemon_version: VERSION,
         files: so_far.files,
         directories: so_far.directories,
         symlinks: so_far.symlinks,
-        skipped,
+        skipped: [Reason::Special, Reason::Leftover].iter().filter_map(|reason| reasons.get(reason)).sum(),
+        unselected: reasons,
+        unselected_parts,
         bytes: so_far.bytes,
         largest_file_bytes: so_far.largest_file_bytes,
         read_mb_s: source.read_rate(&largest, so_far.largest_file_bytes),
@@ -61,7 +68,7 @@ struct Listing<'a> {
     full: usize,
     digest: blake3::Hasher,
     so_far: Announcement,
-    skipped: u64,
+    left_out: Left<'a>,
     /// The largest file, as the listing has it.
     largest: String,
     problems: Vec<Problem>,
@@ -82,10 +89,15 @@ impl Listing<'_> {
                     }
                     Kind::Directory => so_far.directories += 1,
                     Kind::Symlink => so_far.symlinks += 1,
+                    // Their bytes are counted by the first name, or none.
+                    Kind::Hardlink | Kind::Special => so_far.files += 1,
                 }
                 return self.line(&entry);
             }
-            Listed::Skipped(count) => self.skipped += count,
+            Listed::LeftOut(path, reason) => {
+                let before = so_far.files + so_far.directories + so_far.symlinks;
+                return self.left_out.take(&Unselected { path: percent::encode(&path), reason, before });
+            }
             Listed::Problem(path, reason) => {
                 so_far.problem_count += 1;
                 if self.problems.len() < PROBLEMS_NAMED {
@@ -131,6 +143,37 @@ impl Listing<'_> {
     }
 }
 
+/// What is left out, in objects of its own.
+struct Left<'a> {
+    control: &'a dyn Control,
+    prefix: &'a str,
+    lines: Vec<u8>,
+    count: usize,
+    parts: u64,
+    reasons: BTreeMap<Reason, u64>,
+}
+
+impl Left<'_> {
+    fn take(&mut self, line: &Unselected) -> Result<(), ControlError> {
+        *self.reasons.entry(line.reason).or_default() += 1;
+        serde_json::to_writer(&mut self.lines, line)
+            .map_err(|error| ControlError::Malformed { what: "left out".to_owned(), why: error.to_string() })?;
+        self.lines.push(b'\n');
+        self.count += 1;
+        if self.count < PART_LINES { Ok(()) } else { self.write() }
+    }
+
+    fn write(&mut self) -> Result<(), ControlError> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let key = format!("{}{}", self.prefix, unselected_key(self.parts));
+        self.parts += 1;
+        self.count = 0;
+        self.control.write_object(&key, std::mem::take(&mut self.lines))
+    }
+}
+
 /// A source that cannot be looked at.
 #[must_use]
 pub fn refused_source(path: &Path, reason: String) -> Survey {
@@ -141,6 +184,8 @@ pub fn refused_source(path: &Path, reason: String) -> Survey {
         directories: 0,
         symlinks: 0,
         skipped: 0,
+        unselected: BTreeMap::new(),
+        unselected_parts: 0,
         bytes: 0,
         largest_file_bytes: 0,
         read_mb_s: None,

@@ -15,7 +15,7 @@ use crate::defaults::EXIT_TIMEOUT;
 #[derive(Clone, Debug)]
 pub struct Stop {
     wanted: Arc<AtomicBool>,
-    /// When that was first seen.
+    /// Time at which that was first seen.
     since: Arc<OnceLock<Instant>>,
     wake: Arc<OwnedFd>,
 }
@@ -61,7 +61,7 @@ impl Stop {
         self.wanted.load(Ordering::SeqCst)
     }
 
-    /// What is left of `time` since the stop was wanted; all of it before that.
+    /// Returns what is left of `time` since the stop was wanted; all of it before that.
     #[must_use]
     pub fn left(&self, time: Duration) -> Duration {
         if !self.is_requested() {

@@ -91,7 +91,7 @@ impl FrameReader {
         self.frame()?.ok_or(StreamError::Ended)
     }
 
-    /// What is there of a data frame's bytes: at least one, at most `limit`.
+    /// Returns what is there of a data frame's bytes: at least one, at most `limit`.
     pub fn data(&mut self, limit: usize) -> Result<&[u8], StreamError> {
         if limit > 0 && !self.fill(1)? {
             return Err(StreamError::Ended);

@@ -1,4 +1,4 @@
-//! What is under way and since when: calls that may hang, so that a report can say so.
+//! Calls that may hang, and since when each has been under way, so that a report can say so.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ pub struct UnderWay {
 #[derive(Debug)]
 pub struct Caller {
     begun: Instant,
-    /// When the call began that is under way, nanoseconds after `begun`; 0 without one.
+    /// Time at which the present call began, nanoseconds after `begun`; 0 without one.
     since: Arc<AtomicU64>,
 }
 
@@ -42,7 +42,7 @@ impl UnderWay {
         self.caller().enter()
     }
 
-    /// How long the oldest has been under way; none without any.
+    /// Returns how long the oldest has been under way; none without any.
     #[must_use]
     pub fn longest(&self) -> Option<Duration> {
         let callers = lock(&self.callers);
@@ -50,7 +50,7 @@ impl UnderWay {
         Some(self.begun.elapsed().saturating_sub(Duration::from_nanos(oldest)))
     }
 
-    /// Whether one of them, to the control plane, takes so long that its answer is what this end waits for; not for ever.
+    /// Returns whether one of them, to the control plane, takes so long that its answer is what this end waits for; not for ever.
     #[must_use]
     pub fn waits(&self) -> bool {
         self.longest().is_some_and(|time| (CONTROL_SLOW..STANDSTILL).contains(&time))

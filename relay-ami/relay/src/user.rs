@@ -34,7 +34,7 @@ pub struct User {
     pub groups: Vec<u32>,
 }
 
-/// What the system knows of users and groups.
+/// The system's users and groups.
 pub struct Accounts {
     passwd: String,
     group: String,
@@ -65,6 +65,48 @@ impl Accounts {
     #[must_use]
     pub fn numbered(&self, uid: u32, gid: u32) -> User {
         self.entry(|_, number| number == uid).unwrap_or_else(|| User { uid, gid, groups: vec![gid] })
+    }
+
+    /// Those of this machine as they were when they were first asked for.
+    pub fn known() -> Option<&'static Self> {
+        static KNOWN: std::sync::OnceLock<Option<Accounts>> = std::sync::OnceLock::new();
+        KNOWN.get_or_init(|| Self::read().ok()).as_ref()
+    }
+
+    #[must_use]
+    pub fn user_name(&self, uid: u32) -> Option<String> {
+        Self::name(&self.passwd, uid)
+    }
+
+    #[must_use]
+    pub fn group_name(&self, gid: u32) -> Option<String> {
+        Self::name(&self.group, gid)
+    }
+
+    #[must_use]
+    pub fn user_number(&self, name: &str) -> Option<u32> {
+        Self::number(&self.passwd, name)
+    }
+
+    #[must_use]
+    pub fn group_number(&self, name: &str) -> Option<u32> {
+        Self::number(&self.group, name)
+    }
+
+    fn name(file: &str, wanted: u32) -> Option<String> {
+        Self::lines(file).find(|(_, number)| *number == wanted).map(|(name, _)| name.to_owned())
+    }
+
+    fn number(file: &str, wanted: &str) -> Option<u32> {
+        Self::lines(file).find(|(name, _)| *name == wanted).map(|(_, number)| number)
+    }
+
+    /// Name and number of each line: both files have them first and third.
+    fn lines(file: &str) -> impl Iterator<Item = (&str, u32)> {
+        file.lines().filter_map(|line| {
+            let mut fields = line.split(':');
+            Some((fields.next()?, fields.nth(1)?.parse().ok()?))
+        })
     }
 
     fn entry(&self, is_it: impl Fn(&str, u32) -> bool) -> Option<User> {

@@ -6,11 +6,11 @@ import pytest
 
 from bench.estimate.arithmetic import Tariff, bill, percentile, regret, relative_error
 
-TARIFF = Tariff({"near": 0.36, "far": 0.72}, egress_gb=0.02, call={"transitions": 0.5, "events": 0.25})
+TARIFF = Tariff({"near": 0.36, "far": 0.72}, leaving_gb=0.02, call={"transitions": 0.5, "events": 0.25})
 
 
 def relay(region: str, seconds: float) -> dict[str, Any]:
-    return {"region": region, "requestedAt": 1000.25, "endedAt": 1000.25 + seconds}
+    return {"instanceId": f"i-{region}", "region": region, "requestedAt": 1000.25, "endedAt": 1000.25 + seconds}
 
 
 def test_an_estimate_that_is_too_long_has_a_positive_error() -> None:
@@ -31,6 +31,11 @@ def test_percentile_of_nothing_is_refused() -> None:
 def test_a_relay_is_billed_for_a_minute_at_least() -> None:
     report = {"bytes": 0, "nodes": [relay("near", 12.0), relay("far", 59.5)]}
     assert bill(report, {}, TARIFF) == pytest.approx(60 * 0.0001 + 60 * 0.0002)
+
+
+def test_machines_of_the_user_are_not_billed() -> None:
+    report = {"bytes": 0, "nodes": [relay("near", 60.0), relay("far", 60.0)]}
+    assert bill(report, {}, TARIFF, lent=["i-far"]) == pytest.approx(60 * 0.0001)
 
 
 def test_after_the_minute_begun_seconds_are_billed() -> None:

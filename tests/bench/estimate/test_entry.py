@@ -5,9 +5,12 @@ from pathlib import Path
 import pytest
 
 from bench.estimate import __main__ as entry
+from bench.estimate import cold
 from bench.estimate.__main__ import Outcome
+from bench.estimate.cold import Contact
 from bench.estimate.scenarios import NAMED, generated
 from bench.estimate.site import RELAY_TYPE, make_files, settings
+from local.config import LocalConfig
 
 
 def outcome(estimated: float, measured: float, first: float = 100.0) -> Outcome:
@@ -28,8 +31,11 @@ def test_generated_scenarios_can_be_named_by_seed() -> None:
     assert scenario == generated(5, 8)[2]
 
 
-def test_all_24_run_by_default() -> None:
-    assert len(entry.chosen(entry.parse([]))) == 24
+def test_all_27_run_by_default_and_all_first_contacts() -> None:
+    options = entry.parse([])
+    assert len(entry.chosen(options)) == 27
+    assert len(entry.contacts_of(options)) == 6
+    assert entry.contacts_of(entry.parse(["--quick"])) == []
 
 
 def test_bars_are_on_the_90th_percentile_and_the_largest_cost() -> None:
@@ -65,6 +71,47 @@ def test_caps_go_to_the_local_cloud_by_type_and_nowhere_else(tmp_path: Path) -> 
     assert caps["byType"][RELAY_TYPE] == {"interRegionMBps": 30, "intraRegionMBps": 160}
     assert set(caps) == {"byType", "launches"}  # default caps would be told to the estimator as configured figures
     assert {rule["value"] for rule in caps["launches"]} == {"source", "destination"}
+
+
+def test_credits_and_other_traffic_go_to_the_local_cloud(tmp_path: Path) -> None:
+    cases = {one.name: one.scenario for one in cold.named(1)}
+    caps = settings(cases["cold-bursting-ends"], tmp_path)["caps"]["byType"][cold.END_TYPES[0]]
+    assert caps["burstMBps"] > caps["intraRegionMBps"]
+    assert caps["creditMB"] > 0
+    assert settings(cases["cross-traffic"], tmp_path)["caps"]["byType"][cold.END_TYPES[0]]["changes"]
+    for scenario in cases.values():
+        LocalConfig.model_validate(settings(scenario, tmp_path))
+
+
+def test_limits_of_first_contacts_are_drawn_from_the_seed() -> None:
+    assert cold.named(1) == cold.named(1)
+    assert cold.named(1) != cold.named(2)
+
+
+def contact(first: float, *, billed: float = 0.05) -> Contact:
+    return Contact(
+        cold.named(1)[0],
+        low=10.0,
+        high=60.0,
+        first=first,
+        first_pairs=4,
+        estimated=50.0,
+        estimated_usd=0.05,
+        billed_usd=billed,
+        budget_usd=0.06,
+        again=40.0,
+        again_estimated=40.0,
+        fixed={2: 56.0, 4: 40.0},
+    )
+
+
+def test_first_contacts_have_bars_on_regret_and_on_the_budget() -> None:
+    held = {row.case.split(": ")[-1]: row for row in cold.results([contact(43.0)])}
+    assert all(row.holds for row in held.values())
+    missed = {row.case.split(": ")[-1]: row for row in cold.results([contact(45.0, billed=0.07)])}
+    assert missed["regret of auto"].measured == 0  # the later row of the same name, which met the best
+    assert not missed["share of maxCostUsd"].holds
+    assert not cold.results([contact(45.0)])[0].holds
 
 
 def test_files_share_the_size(tmp_path: Path) -> None:

@@ -182,6 +182,14 @@ def test_transfer_record_comes_back_as_it_was_written(transfers: TransferStore) 
     assert record.limit == BandwidthLimit(mbps=None, lowest_mbps=80)
 
 
+def test_of_two_who_read_the_same_limit_the_first_sets_another(transfers: TransferStore) -> None:
+    first, transfer = BandwidthLimit().changed_to(80, 60.5), builders.transfer()
+    transfers.create(transfer)
+    assert transfers.change(transfer, transfer_life.note(bandwidth=first))
+    assert not transfers.change(transfer, transfer_life.note(bandwidth=BandwidthLimit().changed_to(40, 60.6)))
+    assert transfers.change(transfer, transfer_life.note(bandwidth=first.changed_to(40, 61.5, "timetable")))
+
+
 def test_what_was_spent_is_not_taken_back_by_an_earlier_look(transfers: TransferStore) -> None:
     assert not transfers.change(builders.transfer(), transfer_life.note(spent=spent(1.0, 0.5)))
     transfers.create(builders.transfer())

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
 from lambdas.core.chunks.chunk import Chunk
-from lambdas.core.chunks.events import ChunkFailed, RelayLost, RelaySlow, TransferDelivered, TransferFailed
+from lambdas.core.chunks.events import ChunkFailed, RateFell, RelayLost, RelaySlow, TransferDelivered, TransferFailed
 from lambdas.core.chunks.listing import Announcement
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.documents import Document
@@ -37,7 +37,7 @@ MODELS: dict[str, list[type[Document]]] = {
     "survey": [SourceSurvey, DestinationSurvey, ComparisonSurvey],
     "transfer-plan": [TransferPlan],
     "announcement": [Announcement],
-    "event": [ChunkFailed, RelayLost, RelaySlow, TransferDelivered, TransferFailed],
+    "event": [ChunkFailed, RateFell, RelayLost, RelaySlow, TransferDelivered, TransferFailed],
 }
 # Nothing of it is needed but that it came.
 UNREAD = ("digests",)
@@ -47,6 +47,7 @@ OWN_EVENTS = (
     "Transfer Finished",
     "Approval Required",
     "Relay Replaced",
+    "Relays Decided",
     "Transfer Degraded",
     "Request Refused",
 )

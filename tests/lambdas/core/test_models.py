@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from bench.figures.published import t2_small
 from lambdas.core import models
-from lambdas.core.models import MODELS, Ends, ModelName, Pair, Parameters, Serving
+from lambdas.core.models import MODELS, Ends, ModelName, Pair, Parameters
+from lambdas.core.zero_wait import Serving, rate_at, zero_wait
 
 
 @pytest.mark.parametrize(
@@ -86,19 +87,19 @@ def test_threshold_with_relays_of_another_type_than_the_ends() -> None:
 
 def test_a_leaving_path_stops_carrying() -> None:
     paths = [Serving(10), Serving(10, joins=0, leaves=5)]
-    assert models.zero_wait(100, paths, inf, inf) == 5.0
-    assert models.zero_wait(200, paths, inf, inf) == 15.0
+    assert zero_wait(100, paths, inf, inf) == 5.0
+    assert zero_wait(200, paths, inf, inf) == 15.0
 
 
 def test_ends_hold_the_rate() -> None:
-    assert models.zero_wait(100, [Serving(50), Serving(50)], 20, 25) == 5.0
+    assert zero_wait(100, [Serving(50), Serving(50)], 20, 25) == 5.0
 
 
 def test_nothing_serving_never_ends_and_nothing_to_move_takes_no_time() -> None:
-    assert models.zero_wait(1, [], 10, 10) == inf
-    assert models.zero_wait(1, [Serving(10, joins=0, leaves=0.05)], 10, 10) == inf
-    assert models.zero_wait(0, [Serving(10)], 10, 10) == 0.0
-    assert models.zero_wait(0, [Serving(10, joins=5)], 10, 10) == 0.0
+    assert zero_wait(1, [], 10, 10) == inf
+    assert zero_wait(1, [Serving(10, joins=0, leaves=0.05)], 10, 10) == inf
+    assert zero_wait(0, [Serving(10)], 10, 10) == 0.0
+    assert zero_wait(0, [Serving(10, joins=5)], 10, 10) == 0.0
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, nan])
@@ -112,7 +113,7 @@ def test_nothing_serving_never_ends_and_nothing_to_move_takes_no_time() -> None:
         (lambda value: Ends(15, destination=value), r"ends\.destination"),
         (lambda value: Pair(value), r"pair\.inter"),
         (lambda value: Pair(15, value), r"pair\.intra"),
-        (lambda value: models.zero_wait(1, [Serving(1)], value, 1), "source"),
+        (lambda value: zero_wait(1, [Serving(1)], value, 1), "source"),
         (lambda value: models.piped_gain_threshold(value, 1, 1, 1), "size"),
         (lambda value: models.piped_gain_threshold(1, 1, value, 1), "inter"),
     ],
@@ -132,7 +133,7 @@ def test_size_or_rate_that_is_not_above_zero_is_refused(build: Any, name: str, v
         (lambda: models.piped_gain_threshold(1, 0, 1, 1), "pairs: 0; must be a whole number, 1 or more"),
         (lambda: Serving(-1), "rate: -1; must be a number of MB/s, 0 or more"),
         (lambda: Serving(1, 5, 4), "leaves: 4; must not be before joins, 5 seconds"),
-        (lambda: models.zero_wait(-1, [], 1, 1), "size: -1; must be a number of MB, 0 or more"),
+        (lambda: zero_wait(-1, [], 1, 1), "size: -1; must be a number of MB, 0 or more"),
     ],
 )
 def test_what_cannot_be_is_refused(build: Any, message: str) -> None:
@@ -193,7 +194,7 @@ def test_one_like_pair_more_is_never_slower_in_any_model(
 def test_order_of_the_paths_does_not_matter(
     size: float, paths: tuple[list[Serving], list[Serving]], source: float
 ) -> None:
-    one, other = (models.zero_wait(size, order, source, inf) for order in paths)
+    one, other = (zero_wait(size, order, source, inf) for order in paths)
     assert one == other
 
 
@@ -201,8 +202,8 @@ def test_order_of_the_paths_does_not_matter(
 def test_relays_that_come_and_go_never_slow_the_direct_path(
     size: float, direct: float, relays: list[Serving], source: float, destination: float
 ) -> None:
-    alone = models.zero_wait(size, [Serving(direct)], source, destination)
-    assert models.zero_wait(size, [Serving(direct), *relays], source, destination) <= alone * (1 + 1e-9)
+    alone = zero_wait(size, [Serving(direct)], source, destination)
+    assert zero_wait(size, [Serving(direct), *relays], source, destination) <= alone * (1 + 1e-9)
 
 
 @given(size=st.floats(0.1, 1e5), direct=rates, relays=schedules, source=rates, destination=rates)
@@ -210,8 +211,8 @@ def test_integral_of_the_rate_up_to_the_end_is_the_size(
     size: float, direct: float, relays: list[Serving], source: float, destination: float
 ) -> None:
     paths = [Serving(direct), *relays]
-    end = models.zero_wait(size, paths, source, destination)
+    end = zero_wait(size, paths, source, destination)
     changes = {t for p in paths for t in (p.joins, p.leaves) if 0 < t < end}
     steps = [0.0, *sorted(changes), end]
-    moved = sum(models.rate_at(a, paths, source, destination) * (b - a) for a, b in pairwise(steps))
+    moved = sum(rate_at(a, paths, source, destination) * (b - a) for a, b in pairwise(steps))
     assert moved == pytest.approx(size, rel=1e-6)

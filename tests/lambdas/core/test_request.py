@@ -20,6 +20,10 @@ SCHEMA = Draft202012Validator(json.loads((CONTRACTS / "transfer-request.schema.j
 LIMITS = Limits(regions=(WEST, IRELAND), max_pairs=8, instance_types=("t3.small", "t3.medium"))
 
 
+def timetable(*entries: dict[str, Any]) -> dict[str, Any]:
+    return {"timetable": list(entries)}
+
+
 def accepted(document: Any) -> bool:
     try:
         parse_request(document, LIMITS)
@@ -63,8 +67,10 @@ places = st.sampled_from(
         ("relays", "instanceTypes"),
         ("relays", "market"),
         ("objective", "minimise"),
+        ("objective", "valueOfTimeUsdPerHour"),
         ("objective", "maxCostUsd"),
         ("objective", "deadlineSeconds"),
+        ("objective", "deadlineConfidence"),
         ("preTest",),
         ("approval",),
         ("chunkSizeMiB",),
@@ -102,6 +108,7 @@ def test_models_accept_only_what_the_schema_accepts_and_nothing_less_in_shape(
             "is the source as well",
             "'..'",
             "with a deadline",
+            "without a deadline",
             "name a directory above",
         )
         assert all(any(rule in problem for rule in rules) for problem in refusal(document))
@@ -225,12 +232,58 @@ CASES: dict[str, tuple[Any, list[str]]] = {
         {**request(), "destination": {**request()["destination"], "instanceId": SOURCE_ID}},
         ["$.destination.instanceId", SOURCE_ID],
     ),
+    "type not allowed at one side": (
+        request(relays={"instanceTypes": {"source": ["t3.small"], "destination": ["m5.large"]}}),
+        ["$.relays.instanceTypes.destination[0]", "m5.large", "t3.small"],
+    ),
     "type not allowed": (request(relays={"instanceTypes": ["m5.large"]}), ["instanceTypes[0]", "m5.large", "t3.small"]),
+    "least energy by a deadline": (
+        request(objective={"minimise": "energy", "deadlineSeconds": 60}),
+        ["$.objective.minimise", "'energy'", "with a deadline", "least energy"],
+    ),
+    "value of time that nothing goes by": (
+        request(objective={"minimise": "time", "valueOfTimeUsdPerHour": 3}),
+        ["$.objective.minimise", "'time'", "value of time", "leave one of them out"],
+    ),
+    "value of time beside a deadline": (
+        request(objective={"valueOfTimeUsdPerHour": 3, "deadlineSeconds": 60}),
+        ["$.objective.valueOfTimeUsdPerHour: 3", "deadline", "leave one of them out"],
+    ),
+    "confidence in no deadline": (
+        request(objective={"deadlineConfidence": 0.99}),
+        ["$.objective.deadlineConfidence: 0.99", "without a deadline", "leave one of them out"],
+    ),
     "limit on what is measured": (
         request(profile="measure", bandwidthLimitMbps=80),
         ["$.bandwidthLimitMbps", "80", "leave it out", "measure"],
     ),
     "null": (request(name=None), ["$.name", "null"]),
+    "timetable on what is measured": (
+        request(profile="measure", bandwidthLimitMbps=timetable({"from": "08:00", "mbps": 80})),
+        ["$.bandwidthLimitMbps: a timetable", "leave it out", "measure"],
+    ),
+    "unknown zone": (
+        request(bandwidthLimitMbps={**timetable({"from": "08:00", "mbps": 80}), "timeZone": "Europe/Berln"}),
+        ["$.bandwidthLimitMbps.timeZone: 'Europe/Berln'", "IANA name", "Europe/Berlin"],
+    ),
+    "folder of zones": (
+        request(bandwidthLimitMbps={**timetable({"from": "08:00", "mbps": 80}), "timeZone": "Europe"}),
+        ["$.bandwidthLimitMbps.timeZone: 'Europe'", "IANA name"],
+    ),
+    "two entries at one moment": (
+        request(
+            bandwidthLimitMbps=timetable(
+                {"from": "08:00", "mbps": 80},
+                {"from": "09:00", "mbps": 5},
+                {"from": "08:00", "days": ["sat"], "mbps": 9},
+            )
+        ),
+        ["$.bandwidthLimitMbps.timetable[2].from", "timetable[0]", "sat at 08:00", "leave one out"],
+    ),
+    "day named twice": (
+        request(bandwidthLimitMbps=timetable({"from": "08:00", "days": ["sat", "sat"], "mbps": 80})),
+        ["$.bandwidthLimitMbps.timetable[0].days", "sat, sat", "once"],
+    ),
 }
 
 
@@ -267,12 +320,51 @@ def test_paths_with_a_trailing_slash_do_not_collide() -> None:
         ({"relays": {"existing": ["lent"]}}, "write the id of an instance, e.g. i-0123456789abcdef0"),
         ({"relays": {"instanceTypes": ["large"]}}, "write an instance type, e.g. c6in.large"),
         (
+            {"relays": {"instanceTypes": {"source": ["t3.small"], "destination": ["large"]}}},
+            "write an instance type, e.g. c6in.large",
+        ),
+        (
+            {"relays": {"instanceTypes": {"source": ["t3.small"]}}},
+            "$.relays.instanceTypes.destination: is missing; it is required",
+        ),
+        (
             {"source": {**request()["source"], "runAs": "no such"}},
             "write the name or the number of a user of that machine, e.g. backup or 1000",
         ),
-        ({"bandwidthLimitMbps": 10**20}, "input should be less than or equal to 1000000"),
+        ({"bandwidthLimitMbps": 10**20}, "write Mbit/s as a whole number from 1 to 1000000, or a timetable"),
+        ({"bandwidthLimitMbps": "08:00,100"}, "write Mbit/s as a whole number from 1 to 1000000, or a timetable"),
+        (
+            {"bandwidthLimitMbps": timetable()},
+            "$.bandwidthLimitMbps.timetable: [] is not valid; list should have at least 1 item after validation, not 0",
+        ),
+        (
+            {"bandwidthLimitMbps": timetable({"from": "8:00", "mbps": 100})},
+            '$.bandwidthLimitMbps.timetable[0].from: "8:00" is not valid; write a time of day, e.g. 08:00',
+        ),
+        (
+            {"bandwidthLimitMbps": timetable({"from": "08:00", "mbps": "fast"})},
+            "[0].mbps: \"fast\" is not valid; input should be a valid integer or input should be 'none'",
+        ),
+        (
+            {"bandwidthLimitMbps": timetable({"from": "08:00"})},
+            "$.bandwidthLimitMbps.timetable[0].mbps: is missing; it is required",
+        ),
     ],
 )
 def test_what_is_malformed_is_told_with_what_would_be_right(changes: dict[str, Any], words: str) -> None:
     (problem,) = refusal(request(**changes))
     assert problem.endswith(words)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("profile", "measure"), ("approval", "required"), ("resume", True)], ids=lambda value: str(value)
+)
+def test_a_dry_run_is_refused_with_what_needs_data_to_move(key: str, value: Any) -> None:
+    wish = {key: value, **({"name": "backup"} if key == "resume" else {})}
+    with pytest.raises(InvalidRequest, match=rf"\$\.dryRun: true, and \$\.{key} is .*leave one of them out"):
+        parse_request(request(dryRun=True, **wish), LIMITS)
+
+
+def test_the_name_of_a_dry_run_stays_free_for_the_transfer_itself() -> None:
+    assert parse_request(request(dryRun=True, name="backup"), LIMITS).name is None
+    assert parse_request(request(name="backup"), LIMITS).name == "backup"

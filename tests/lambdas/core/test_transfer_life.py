@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lambdas.core import transfer_life
+from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.ends.liveness import Ends
 from lambdas.core.spending.meter import Dollars, Sent, Spent
 from lambdas.core.transfer_life import RULES, Change, ChangeName, create, resume
@@ -23,6 +24,7 @@ CHANGES: dict[str, Change] = {
     "note-stage": transfer_life.note_stage("Survey Ends", {"enteredAt": 1.5}),
     "spent": transfer_life.note(spent=SPENT),
     "ends": transfer_life.note(ends=Ends.begun(1, 1000.5, receives=True, version=1)),
+    "bandwidth": transfer_life.note(bandwidth=BandwidthLimit().changed_to(80, 1000.5)),
     "count-attempt": transfer_life.COUNT_ATTEMPT,
     "fence": transfer_life.FENCE,
     "finish": transfer_life.finish(builders.delivered()),
@@ -106,6 +108,12 @@ def test_what_was_spent_is_replaced_by_no_earlier_reading(earlier: float, counts
 def test_a_look_at_the_ends_replaces_the_one_before_it_only(version: int) -> None:
     before = item(ends=Ends.begun(1, 1000.5, receives=True, version=version).to_document())
     assert (after(before, TRANSFER, CHANGES["ends"]) is not None) == (version == 0)
+
+
+@given(st.integers(0, 3))
+def test_a_limit_replaces_the_one_that_its_writer_has_read_only(version: int) -> None:
+    before = item(bandwidth=BandwidthLimit(version=version).to_document())
+    assert (after(before, TRANSFER, CHANGES["bandwidth"]) is not None) == (version == 0)
 
 
 @pytest.mark.parametrize("status", STATUSES)

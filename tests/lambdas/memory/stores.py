@@ -213,10 +213,18 @@ class MemoryProfileStore:
         """See ProfileStore."""
         return self.profiles.get((subject, region_pair))
 
-    def integrate(self, subject: str, region_pair: str, metric: Metric, sample: float, at_seconds: float) -> None:
+    def integrate(
+        self,
+        subject: str,
+        region_pair: str,
+        metric: Metric,
+        sample: float,
+        at_seconds: float,
+        lasted_seconds: float = 0.0,
+    ) -> None:
         """See ProfileStore."""
         known = self.profiles.get((subject, region_pair), Profile())
-        self.profiles[subject, region_pair] = known.refined(metric, sample, at_seconds)
+        self.profiles[subject, region_pair] = known.refined(metric, sample, at_seconds, lasted_seconds)
 
 
 class MemoryTokenStore:

@@ -1,4 +1,4 @@
-"""What happened while data flowed: relays that joined, left and were lost, limits that people set."""
+"""What happened while data flowed: relays that joined, left and were lost, limits that were set."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -53,7 +53,7 @@ def _single(nodes: list[Node], zero_at: float) -> list[PageEvent]:
 
 
 def _limit(change: LimitSet) -> PageEvent:
-    return PageEvent(change.second, "limit", [], limit_in_words(change.bandwidth_limit_mbps))
+    return PageEvent(change.second, "limit", [], limit_in_words(change.bandwidth_limit_mbps, change.by))
 
 
 def _same(one: PageEvent, other: PageEvent, close: float) -> bool:

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// When an exchange must be over.
+/// The time at which an exchange must be over.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline(Instant);
 
@@ -14,7 +14,7 @@ impl Deadline {
         Self(Instant::now() + time)
     }
 
-    /// What is left; an error once nothing is.
+    /// Returns what is left; an error once nothing is.
     pub fn left(self) -> io::Result<Duration> {
         match self.0.saturating_duration_since(Instant::now()) {
             Duration::ZERO => Err(overdue()),

@@ -131,7 +131,7 @@ impl Pinned {
     }
 }
 
-/// What both ends judge alike; the two traits have these methods, of the same names, each for itself.
+/// The judgement that both ends share; the two traits have these methods, of the same names, each for itself.
 macro_rules! by_raw_key {
     () => {
         fn verify_tls12_signature(

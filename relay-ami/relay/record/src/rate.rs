@@ -20,7 +20,7 @@ pub const RULES_VARIABLE: &str = "CPT_RATE_LIMITS";
 pub struct Bucket {
     /// Bits of an `f64`, infinite where nothing is limited.
     bytes_per_second: AtomicU64,
-    /// When the tokens that were handed out so far are all earned.
+    /// Time at which the tokens that were handed out so far are all earned.
     earned: Mutex<Instant>,
 }
 

@@ -74,14 +74,14 @@ impl Sealer {
         Ok(Self { direction: Direction::new(secrets)?, outlet, plain: Vec::with_capacity(2 * RECORD_BYTES), sealed, sealed_bytes: 0 })
     }
 
-    /// Whether the key is near its end, so that the lane should reconnect.
+    /// Returns whether the key is near its end, so that the lane should reconnect.
     #[must_use]
     #[inline]
     pub fn is_worn(&self) -> bool {
         self.direction.sequence >= MAX_RECORDS
     }
 
-    /// Where small frames are appended; `flush` or `write` sends them.
+    /// Returns where small frames are appended; `flush` or `write` sends them.
     #[inline]
     pub fn frames(&mut self) -> &mut Vec<u8> {
         &mut self.plain

@@ -61,6 +61,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 /// Runs one command. Exit codes: 0 done, 1 failed, 2 wrong call, 3 fenced, 4 done but for entries that were left out.
 pub fn run(command: impl FnOnce() -> Result<ExitCode, CliError>, usage: &str) -> ExitCode {
     start_log();
+    end_with_any_thread();
     crate::descriptors::raise();
     let error = match command() {
         Ok(code) => return code,
@@ -75,6 +76,15 @@ pub fn run(command: impl FnOnce() -> Result<ExitCode, CliError>, usage: &str) ->
         CliError::Failed { .. } => 1,
         CliError::Fenced => FENCED,
     })
+}
+
+/// Lets a thread that panics end the process, whose unit then starts it again: the others would wait for it for ever.
+pub fn end_with_any_thread() {
+    let message = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        message(panic);
+        std::process::abort();
+    }));
 }
 
 fn dispatch(options: &Options) -> Result<ExitCode, CliError> {
@@ -98,4 +108,26 @@ fn start_log() {
         .with_max_level(LevelFilter::INFO)
         .with_target(false)
         .try_init();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::Command;
+
+    const IS_CHILD: &str = "CPT_TEST_A_THREAD_PANICS";
+
+    #[test]
+    fn a_thread_that_panics_ends_the_process() {
+        if std::env::var_os(IS_CHILD).is_some() {
+            super::end_with_any_thread();
+            let _ = std::thread::spawn(|| panic!("on purpose")).join();
+            return;
+        }
+        let program = std::env::current_exe().unwrap();
+        let name = "cli::tests::a_thread_that_panics_ends_the_process";
+        let ended = Command::new(program).args(["--exact", name, "--nocapture"]).env(IS_CHILD, "1").output().unwrap();
+        assert!(String::from_utf8_lossy(&ended.stderr).contains("on purpose"));
+        assert_eq!(ended.status.signal(), Some(6), "{ended:?}");
+    }
 }

@@ -75,7 +75,7 @@ pub(super) fn make_destination(options: &Options) -> Result<ExitCode, CliError> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a sender that is started again finds of the one before it.
+/// Files that a sender leaves for its successor on the same machine.
 struct KeptBySender {
     route_key: Ed25519KeyPair,
     /// Without it, what has arrived is read from the source again.
@@ -141,11 +141,19 @@ fn obey(
         Command::ScanSource(scan) => {
             let control = alone(&scan.control)?;
             print_json(
-                &scan::source(&source_of(&scan.paths), &control, &scan.control.prefix, scan.announce.as_ref().map(AnnouncementKey::as_str))
-                    .map_err(control_error)?,
+                &scan::source(
+                    &source_of(&scan.paths).selecting(scan.select).preserving(scan.preserve),
+                    &control,
+                    &scan.control.prefix,
+                    scan.announce.as_ref().map(AnnouncementKey::as_str),
+                )
+                .map_err(control_error)?,
             )
         }
-        Command::ScanDestination(scan) => print_json(&PosixDestination(scan.path.as_str().into()).survey()),
+        Command::ScanDestination(scan) => match posix::cannot_keep(&scan.preserve) {
+            Some(why) => print_json(&posix::refused(scan.path.as_str().as_ref(), why)),
+            None => print_json(&PosixDestination(scan.path.as_str().into()).survey()),
+        },
         Command::ScanDigests(scan) => {
             let control = alone(&scan.control)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
@@ -232,6 +240,7 @@ fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop:
         rules,
         limits: Limits::RECEIVER,
         verify: command.verify,
+        preserve: command.preserve,
     };
     run_receiver(config, control, &addresses, ready, stop)
 }
@@ -266,7 +275,7 @@ fn relay(ready: &ReadyFile, rules: RateRules, command: &command::Relay, machine:
     run_relay(config, &listen(&addresses, stop)?, Some(&told.node_id), ready, stop)
 }
 
-/// Whether the process may open the files that the role may need.
+/// Returns whether the process may open the files that the role may need.
 pub fn open_files(role: descriptors::Role) -> Result<(), CliError> {
     descriptors::check(role).map_err(|error| CliError::failed(Failure::TooFewOpenFiles, error))
 }

@@ -1,4 +1,4 @@
-//! Which user does a command's work.
+//! The user that does a command's work.
 
 use crate::documents::command::Command;
 use crate::documents::text::{AbsolutePath, UserText};

@@ -1,4 +1,4 @@
-//! What AWS answered, as an error that says whether asking again can help.
+//! AWS's answers as errors that say whether asking again can help.
 
 use std::error::Error as StdError;
 
@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 
 use super::{ControlError, Result};
 
-/// What is answered to a call that the same call does not change.
+/// Answers to a call that repeating the call does not change.
 const REFUSALS: [&str; 6] =
     ["AccessDenied", "AccessDeniedException", "NoSuchKey", "NoSuchBucket", "ResourceNotFoundException", "ValidationException"];
 
@@ -15,7 +15,7 @@ pub fn unavailable(what: &str, error: &dyn StdError) -> ControlError {
     ControlError::Unavailable { what: what.to_owned(), why: DisplayErrorContext(error).to_string() }
 }
 
-/// What AWS answered, or that it did not.
+/// Returns what AWS answered, or that it did not.
 pub fn failed(what: &str, error: &(impl StdError + ProvideErrorMetadata)) -> ControlError {
     match (error.code(), unavailable(what, error)) {
         (Some(code), ControlError::Unavailable { what, why }) if REFUSALS.contains(&code) => ControlError::Refused { what, why },

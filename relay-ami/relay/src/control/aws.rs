@@ -37,7 +37,7 @@ const UNPROCESSED_ATTEMPTS: u32 = 3;
 /// Keys of one BatchGetItem.
 const BATCH_KEYS: usize = 100;
 
-/// What a record is given, by name.
+/// Attributes of a record, by name.
 type Attributes = Vec<(&'static str, AttributeValue)>;
 
 /// One transfer's control plane in AWS.
@@ -48,7 +48,7 @@ pub struct Aws {
     place: ControlPlace,
     range_size: u64,
     stop: Stop,
-    /// How long an object is asked for again beyond the SDK's retries.
+    /// How long an object is asked for again, beyond the SDK's retries.
     patience: Duration,
 }
 
@@ -142,7 +142,7 @@ impl Aws {
         }
     }
 
-    /// What the table has in place of deliveries that it did not take; nothing of those that it has as they are, since the answer
+    /// Returns what the table has in place of deliveries that it did not take; nothing of those that it has as they are, since the answer
     /// to an earlier write was lost.
     fn look_after(&self, deliveries: &[&Delivery]) -> Result<Vec<Undelivered>> {
         let numbers: Vec<u64> = deliveries.iter().map(|delivery| delivery.chunk).collect();
@@ -171,7 +171,7 @@ impl Aws {
     }
 }
 
-/// Where an object's reading broke off.
+/// The point at which reading an object broke off.
 enum Broken {
     Head(ControlError),
     Body(ControlError),

@@ -42,7 +42,7 @@ pub fn number(value: impl ToString) -> AttributeValue {
     AttributeValue::N(value.to_string())
 }
 
-/// Whether an attribute means yes.
+/// Returns whether an attribute means yes.
 pub fn is_set(attribute: Option<&AttributeValue>) -> bool {
     match attribute {
         Some(AttributeValue::Bool(flag)) => *flag,

@@ -35,12 +35,12 @@ impl Calls {
         self.runtime.as_ref().expect("until it is dropped")
     }
 
-    /// What this end wants to know: no answer is of use to a process that ends.
+    /// Asks what this end wants to know: no answer is of use to a process that ends.
     pub fn ask<T>(&self, what: &str, call: impl Future<Output = Result<T>>) -> Result<T> {
         self.within(what, Duration::ZERO, call)
     }
 
-    /// What this end has to say: once the process is to end, all of it has `last_words` together.
+    /// Says what this end has to say: once the process is to end, all of it has `last_words` together.
     pub fn tell<T>(&self, what: &str, call: impl Future<Output = Result<T>>) -> Result<T> {
         self.within(what, self.last_words, call)
     }

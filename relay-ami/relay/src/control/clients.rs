@@ -20,14 +20,14 @@ const CALL_ATTEMPTS: u32 = 8;
 /// Attempts of a report: the next report takes its place in two seconds.
 const REPORT_ATTEMPTS: u32 = 3;
 
-/// How long calls may take.
+/// Time limits of calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
     /// A connection with its TLS handshake: a lost SYN comes again after 1 and 3 s, and a handshake over 300 ms takes 1 s.
     pub connect: Duration,
     /// One attempt, from the connection to the answer's end; for an object to the answer's head. Ten times what the slowest takes.
     pub attempt: Duration,
-    /// All attempts of one call and their pauses; then the caller decides.
+    /// The limit of one call with all attempts and pauses; then the caller decides.
     pub call: Duration,
     /// The same of a report, and of what is read to steer this end. Two attempts fit, and an end that reports every two seconds
     /// counts as silent after 30 s: of its two calls one after the other, both may time out.
@@ -74,7 +74,7 @@ impl Times {
             .build()
     }
 
-    /// Of an object that is written: its bytes are part of the attempt. Two attempts.
+    /// Returns limits for an object that is written: its bytes are part of the attempt. Two attempts.
     #[must_use]
     pub fn writing(&self, bytes: u64) -> TimeoutConfig {
         let attempt = self.body(bytes);
@@ -82,7 +82,7 @@ impl Times {
     }
 }
 
-/// Where the services are and how they are asked.
+/// The services' places and limits.
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub times: Times,

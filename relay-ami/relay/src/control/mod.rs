@@ -40,7 +40,7 @@ pub enum ControlError {
 }
 
 impl ControlError {
-    /// Whether the same call may work later: everything but what no repetition changes.
+    /// Returns whether the same call may work later: everything but what no repetition changes.
     #[must_use]
     pub const fn may_pass(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::Refused { .. })
@@ -61,7 +61,7 @@ pub fn until_answered<T>(stop: &Stop, time: Duration, call: impl Fn() -> Result<
     }
 }
 
-/// Which end writes or is read.
+/// The end that writes or is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Sender,
@@ -85,10 +85,10 @@ pub struct KeyRecord {
     pub epoch: u64,
     /// SubjectPublicKeyInfo, DER.
     pub tls_public_key: String,
-    /// Of the sender: Ed25519, 32 bytes.
+    /// The sender's key: Ed25519, 32 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub route_public_key: Option<String>,
-    /// Of the receiver: `ip:port`.
+    /// The receiver's address: `ip:port`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
 }
@@ -110,7 +110,7 @@ pub struct Delivery {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undelivered {
     pub chunk: u64,
-    /// What the table has, in words.
+    /// The table's content, in words.
     pub why: String,
 }
 
@@ -169,7 +169,7 @@ pub trait Control: Send + Sync {
     fn progress(&self, side: Side) -> Result<Option<Progress>>;
     fn write_progress(&self, side: Side, progress: &Progress) -> Result<()>;
     fn write_probe(&self, path: &PathId, result: &ProbeResult) -> Result<()>;
-    /// Whether the control plane wants both ends to stop.
+    /// Returns whether the control plane wants both ends to stop.
     fn fenced(&self) -> Result<bool>;
     /// Writes what an event says into a record, unless one of a later epoch is there.
     fn note_event(&self, record: &str, event: &Event, epoch: u64) -> Result<()>;
@@ -184,19 +184,16 @@ pub fn tell(control: &dyn Control, event: &Event, epoch: u64) -> Result<()> {
     control.put_event(event)
 }
 
-/// Unix time in seconds, by the machine's clock.
+/// Returns Unix time in seconds: the machine's clock when the process first asked, and what has passed since.
+///
+/// So it does not jump with the clock. Reports are divided by differences of their times, and a transfer's length is a difference of
+/// its chunks' times: a rate over an hour that never was would cost a relay its place, and spoil report and profiles.
 #[must_use]
 pub fn unix_now() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
-}
-
-/// Unix time in seconds: the machine's clock when the process first asked, and what has passed since.
-///
-/// So it does not jump with the clock: the control plane divides what reports say by differences of their times, and a rate over an
-/// hour that never was would cost a relay its place.
-#[must_use]
-pub fn report_time() -> f64 {
     static FIRST: OnceLock<(Instant, f64)> = OnceLock::new();
-    let (asked, time) = FIRST.get_or_init(|| (Instant::now(), unix_now()));
+    let (asked, time) = FIRST.get_or_init(|| {
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
+        (Instant::now(), time)
+    });
     time + asked.elapsed().as_secs_f64()
 }

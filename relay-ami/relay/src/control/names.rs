@@ -15,7 +15,7 @@ use crate::thread::lock;
 /// A question to a name server; it is repeated twice.
 const QUESTION: Duration = Duration::from_secs(1);
 const REPEATS: usize = 2;
-/// All of a lookup: less than a connection may take, of which it is a part.
+/// The limit of a whole lookup: less than a connection may take, of which it is a part.
 const LOOKUP: Duration = Duration::from_secs(4);
 
 /// The machine's name servers, as its files have them. After a lookup that fails the files are read again.

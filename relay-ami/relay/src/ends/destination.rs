@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::io;
 
 use crate::digest::Digest;
+use crate::documents::attributes::Attributes;
 use crate::documents::entry::Kind;
 use crate::documents::survey::Survey;
 use crate::documents::text::{PlanId, TransferId};
@@ -13,7 +14,12 @@ use crate::wire::frame::SegmentHeader;
 /// The bits of a mode that arrive: not set-user and set-group, which mean the owner, and owners are not transferred.
 pub const KEPT_MODE: u32 = 0o1777;
 
-/// What a kind of destination can do. What it cannot keep is not missed when it is looked at.
+/// Those that arrive with owners.
+pub const OWNERS_MODE: u32 = 0o7777;
+/// Bytes of a hole, for hashing and for kinds that keep none.
+const ZEROS: &[u8] = &[0; 64 << 10];
+
+/// The abilities of a kind of destination. The last look does not miss what it cannot keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// Takes the parts of a file in any order. Where not, files that the plan has cut are left out.
@@ -24,20 +30,29 @@ pub struct Capabilities {
     pub times: bool,
     /// Keeps symbolic links. Where not, they are left out.
     pub links: bool,
+    /// Keeps several names of one file. Where not, all but the first are left out.
+    pub hard_links: bool,
+    /// Makes pipes, sockets and devices. Where not, they are left out.
+    pub special_files: bool,
+    /// Keeps owners, extended attributes and ACLs. Where not, they are not missed.
+    pub attributes: bool,
+    /// Keeps holes as holes. Where not, they are zeros.
+    pub holes: bool,
 }
 
 impl Capabilities {
-    /// Whether what is there has the mode that was listed, as far as modes are kept.
+    /// Returns whether what is there has the mode that was listed, as far as modes are kept.
     #[must_use]
-    pub const fn same_mode(&self, is: u32, listed: u32) -> bool {
-        !self.modes || is & KEPT_MODE == listed & KEPT_MODE
+    pub const fn same_mode(&self, is: u32, listed: u32, with_owner: bool) -> bool {
+        let kept = if with_owner && self.attributes { OWNERS_MODE } else { KEPT_MODE };
+        !self.modes || is & kept == listed & kept
     }
 }
 
 /// A destination as the request names it, which is its text. It need not be there yet.
 pub trait Destination: Display + Send + Sync {
     fn capabilities(&self) -> Capabilities;
-    /// What it can take, and what keeps it from taking anything.
+    /// Returns what it can take, and what keeps it from taking anything.
     fn survey(&self) -> Survey;
     /// Looks at what is there; an error where it is not there.
     fn view(&self) -> io::Result<Box<dyn View + '_>>;
@@ -45,7 +60,7 @@ pub trait Destination: Display + Send + Sync {
     fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64) -> io::Result<(Box<dyn OpenDestination>, Left)>;
 }
 
-/// What earlier receivers of the same plan have left, by the number of the entry.
+/// Parts and entries that earlier receivers of the same plan have left, by the number of the entry.
 #[derive(Debug, Default)]
 pub struct Left {
     pub placed: BTreeMap<u64, Placed>,
@@ -56,13 +71,13 @@ pub struct Left {
 /// A destination that a receiver has for itself. Names are a sender's: one that leaves the destination, or that it keeps for itself,
 /// is refused. [`reach`](super::problem::reach) tells what an error is about.
 pub trait OpenDestination: Send + Sync {
-    /// Begins a whole file, or a link. Nobody sees it before it is placed.
+    /// Begins a whole file, a link, another name of a file that is in its place, or a special file. Nobody sees it before it is placed.
     fn small(&self, header: &SegmentHeader) -> io::Result<Box<dyn SmallFile>>;
     /// Begins a file that comes in parts, or continues it: the second are the parts that it keeps and that nobody else has touched.
     fn large(&self, header: &SegmentHeader) -> io::Result<(Box<dyn LargeFile>, BTreeMap<u64, Digest>)>;
-    /// Makes a directory, or takes the one that is there, and gives it its mode and time.
-    fn directory(&self, path: &[u8], mode: u16, mtime_ns: i64) -> io::Result<()>;
-    /// All that was finished or prepared before survives a crash when this returns.
+    /// Makes a directory, or takes the one that is there, and gives it its attributes, mode and time.
+    fn directory(&self, header: &SegmentHeader) -> io::Result<()>;
+    /// Makes everything that was finished or prepared before survive a crash.
     fn sync(&self) -> io::Result<()>;
     /// Notes an entry that is in its place, for receivers to come.
     fn note(&self, entry: u64, placed: &Placed) -> io::Result<()>;
@@ -86,7 +101,11 @@ pub trait OpenDestination: Send + Sync {
 pub trait SmallFile: Send + Sync {
     /// Appends bytes.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// All bytes are there: with mode and time it survives a crash after the next sync.
+    /// Appends zeros, which are a hole where this kind keeps holes.
+    fn hole(&mut self, length: u64) -> io::Result<()> {
+        zeros(length, |bytes, _| self.write(bytes))
+    }
+    /// Ends a file whose bytes are all there: with mode and time it survives a crash after the next sync.
     fn finish(&mut self) -> io::Result<()>;
     /// Reads what is stored; `InvalidData`, in words, where that has another digest.
     fn read_back(&self, digest: &Digest) -> io::Result<()>;
@@ -97,33 +116,55 @@ pub trait SmallFile: Send + Sync {
 /// A large file on its way to its place. It stays until it is placed or given up.
 pub trait LargeFile: Send + Sync {
     fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
-    /// What was written survives a crash after the next sync.
+    /// Makes `length` bytes zeros, which are a hole where this kind keeps holes.
+    fn hole(&self, offset: u64, length: u64) -> io::Result<()> {
+        zeros(length, |bytes, at| self.write(bytes, offset.saturating_add(at)))
+    }
+    /// Lets what was written survive a crash after the next sync.
     fn prepare_sync(&self) -> io::Result<()>;
     /// Reads `length` bytes from `offset` as they are stored; `InvalidData`, in words, where they have another chaining value.
     fn read_back(&self, offset: u64, length: u64, digest: &Digest) -> io::Result<()>;
+    /// Returns whether nothing is known to be missing. A file that somebody has cut short has a hole that none was told of, though later
+    /// parts have made it as long as it was.
+    fn is_dense(&self) -> io::Result<bool>;
     /// Notes a part that is synced, for receivers to come.
     fn keep(&self, part: u64, digest: Digest) -> io::Result<()>;
-    /// All parts are kept: puts the file into its place, as [`SmallFile::place`] does.
+    /// Puts a file whose parts are all kept into its place, as [`SmallFile::place`] does.
     fn place(&self) -> io::Result<Option<Identity>>;
+}
+
+/// Gives `length` zeros to `write`, each time with how many came before.
+pub fn zeros<E>(length: u64, mut write: impl FnMut(&[u8], u64) -> Result<(), E>) -> Result<(), E> {
+    let mut at = 0;
+    while at < length {
+        let count = ZEROS.len().min(usize::try_from(length - at).unwrap_or(usize::MAX));
+        write(ZEROS.get(..count).unwrap_or_default(), at)?;
+        at += count as u64;
+    }
+    Ok(())
 }
 
 /// Looks at what is at a destination, quickest in the order of the listing. Links are not followed.
 pub trait View {
     fn see(&mut self, path: &[u8]) -> io::Result<Seen>;
+    /// Those attributes of an entry that `listed` speaks of; a kind that keeps none has all that is asked for.
+    fn attributes(&mut self, _path: &[u8], listed: &Attributes) -> io::Result<Attributes> {
+        Ok(listed.clone())
+    }
     /// The digest of a file that is `of` after it was read.
     fn digest(&mut self, path: &[u8], of: &Identity) -> io::Result<Digest>;
 }
 
-/// What has a name at the destination.
+/// An entry that has a name at the destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// None where it is neither file, directory nor link.
+    /// None where it is none that can be listed; another name of a file is a file.
     pub kind: Option<Kind>,
     pub size: u64,
     pub mode: u32,
     pub mtime_ns: i64,
     pub identity: Identity,
-    /// Of a link.
+    /// The target of a link.
     pub target: Option<Vec<u8>>,
 }
 

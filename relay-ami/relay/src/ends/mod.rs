@@ -8,5 +8,7 @@ pub mod posix;
 pub mod problem;
 mod source;
 
-pub use destination::{Capabilities, Destination, Identity, KEPT_MODE, LargeFile, Left, OpenDestination, Placed, Seen, SmallFile, View};
+pub use destination::{
+    Capabilities, Destination, Identity, KEPT_MODE, LargeFile, Left, OWNERS_MODE, OpenDestination, Placed, Seen, SmallFile, View, zeros,
+};
 pub use source::{Each, Listed, Source, SourceFailure, SourceFile};

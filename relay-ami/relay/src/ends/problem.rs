@@ -1,4 +1,4 @@
-//! What an error of the destination is about: one entry, the destination as a whole, or one chunk.
+//! The subject of a destination's error: one entry, the destination as a whole, or one chunk.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use crate::documents::event::SkipReason;
 
-/// How far an error reaches.
+/// The reach of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// The entry cannot be placed, now or later; others can.
@@ -39,7 +39,7 @@ pub fn reach(error: &io::Error) -> Reach {
     }
 }
 
-/// Of a name that is ours: the entry is not to blame, unless it is too large.
+/// Returns the error of a name that is ours: the entry is not to blame, unless it is too large.
 pub fn not_by_name(error: io::Error) -> io::Error {
     match reach(&error) {
         Reach::Entry(_) if error.raw_os_error() != Some(Errno::FBIG.raw_os_error()) => io::Error::other(error.to_string()),

@@ -1,11 +1,13 @@
 //! The port of a source.
 
 use std::io;
+use std::ops::Range;
 
 use crate::control::ControlError;
 use crate::digest::Digest;
 use crate::documents::entry::{ListingEntry, Segment};
 use crate::documents::event::SkipReason;
+use crate::documents::selection::Reason;
 
 /// The paths of a request, and nothing that is not beneath them: a listing or manifest may name whatever it likes.
 pub trait Source: Send + Sync {
@@ -29,19 +31,24 @@ pub trait SourceFile {
     /// Reads at an offset of the file; never less than one byte.
     fn read(&self, buffer: &mut [u8], offset: u64) -> Result<usize, SourceFailure>;
 
-    /// Whether the file still is what the listing says; asked after the last byte, as `open` asks before the first.
+    /// Returns the next bytes from `offset` on that are to be read: what is before them is a hole.
+    fn data(&self, offset: u64) -> Range<u64> {
+        offset..u64::MAX
+    }
+
+    /// Returns whether the file still is what the listing says; asked after the last byte, as `open` asks before the first.
     fn check(&self) -> Result<(), SourceFailure>;
 }
 
 /// Takes what is listed.
 pub type Each<'a> = &'a mut dyn FnMut(Listed) -> Result<(), ControlError>;
 
-/// What a source tells while it is listed.
+/// A source's message while it is listed.
 pub enum Listed {
     Entry(ListingEntry),
-    /// So many that are not moved.
-    Skipped(u64),
-    /// What keeps this path from being moved.
+    /// What is not moved, as it would land, and why.
+    LeftOut(Vec<u8>, Reason),
+    /// The reason that keeps this path from being moved.
     Problem(Vec<u8>, String),
 }
 

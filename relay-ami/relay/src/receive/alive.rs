@@ -8,7 +8,7 @@ use crate::stream::Replies;
 use crate::thread::lock;
 use crate::wire::frame::Frame;
 
-/// All lanes that are open.
+/// The lanes that are open.
 #[derive(Default)]
 pub struct Listeners(Mutex<Vec<Weak<Replies>>>);
 

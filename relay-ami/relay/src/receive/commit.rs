@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver as Queue, sync_channel};
 use std::time::{Duration, Instant};
 
 use super::Shared;
-use super::large::{Files, Part};
+use super::large::{Files, Part, Synced};
 use super::readback;
 use crate::control::{Delivery, Undelivered, unix_now};
 use crate::defaults::{CHECKPOINT_QUEUE, COMMIT_QUEUE, READBACK_BATCH, SYNC_INTERVAL};
@@ -24,9 +24,9 @@ use crate::documents::text::HexDigest;
 use crate::ends::problem::{Reach, reach};
 use crate::ends::{OpenDestination, Placed, SmallFile};
 use crate::stream::Replies;
-use crate::wire::frame::Frame;
+use crate::wire::frame::{Frame, SegmentHeader};
 
-/// What a chunk brought. Nothing is left of a whole file that is dropped, and a part's bytes are written over by the next attempt.
+/// The content of a chunk. A whole file that is dropped leaves nothing; a part's bytes are overwritten by the next attempt.
 pub enum Landed {
     /// A part of a large file and its chaining value.
     Part(Part, Digest),
@@ -39,11 +39,8 @@ pub enum Landed {
         digest: Digest,
     },
     Directory {
-        entry: u64,
+        header: SegmentHeader,
         digest: Digest,
-        path: Vec<u8>,
-        mode: u16,
-        mtime_ns: i64,
     },
 }
 
@@ -66,7 +63,8 @@ impl Landed {
     pub fn entry(&self) -> u64 {
         match self {
             Self::Part(part, _) => part.file.entry(),
-            Self::Whole { entry, .. } | Self::Directory { entry, .. } => *entry,
+            Self::Whole { entry, .. } => *entry,
+            Self::Directory { header, .. } => header.entry,
         }
     }
 }
@@ -92,12 +90,12 @@ impl Refusal {
     }
 }
 
-/// What became of a batch on the disk; the table has yet to take it.
-struct Synced {
+/// A batch that is on the disk and that the table has yet to take.
+struct OnDisk {
     deliveries: Vec<Delivery>,
     /// Each with the entries that are complete by it.
     placed: Vec<(Verified, u64)>,
-    /// Of the whole batch.
+    /// Chunks of the whole batch.
     chunks: u64,
     entries: usize,
 }
@@ -127,7 +125,7 @@ pub fn run(shared: &Shared, queue: &Queue<Verified>) -> io::Result<()> {
     })
 }
 
-fn sync(shared: &Shared, batch: Vec<Verified>) -> Synced {
+fn sync(shared: &Shared, batch: Vec<Verified>) -> OnDisk {
     let (chunks, entries) = (batch.len() as u64, batch.iter().map(|chunk| chunk.landed.len()).sum());
     let _call = shared.disk.enter();
     let began = Instant::now();
@@ -173,11 +171,11 @@ fn sync(shared: &Shared, batch: Vec<Verified>) -> Synced {
             shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, refusal.clone());
         }
     }
-    Synced { deliveries, placed: all_placed, chunks, entries }
+    OnDisk { deliveries, placed: all_placed, chunks, entries }
 }
 
-fn acknowledge(shared: &Shared, batch: Synced) {
-    let Synced { deliveries, placed, chunks, entries } = batch;
+fn acknowledge(shared: &Shared, batch: OnDisk) {
+    let OnDisk { deliveries, placed, chunks, entries } = batch;
     if let Some(moved_on) = checkpoint(shared, &deliveries) {
         for (chunk, entries) in placed {
             // The sender looks the chunk up: the table says how it goes on.
@@ -229,18 +227,25 @@ fn place_all(shared: &Shared, chunk: &mut Verified) -> io::Result<u64> {
 
 /// Number of entries that are complete by it, 0 or 1.
 fn place(destination: &dyn OpenDestination, files: &Files, item: Landed) -> io::Result<u64> {
+    let entry = item.entry();
     let (entry, placed) = match item {
         Landed::Part(part, digest) => match part.file.synced(part.index, part.token, digest)? {
             // Its parts are noted; which file they have become is noted too, so that it need not be read again.
-            Some(placed) => (part.file.entry(), placed),
-            None => return Ok(0),
+            Synced::File(placed) => (part.file.entry(), placed),
+            Synced::Part => return Ok(0),
+            Synced::Spoiled => {
+                tracing::warn!(entry, "somebody has changed the file while it was received; it comes again");
+                files.give_up(destination, entry)?;
+                return Ok(0);
+            }
         },
         // It came on another stream before. Placed again it would change its directory's time, which may be set by now.
-        Landed::Whole { entry, digest, .. } if files.is_placed(entry, &digest) => return Ok(1),
+        // A hard link's first name may have come again meanwhile, so it is looked at each time.
+        Landed::Whole { entry, kind, digest, .. } if kind != Kind::Hardlink && files.is_placed(entry, &digest) => return Ok(1),
         Landed::Whole { entry, file, path, digest, .. } => (entry, Placed { digest, identity: file.place(&path)? }),
-        Landed::Directory { entry, digest, path, mode, mtime_ns } => {
-            destination.directory(&path, mode, mtime_ns)?;
-            (entry, Placed { digest, identity: None })
+        Landed::Directory { header, digest } => {
+            destination.directory(&header)?;
+            (header.entry, Placed { digest, identity: None })
         }
     };
     destination.note(entry, &placed)?;

@@ -69,7 +69,7 @@ impl<T> CommitQueue<T> {
         self.settled.notify_all();
     }
 
-    /// Whether no chunk waits for its sync.
+    /// Returns whether no chunk waits for its sync.
     pub fn is_empty(&self) -> bool {
         lock(&self.outstanding).chunks == 0
     }
@@ -84,7 +84,7 @@ impl<T> CommitQueue<T> {
         self.sync_failures.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// How many syncs have failed so far.
+    /// Returns how many syncs have failed so far.
     pub fn sync_failures(&self) -> u64 {
         self.sync_failures.load(Ordering::SeqCst)
     }

@@ -19,7 +19,18 @@ fn open(folder: &std::path::Path) -> (Box<dyn OpenDestination>, Files) {
 fn whole(destination: &dyn OpenDestination, entry: u64, path: &str, bytes: &[u8]) -> Landed {
     let (length, path) = (bytes.len() as u64, path.as_bytes().to_vec());
     let (mode, mtime_ns, target) = (0o640, 7_000_000_000, Vec::new());
-    let header = SegmentHeader { entry, kind: Kind::File, mode, mtime_ns, size: length, offset: 0, length, path: path.clone(), target };
+    let header = SegmentHeader {
+        entry,
+        kind: Kind::File,
+        mode,
+        mtime_ns,
+        size: length,
+        offset: 0,
+        length,
+        path: path.clone(),
+        target,
+        attributes: Vec::new(),
+    };
     let mut file = destination.small(&header).unwrap();
     file.write(bytes).unwrap();
     file.finish().unwrap();
@@ -32,7 +43,21 @@ fn a_file_that_came_on_two_streams_is_placed_once_so_that_its_directory_keeps_it
     let (destination, files) = open(folder.path());
     let (first, second) = (whole(&*destination, 1, "d/file", b"same"), whole(&*destination, 1, "d/file", b"same"));
     assert_eq!(place(&*destination, &files, first).unwrap(), 1);
-    let directory = Landed::Directory { entry: 2, digest: [0; 32], path: b"d".to_vec(), mode: 0o700, mtime_ns: 5_000_000_000 };
+    let directory = Landed::Directory {
+        header: SegmentHeader {
+            entry: 2,
+            kind: Kind::Directory,
+            mode: 0o700,
+            mtime_ns: 5_000_000_000,
+            size: 0,
+            offset: 0,
+            length: 0,
+            path: b"d".to_vec(),
+            target: Vec::new(),
+            attributes: Vec::new(),
+        },
+        digest: [0; 32],
+    };
     assert_eq!(place(&*destination, &files, directory).unwrap(), 1);
     assert_eq!(place(&*destination, &files, second).unwrap(), 1);
     let time = fs::metadata(folder.path().join("d")).unwrap().modified().unwrap();

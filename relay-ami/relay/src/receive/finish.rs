@@ -19,12 +19,12 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// A line of digests, with an entry's number of ten digits.
 const LINE_BYTES: usize = 100;
 
-/// What the sender says about the whole.
+/// The sender's statement about the whole.
 pub(super) struct Claim {
     pub complete: bool,
     /// Entries that it has left out.
     pub skipped: u64,
-    /// How many digests it has uploaded, and the digest of them all.
+    /// The number of digests that it has uploaded, and the digest of them all.
     pub entries: u64,
     pub tree: Digest,
 }
@@ -61,7 +61,7 @@ pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Resul
     Ok(if agreed { Outcome::Agreed } else { Outcome::Disagreed(message) })
 }
 
-/// What is not as it should be at the destination, in words.
+/// Returns what is not as it should be at the destination, in words.
 fn disagreement(shared: &Shared, claim: &Claim) -> Result<Option<String>, StreamError> {
     let unfinished = shared.files.unfinished();
     if unfinished > 0 {
@@ -141,10 +141,10 @@ fn patiently<T>(shared: &Shared, call: impl Fn() -> Result<T, ControlError>) -> 
     }
 }
 
-/// Where both ends leave the digests of their entries: below the plan's own id, so that those of another plan are never read.
+/// The place of both ends' digests: below the plan's own id, so that those of another plan are never read.
 pub struct Digests<'a> {
     pub control: &'a dyn Control,
-    /// Of the keys of objects, ends with a slash or is empty.
+    /// Prefix of objects' keys; it ends with a slash or is empty.
     pub prefix: &'a str,
     pub plan: &'a PlanId,
 }
@@ -175,7 +175,7 @@ impl Digests<'_> {
         Ok(())
     }
 
-    /// What a side has uploaded: so many `entries`.
+    /// Reads what a side has uploaded: so many `entries`.
     pub fn uploaded(&self, side: Side, entries: u64) -> Result<BTreeMap<u64, Digest>, ControlError> {
         let mut found = BTreeMap::new();
         for part in 0..entries.div_ceil(PART_LINES as u64) {

@@ -1,5 +1,6 @@
 //! One stream at the receiver.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -13,9 +14,11 @@ use crate::acceptor::Unauthenticated;
 use crate::control::unix_now;
 use crate::deadline::Deadline;
 use crate::digest::{Digest, part_digest, part_hasher};
+use crate::documents::attributes::Attributes;
 use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
 use crate::ends::problem::{Reach, reach};
+use crate::ends::zeros;
 use crate::net::tune;
 use crate::secure::outlet::Outlet;
 use crate::secure::record::{Opener, Sealer};
@@ -125,7 +128,7 @@ struct Incoming<'a> {
     disk: &'a Caller,
     ticket: Ticket<'a>,
     landed: Vec<Landed>,
-    /// Of the segments in order: each one's header as it is on the stream, then its digest.
+    /// Digest over the segments in order: each one's header as it is on the stream, then its digest.
     digest: blake3::Hasher,
     scratch: Vec<u8>,
     bytes: u64,
@@ -234,6 +237,11 @@ impl<'a> Incoming<'a> {
 
     fn segment(&mut self, reader: &mut FrameReader, header: SegmentHeader) -> Result<bool, StreamError> {
         let is_part = is_part(&header, self.shared.plan.total_bytes())?;
+        // What cannot be read is refused with the entry.
+        let attributes = Attributes::parse(&header.attributes).unwrap_or_default();
+        if let Err(what) = self.shared.preserve.check(header.kind, &attributes) {
+            return Err(StreamError::Protocol(format!("entry {} brings {what}, which this transfer does not keep", header.entry)));
+        }
         let mut hasher = if is_part { part_hasher(header.offset) } else { blake3::Hasher::new() };
         self.last = None;
         let call = self.disk.enter();
@@ -243,6 +251,23 @@ impl<'a> Incoming<'a> {
         while left > 0 {
             let mut frame = match reader.expect()? {
                 Frame::Data(length) if length as u64 <= left => length,
+                Frame::Hole(length) if length <= left => {
+                    let Ok(()) = zeros(length, |bytes, _| {
+                        hasher.update(bytes);
+                        Ok::<(), Infallible>(())
+                    });
+                    let call = self.disk.enter();
+                    let made = target.hole(header.offset + header.length - left, length);
+                    drop(call);
+                    if let Err(error) = made {
+                        target = Target::Nowhere;
+                        self.refused(header.entry, error);
+                    }
+                    left -= length;
+                    self.bytes += length;
+                    self.shared.counters.moved(length);
+                    continue;
+                }
                 Frame::Abort { .. } => return Ok(false),
                 Frame::Skip { entry, reason, message } if entry == header.entry => {
                     self.digest_frame(&Frame::Skip { entry, reason, message });
@@ -270,7 +295,7 @@ impl<'a> Incoming<'a> {
             }
         }
         self.last = Some(header.entry);
-        if header.kind == Kind::Symlink {
+        if matches!(header.kind, Kind::Symlink | Kind::Hardlink) {
             hasher.update(&header.target);
         }
         if is_part {
@@ -290,7 +315,7 @@ impl<'a> Incoming<'a> {
         Ok(true)
     }
 
-    /// Where a segment's bytes go; nowhere once the chunk has failed.
+    /// Returns where a segment's bytes go; nowhere once the chunk has failed.
     fn target(&mut self, header: &SegmentHeader, is_part: bool) -> Target {
         if self.failure.is_some() || self.answered {
             return Target::Nowhere;
@@ -308,24 +333,26 @@ impl<'a> Incoming<'a> {
         match header.kind {
             Kind::File if is_part && !capabilities.parts => cannot("files in parts"),
             Kind::Symlink if !capabilities.links => cannot("symbolic links"),
+            Kind::Hardlink if !capabilities.hard_links => cannot("hard links"),
+            Kind::Special if !capabilities.special_files => cannot("special files"),
             Kind::File if is_part => Ok(files.part(&**destination, header, plan.chunk_size_bytes)?.map_or(Target::Nowhere, Target::Part)),
-            Kind::File | Kind::Symlink => Ok(Target::Whole(destination.small(header)?)),
+            Kind::File | Kind::Symlink | Kind::Hardlink | Kind::Special => Ok(Target::Whole(destination.small(header)?)),
             Kind::Directory => Ok(Target::Directory),
         }
     }
 
     fn land(&mut self, target: Target, header: SegmentHeader, digest: Digest) {
-        let SegmentHeader { entry, kind, path, mode, mtime_ns, .. } = header;
+        let SegmentHeader { entry, kind, .. } = header;
         let _call = self.disk.enter();
         match target {
             Target::Whole(mut file) => match file.finish() {
-                Ok(()) => self.landed.push(Landed::Whole { entry, kind, file, path, digest }),
+                Ok(()) => self.landed.push(Landed::Whole { entry, kind, file, path: header.path, digest }),
                 Err(error) => {
                     drop(file);
                     self.refused(entry, error);
                 }
             },
-            Target::Directory => self.landed.push(Landed::Directory { entry, digest, path, mode, mtime_ns }),
+            Target::Directory => self.landed.push(Landed::Directory { header, digest }),
             Target::Part(_) | Target::Nowhere => {}
         }
     }

@@ -39,7 +39,7 @@ impl Large {
         self.header.entry
     }
 
-    /// Whether the header is of a part of this file.
+    /// Returns whether the header is of a part of this file.
     fn is_of(&self, header: &SegmentHeader) -> bool {
         SegmentHeader { offset: self.header.offset, length: self.header.length, ..header.clone() } == self.header
     }
@@ -57,18 +57,27 @@ impl Large {
         self.file.read_back(offset, self.part_size.min(self.header.size.saturating_sub(offset)), digest)
     }
 
-    /// Whether the file is in its place already.
+    /// Returns whether the file is in its place already.
     pub fn is_done(&self) -> bool {
         self.state.read().unwrap_or_else(PoisonError::into_inner).done
     }
 
     /// Writes into a part, unless another stream has taken it over or the file is complete.
     pub fn write(&self, part: usize, token: u64, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.if_writer(part, token, |file| file.write(bytes, offset))
+    }
+
+    /// Makes bytes of a part a hole, likewise.
+    pub fn hole(&self, part: usize, token: u64, offset: u64, length: u64) -> io::Result<()> {
+        self.if_writer(part, token, |file| file.hole(offset, length))
+    }
+
+    fn if_writer(&self, part: usize, token: u64, change: impl FnOnce(&dyn LargeFile) -> io::Result<()>) -> io::Result<()> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         if state.done || state.forsaken || state.skipped || state.writers.get(&part) != Some(&token) {
             return Ok(());
         }
-        self.file.write(bytes, offset)
+        change(&*self.file)
     }
 
     /// See [`LargeFile::prepare_sync`].
@@ -76,12 +85,12 @@ impl Large {
         self.file.prepare_sync()
     }
 
-    /// Notes a part that has been synced. Once all are there the file goes to its place, which comes back.
+    /// Notes a part that has been synced. Once all are there the file goes to its place.
     /// Fails for a stream that another has taken the part over from: what came after that was not written.
-    pub fn synced(&self, part: usize, token: u64, digest: Digest) -> io::Result<Option<Placed>> {
+    pub fn synced(&self, part: usize, token: u64, digest: Digest) -> io::Result<Synced> {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if state.done || state.skipped {
-            return Ok(None);
+            return Ok(Synced::Part);
         }
         if state.forsaken {
             return Err(io::Error::other("the file was begun anew"));
@@ -102,15 +111,39 @@ impl Large {
             }
         }
         if state.missing > 0 {
-            return Ok(None);
+            return Ok(Synced::Part);
         }
         let parts: Vec<Digest> = state.synced.iter().copied().flatten().collect();
         let merged = merge_parts(&parts, self.header.size, self.part_size);
         let digest = merged.ok_or_else(|| io::Error::other("the parts do not make up the file"))?;
+        // Some file systems keep zeros as holes, so the bytes decide.
+        if !self.file.is_dense()? && !self.is_stored(&parts)? {
+            state.skipped = true;
+            return Ok(Synced::Spoiled);
+        }
         let identity = self.file.place()?;
         state.done = true;
-        Ok(Some(Placed { digest, identity }))
+        Ok(Synced::File(Placed { digest, identity }))
     }
+
+    fn is_stored(&self, parts: &[Digest]) -> io::Result<bool> {
+        for (part, digest) in parts.iter().enumerate() {
+            match self.read_back(part, digest) {
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(false),
+                other => other?,
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The state of a file after one of its parts was synced.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Synced {
+    Part,
+    File(Placed),
+    /// Somebody has changed the file while it was received.
+    Spoiled,
 }
 
 /// A part that a stream is writing.
@@ -120,7 +153,7 @@ pub struct Part {
     pub token: u64,
 }
 
-/// All large files of the transfer, and everything that is in its place.
+/// The large files of the transfer, and everything that is in its place.
 #[derive(Default)]
 pub struct Files {
     large: Mutex<HashMap<u64, Arc<Large>>>,
@@ -208,7 +241,7 @@ impl Files {
         lock(&self.large).remove(&entry);
     }
 
-    /// Whether an entry with this digest is in its place.
+    /// Returns whether an entry with this digest is in its place.
     pub fn is_placed(&self, entry: u64, digest: &Digest) -> bool {
         lock(&self.placed).get(&entry).is_some_and(|placed| placed.digest == *digest)
     }
@@ -236,6 +269,12 @@ impl Files {
         self.forget_digest(destination, entry)
     }
 
+    /// Gives a file up that somebody has changed. It is missing in the last look, and comes again whole.
+    pub fn give_up(&self, destination: &dyn OpenDestination, entry: u64) -> io::Result<()> {
+        lock(&self.large).remove(&entry);
+        destination.abandon(entry)
+    }
+
     /// Entries that are left out.
     pub fn skipped(&self) -> HashSet<u64> {
         lock(&self.skipped).clone()
@@ -253,7 +292,7 @@ impl Files {
         open + lock(&self.kept).len()
     }
 
-    /// All entries in their places.
+    /// Returns the entries that are in their places.
     pub fn placed(&self) -> MutexGuard<'_, BTreeMap<u64, Placed>> {
         lock(&self.placed)
     }

@@ -27,6 +27,7 @@ fn header(offset: u64) -> SegmentHeader {
         length: PART,
         path: b"file".to_vec(),
         target: Vec::new(),
+        attributes: Vec::new(),
     }
 }
 
@@ -45,12 +46,12 @@ fn a_part_taken_over_half_way_counts_only_for_the_stream_that_wrote_all_of_it() 
     assert!(broken.file.synced(0, broken.token, first_digest).is_err());
 
     resent.file.write(0, resent.token, 0, first).unwrap();
-    assert_eq!(resent.file.synced(0, resent.token, first_digest).unwrap(), None);
+    assert_eq!(resent.file.synced(0, resent.token, first_digest).unwrap(), Synced::Part);
     let late = files.part(&*destination, &header(0), PART).unwrap().unwrap();
     late.file.write(0, late.token, 0, &[0xff; 16]).unwrap();
     let other = files.part(&*destination, &header(PART), PART).unwrap().unwrap();
     other.file.write(1, other.token, PART, second).unwrap();
-    assert!(other.file.synced(1, other.token, second_digest).unwrap().is_some());
+    assert!(matches!(other.file.synced(1, other.token, second_digest).unwrap(), Synced::File(_)));
     assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), content);
 }
 
@@ -69,11 +70,11 @@ fn a_part_that_an_earlier_receiver_left_counts_until_another_one_comes() {
     drop((destination, files));
     let (destination, files) = open(folder.path());
     assert_eq!(files.unfinished(), 1);
-    assert_eq!(land(&*destination, &files, &old, 0).unwrap(), None);
+    assert_eq!(land(&*destination, &files, &old, 0).unwrap(), Synced::Part);
     assert!(land(&*destination, &files, &new, 0).is_err(), "it is not what is on the disk");
-    assert_eq!(land(&*destination, &files, &new, 0).unwrap(), None);
+    assert_eq!(land(&*destination, &files, &new, 0).unwrap(), Synced::Part);
     assert!(land(&*destination, &files, &new, 0).is_ok());
-    assert!(land(&*destination, &files, &new, PART).unwrap().is_some());
+    assert!(matches!(land(&*destination, &files, &new, PART).unwrap(), Synced::File(_)));
     assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), [2; 2 * PART as usize]);
     drop((destination, files));
     let (_destination, files) = open(folder.path());
@@ -124,11 +125,36 @@ fn a_spoiled_header_that_came_first_does_not_stand_in_the_way_of_the_right_one()
         let part = files.part(&*destination, &header(offset), PART).unwrap().unwrap();
         part.file.write(index, part.token, offset, &bytes).unwrap();
         assert!(spoiled.file.synced(0, spoiled.token, digest(0)).is_err());
-        assert_eq!(part.file.synced(index, part.token, digest(offset)).unwrap().is_some(), index == 1);
+        assert_eq!(part.file.synced(index, part.token, digest(offset)).unwrap() != Synced::Part, index == 1);
         if index == 0 {
             assert!(files.part(&*destination, &SegmentHeader { mode: 0o777, ..header(PART) }, PART).is_err(), "the right one counts");
         }
     }
     assert!(!folder.path().join("other").exists());
     assert_eq!(std::fs::metadata(folder.path().join("file")).unwrap().len(), 2 * PART);
+}
+
+#[test]
+fn a_file_that_was_cut_short_between_its_parts_is_given_up_and_comes_again_whole() {
+    /// More than the blocks by which file systems keep holes.
+    const BLOCKS: u64 = 1 << 17;
+    let bytes = vec![7; usize::try_from(BLOCKS).unwrap()];
+    let folder = tempfile::tempdir().unwrap();
+    let (destination, files) = open(folder.path());
+    let land = |offset| {
+        let header = SegmentHeader { size: 2 * BLOCKS, offset, length: BLOCKS, ..header(0) };
+        let part = files.part(&*destination, &header, BLOCKS).unwrap().unwrap();
+        part.file.write(part.index, part.token, offset, &bytes).unwrap();
+        destination.sync().unwrap();
+        part.file.synced(part.index, part.token, part_digest(part_hasher(offset).update(&bytes))).unwrap()
+    };
+    assert_eq!(land(0), Synced::Part);
+    std::fs::File::options().write(true).open(folder.path().join(".cpt-partial-t/0")).unwrap().set_len(1).unwrap();
+    assert_eq!(land(BLOCKS), Synced::Spoiled, "the second part makes it as long as it was, with a hole");
+    files.give_up(&*destination, 0).unwrap();
+    assert!(!folder.path().join("file").exists());
+    assert_eq!((files.unfinished(), files.placed().len()), (0, 0));
+    assert_eq!(land(0), Synced::Part);
+    assert!(matches!(land(BLOCKS), Synced::File(_)));
+    assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), bytes.repeat(2));
 }

@@ -5,7 +5,7 @@
 //! its digest is the right one: a backup may have made a hard link to it. Whatever does not count is sent again, or named.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::io::BufRead as _;
+use std::io::{self, BufRead as _};
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::control::{Control, ControlError};
 use crate::defaults::{LOOK_LINES, LOOK_LINES_PER_CALL, LOOK_NAMED, LOOK_THREADS, STACK_BYTES};
 use crate::digest::Digest;
+use crate::documents::attributes::Attributes;
 use crate::documents::entry::{Kind, ListedLine};
 use crate::documents::percent;
 use crate::documents::plan::PlanListing;
@@ -32,10 +33,10 @@ pub struct EqualEntry {
     pub changed_ns: i64,
 }
 
-/// What a look needs to know.
+/// The input of a look.
 pub struct Look<'a> {
     pub control: &'a dyn Control,
-    /// Of the keys of objects, ends with a slash or is empty.
+    /// Prefix of objects' keys; it ends with a slash or is empty.
     pub prefix: &'a str,
     pub listing: &'a PlanListing,
     pub destination: &'a dyn OpenDestination,
@@ -49,19 +50,19 @@ pub struct Look<'a> {
     pub disk: &'a UnderWay,
 }
 
-/// What a look has found.
+/// The result of a look.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Entries of the plan that are not in their places.
     pub lacking: BTreeSet<u64>,
     /// Entries of the plan that are there, and were not known to be, or to be what they are.
     pub renewed: Vec<(u64, Placed)>,
-    /// How many entries are not there any more that a comparison had found equal, and the first of them in words.
+    /// The number of vanished entries that a comparison had found equal, and the first of them in words.
     pub lost: u64,
     pub named: Vec<String>,
 }
 
-/// Which evidence there must be of an entry.
+/// The evidence that an entry needs.
 #[derive(Clone, Copy)]
 enum Evidence {
     /// It is this entry of the plan.
@@ -78,7 +79,7 @@ struct Batch {
     lines: Vec<(Range<usize>, Evidence)>,
 }
 
-/// How one entry is.
+/// The state of one entry.
 enum Verdict {
     AsPlaced,
     Renewed(Placed),
@@ -143,7 +144,7 @@ impl Look<'_> {
         planned.end()
     }
 
-    /// What a comparison found equal of an object of the listing.
+    /// Returns what a comparison found equal of an object of the listing.
     fn equal(&self, part: u64) -> Result<BTreeMap<u64, Identity>, ControlError> {
         let Some(folder) = self.listing.equal_folder.as_ref().filter(|_| !self.listing.is_planned_whole()) else {
             return Ok(BTreeMap::new());
@@ -187,7 +188,7 @@ impl Look<'_> {
         let path = percent::decode(&listed.path)?;
         call.get_or_insert_with(|| disk.enter());
         let seen = view.see(&path).map_err(|error| error.to_string())?;
-        self.differs(&listed, &seen)?;
+        self.differs(&listed, &path, &seen, view)?;
         let identity = seen.identity;
         match evidence {
             Evidence::Neither if listed.kind == Kind::Directory => Ok(Verdict::AsPlaced),
@@ -215,12 +216,15 @@ impl Look<'_> {
     }
 
     /// Fails where what is there is of another kind, size, mode, time or target than what was listed; in words.
-    fn differs(&self, listed: &ListedLine<'_>, seen: &Seen) -> Result<(), String> {
+    fn differs(&self, listed: &ListedLine<'_>, path: &[u8], seen: &Seen, view: &mut dyn View) -> Result<(), String> {
+        if listed.kind == Kind::Hardlink {
+            return if is_linked(view, seen, listed.target.as_deref()) { Ok(()) } else { Err("is no name of the same file".to_owned()) };
+        }
         if seen.kind != Some(listed.kind) {
             return Err("is of another kind".to_owned());
         }
         // A link has no mode of its own.
-        if listed.kind != Kind::Symlink && !self.capabilities.same_mode(seen.mode, listed.mode) {
+        if listed.kind != Kind::Symlink && !self.capabilities.same_mode(seen.mode, listed.mode, has_owner(listed.attributes.as_deref())) {
             return Err(format!("has mode {:o} and should have {:o}", seen.mode & KEPT_MODE, listed.mode & KEPT_MODE));
         }
         // A directory's time changes with whatever somebody puts into it.
@@ -232,8 +236,27 @@ impl Look<'_> {
         if listed.kind == Kind::Symlink && listed.target.as_deref() != target.as_deref() {
             return Err("points elsewhere".to_owned());
         }
+        if !has_attributes(view, path, listed.attributes.as_deref()).map_err(|error| error.to_string())? {
+            return Err("has another owner, other extended attributes or another access control list".to_owned());
+        }
         Ok(())
     }
+}
+
+/// Returns whether a mode counts with the bits that go with an owner.
+pub fn has_owner(attributes: Option<&Attributes>) -> bool {
+    attributes.is_some_and(|attributes| attributes.owner.is_some())
+}
+
+/// Returns whether what is there has the attributes that are listed.
+pub fn has_attributes(view: &mut dyn View, path: &[u8], listed: Option<&Attributes>) -> io::Result<bool> {
+    listed.map_or(Ok(true), |listed| Ok(view.attributes(path, listed)? == *listed))
+}
+
+/// Returns whether what is there is the file that has `first` as its name.
+pub fn is_linked(view: &mut dyn View, seen: &Seen, first: Option<&str>) -> bool {
+    let first = first.and_then(|first| percent::decode(first).ok()).and_then(|first| view.see(&first).ok());
+    seen.kind == Some(Kind::File) && first.is_some_and(|first| first.kind == Some(Kind::File) && first.identity == seen.identity)
 }
 
 impl Found {
@@ -292,7 +315,7 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
-    /// Whether `line` is the next one, which is taken then.
+    /// Returns whether `line` is the next one, which is taken then.
     fn is_next(&mut self, line: &[u8]) -> Result<bool, ControlError> {
         let rest = &self.text[self.at.min(self.text.len())..];
         let is_next = rest.strip_prefix(line).is_some_and(|rest| rest.first().is_none_or(|byte| *byte == b'\n')) && !rest.is_empty();

@@ -26,6 +26,7 @@ use sending::Sending;
 use crate::acceptor::{Acceptor, Limits};
 use crate::control::{self, Control, ControlError, Side};
 use crate::defaults;
+use crate::documents::attributes::Preserve;
 use crate::documents::command::Verify;
 use crate::documents::event::{Progress, SkipReason};
 use crate::documents::plan::TransferPlan;
@@ -41,21 +42,23 @@ use crate::thread::lock;
 use crate::under_way::UnderWay;
 use crate::wire::frame::Frame;
 
-/// What a receiver needs to know.
+/// The input of a receiver.
 pub struct Config {
     pub transfer: TransferId,
     pub epoch: u64,
     /// The last report of an earlier receiver.
     pub before: Option<Progress>,
     pub destination: Box<dyn Destination>,
-    /// As it is now; where it is open, it is read again before the end.
+    /// The plan as it is now; where it is open, it is read again before the end.
     pub plan: TransferPlan,
     pub plan_key: String,
-    /// Of the keys of objects, ends with a slash or is empty.
+    /// Prefix of objects' keys; it ends with a slash or is empty.
     pub prefix: String,
     pub rules: RateRules,
     pub limits: Limits,
     pub verify: Verify,
+    /// What entries may carry beyond the default. A sender that sends more is none of this transfer.
+    pub preserve: Preserve,
 }
 
 /// The receiver cannot go on.
@@ -69,7 +72,7 @@ pub enum ReceiveError {
     Control(#[from] ControlError),
 }
 
-/// How it ended.
+/// The end of a receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Both ends have the same files.
@@ -82,22 +85,23 @@ pub enum Outcome {
     Fenced,
 }
 
-/// What all streams share.
+/// State that all streams share.
 struct Shared {
     transfer: TransferId,
     epoch: u64,
-    /// As it was at the beginning.
+    /// The plan as it was at the beginning.
     plan: TransferPlan,
     plan_key: String,
     prefix: String,
     verify: Verify,
+    preserve: Preserve,
     rules: RateRules,
     control: Arc<dyn Control>,
     identity: Identity,
     peer_key: Arc<KeyCheck>,
     sender_epoch: AtomicU64,
     destination: Box<dyn OpenDestination>,
-    /// What it is called.
+    /// The destination's name.
     path: String,
     capabilities: Capabilities,
     files: Files,
@@ -177,7 +181,7 @@ pub fn run(
     listeners: &[TcpListener],
     stop: &Stop,
 ) -> Result<Outcome, ReceiveError> {
-    let Config { transfer, epoch, before, destination, plan, plan_key, prefix, rules, limits, verify } = config;
+    let Config { transfer, epoch, before, destination, plan, plan_key, prefix, rules, limits, verify, preserve } = config;
     let (path, capabilities) = (destination.to_string(), destination.capabilities());
     let opened = destination.open(&transfer, &plan.plan_id, plan.chunk_size_bytes);
     let (destination, left) = opened.map_err(|source| ReceiveError::Destination { path: path.clone(), source })?;
@@ -203,6 +207,7 @@ pub fn run(
         plan_key,
         prefix,
         verify,
+        preserve,
         rules,
         control,
         identity,

@@ -75,7 +75,18 @@ mod tests {
 
     fn header(entry: u64, offset: u64, length: u64) -> SegmentHeader {
         let (path, target) = (b"x".to_vec(), Vec::new());
-        SegmentHeader { entry, kind: Kind::File, mode: 0o644, mtime_ns: 0, size: SIZE, offset, length, path, target }
+        SegmentHeader {
+            entry,
+            kind: Kind::File,
+            mode: 0o644,
+            mtime_ns: 0,
+            size: SIZE,
+            offset,
+            length,
+            path,
+            target,
+            attributes: Vec::new(),
+        }
     }
 
     fn whole(to: &dyn OpenDestination, entry: u64, written: &[u8], came: &[u8]) -> Vec<Landed> {
@@ -130,6 +141,24 @@ mod tests {
         assert!(refused.values().all(spoiled));
         let again = [part(to, &files, 0, &came, &came), part(to, &files, PART, &came, &came)];
         assert!(check(&again).is_empty());
+    }
+
+    #[test]
+    fn a_part_whose_file_was_cut_short_is_sent_again() {
+        for left in [0, 1, PART, PART + 1] {
+            let folder = tempfile::tempdir().unwrap();
+            let destination = open(folder.path());
+            let to = &*destination;
+            let files = Files::default();
+            let chunk = part(to, &files, PART, &content(), &content());
+            let partial = std::fs::read_dir(folder.path().join(".cpt-partial-t")).unwrap().find_map(|entry| {
+                let path = entry.unwrap().path();
+                (path.metadata().unwrap().len() == SIZE).then_some(path)
+            });
+            std::fs::File::options().write(true).open(partial.unwrap()).unwrap().set_len(left).unwrap();
+            let refused = check(&[&chunk]);
+            assert!(matches!(refused[&0], Refusal::Failed { reason: FailureReason::ChecksumMismatch, .. }), "{left} bytes are left");
+        }
     }
 
     #[test]

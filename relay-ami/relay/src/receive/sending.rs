@@ -1,4 +1,4 @@
-//! How many lanes are about to bring more: while any is, a sync waits for company; when none is, it goes at once.
+//! The number of lanes that are about to bring more: while any is, a sync waits for company; else it goes at once.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Where the bytes of one segment go.
+//! The target of one segment's bytes.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use crate::ends::SmallFile;
 use crate::stream::StreamError;
 use crate::wire::frame::SegmentHeader;
 
-/// Whether it is a part of a file. Fails where the sender breaks the protocol; `total_bytes` is what the plan holds.
+/// Returns whether it is a part of a file. Fails where the sender breaks the protocol; `total_bytes` is what the plan holds.
 pub fn is_part(header: &SegmentHeader, total_bytes: u64) -> Result<bool, StreamError> {
     if header.offset.checked_add(header.length).is_none_or(|end| end > header.size) {
         return Err(StreamError::Protocol(format!("segment of entry {} goes beyond its size", header.entry)));
@@ -33,6 +33,15 @@ pub enum Target {
 }
 
 impl Target {
+    /// Makes bytes a hole.
+    pub fn hole(&mut self, offset: u64, length: u64) -> io::Result<()> {
+        match self {
+            Self::Part(part) => part.file.hole(part.index, part.token, offset, length),
+            Self::Whole(file) => file.hole(length),
+            Self::Directory | Self::Nowhere => Ok(()),
+        }
+    }
+
     pub fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Part(part) => part.file.write(part.index, part.token, offset, bytes),

@@ -1,4 +1,4 @@
-//! How long a relay's machine stays: it powers itself off, which terminates it, unless this transfer's sender keeps it alive.
+//! Power-off timer of a relay's machine, which terminates it unless this transfer's sender keeps it alive.
 //!
 //! The machine armed that at boot, before any command reached it. Here it is only put off, so a relay whose daemon never came,
 //! whose sender ended or that nobody can reach goes away by itself.
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::defaults::POWER_OFF;
 
-/// What a keepalive begins anew.
+/// Power-off timer of this machine. Each signed keepalive resets it.
 #[derive(Clone, Debug)]
 pub struct Lifetime {
     pub time_to_live: Duration,

@@ -18,7 +18,7 @@ use crate::documents::text::TransferId;
 use crate::rate::{Bucket, RateRules};
 use crate::stop::Stop;
 
-/// What a relay needs to know.
+/// The input of a relay.
 #[derive(Debug)]
 pub struct Config {
     pub transfer: TransferId,
@@ -31,7 +31,7 @@ pub struct Config {
     /// None on a machine that is not to be powered off.
     pub lifetime: Option<Lifetime>,
     pub rules: RateRules,
-    /// Of all that is sent, on a machine that does other work too.
+    /// The limit of all that is sent, on a machine that does other work too.
     pub bandwidth: Option<Arc<Bucket>>,
     pub limits: Limits,
 }

@@ -1,4 +1,4 @@
-//! What the sender asks of the control plane again and again, until it is answered.
+//! Questions that the sender repeats until the control plane answers.
 
 use super::{SendError, Shared};
 use crate::defaults::{CONTROL_PAUSE, WATCH_INTERVAL};

@@ -1,4 +1,4 @@
-//! Which relay is to blame for a stream that broke: by evidence, since the receiver may be what does not answer.
+//! The relay to blame for a broken stream: by evidence, since the receiver may be what does not answer.
 
 use std::collections::HashSet;
 use std::sync::Mutex;

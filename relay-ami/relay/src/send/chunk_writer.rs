@@ -1,5 +1,6 @@
 //! One chunk onto one stream.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::skipped::Skipped;
@@ -8,7 +9,7 @@ use crate::digest::{Digest, is_subtree, part_digest, part_hasher};
 use crate::documents::entry::{Kind, Segment};
 use crate::documents::event::{FailureReason, SkipReason};
 use crate::documents::percent;
-use crate::ends::{Source, SourceFailure};
+use crate::ends::{Source, SourceFailure, zeros};
 use crate::secure::record::DATA_BYTES;
 use crate::secure::record::Sealer;
 use crate::stream::StreamError;
@@ -26,7 +27,7 @@ pub enum Sent {
 /// Why a chunk was not sent to its end.
 #[derive(Debug)]
 pub enum ChunkError {
-    /// Of one file, which is left out.
+    /// A failure of one file, which is left out.
     Source(SourceFailure),
     /// The plan is wrong about the chunk; the stream goes on.
     Plan(String),
@@ -42,12 +43,14 @@ impl<E: Into<StreamError>> From<E> for ChunkError {
     }
 }
 
-/// Where a chunk's segments go.
+/// The target of a chunk's segments.
 trait Sink {
     /// A segment's header, as a frame.
     fn header(&mut self, frame: &[u8]);
     /// Bytes of the file.
     fn data(&mut self, bytes: &[u8]) -> Result<(), StreamError>;
+    /// So many bytes that are a hole.
+    fn hole(&mut self, length: u64);
 }
 
 impl Sink for Sealer {
@@ -58,6 +61,10 @@ impl Sink for Sealer {
     fn data(&mut self, bytes: &[u8]) -> Result<(), StreamError> {
         Frame::Data(bytes.len()).encode(self.frames());
         Ok(self.write(bytes)?)
+    }
+
+    fn hole(&mut self, length: u64) {
+        Frame::Hole(length).encode(self.frames());
     }
 }
 
@@ -70,6 +77,8 @@ impl Sink for Nowhere {
     fn data(&mut self, _bytes: &[u8]) -> Result<(), StreamError> {
         Ok(())
     }
+
+    fn hole(&mut self, _length: u64) {}
 }
 
 /// Reads a chunk's segments.
@@ -80,9 +89,9 @@ struct Reader<'a> {
     source: &'a dyn Source,
     skipped: &'a Skipped,
     moved: &'a dyn Fn(u64),
-    /// Whether the rest of the chunk is still wanted.
+    /// The rest of the chunk is still wanted.
     goes_on: &'a dyn Fn() -> bool,
-    /// What is added to the problem of a file, in words.
+    /// Words that are added to the problem of a file.
     when: &'static str,
 }
 
@@ -163,7 +172,7 @@ impl<'a> Digester<'a> {
         Self { buffer: vec![0; DATA_BYTES], source, skipped }
     }
 
-    /// What a delivered chunk stands for. A file that is not what the listing says any more is left out from now on, since nobody
+    /// Returns what a delivered chunk stands for. A file that is not what the listing says any more is left out from now on, since nobody
     /// can say whether what was delivered of it is right. Fails where the plan is wrong about the chunk, in words.
     pub fn digest(&mut self, work: &Work, read: &dyn Fn(u64)) -> Result<Sent, String> {
         let segments = parse(work)?;
@@ -203,6 +212,9 @@ impl Reader<'_> {
             let (length, offset, entry) = (segment.length, segment.offset, segment.entry);
             return Err(ChunkError::Plan(format!("manifest: {length} bytes at {offset} of entry {entry} are no part")));
         }
+        if self.skipped.holds_first_of(segment) {
+            self.skipped.note(segment, SkipReason::SourceChanged, "its first name, which brings its bytes, is left out");
+        }
         if !self.skipped.holds(segment.entry) {
             match self.segment(segment, all, sink) {
                 Err(ChunkError::Source(failure)) => {
@@ -232,6 +244,7 @@ impl Reader<'_> {
         let mut hasher = if segment.is_part() { part_hasher(segment.offset) } else { blake3::Hasher::new() };
         if let Some(file) = &mut file {
             let (mut offset, end, mut again) = (segment.offset, segment.offset + segment.length, false);
+            let mut data = 0..0;
             while offset < end {
                 if !(self.goes_on)() {
                     return Err(ChunkError::Answered);
@@ -240,7 +253,21 @@ impl Reader<'_> {
                 if segment.is_part() && self.skipped.holds(segment.entry) {
                     return Err(ChunkError::Source(given_up()));
                 }
-                let want = usize::try_from(end - offset).unwrap_or(usize::MAX).min(self.buffer.len());
+                if offset >= data.end {
+                    data = file.data(offset);
+                }
+                let hole = data.start.min(end).saturating_sub(offset);
+                if hole > 0 {
+                    let Ok(()) = zeros(hole, |bytes, _| {
+                        hasher.update(bytes);
+                        Ok::<(), Infallible>(())
+                    });
+                    sink.hole(hole);
+                    (self.moved)(hole);
+                    offset += hole;
+                    continue;
+                }
+                let want = usize::try_from(end.min(data.end) - offset).unwrap_or(usize::MAX).min(self.buffer.len());
                 let count = match file.read(&mut self.buffer[..want], offset) {
                     Ok(count) => count,
                     Err(failure) if failure.transient && !again => {
@@ -281,6 +308,7 @@ fn header(segment: &Segment) -> Result<SegmentHeader, SourceFailure> {
         length: segment.length,
         path: decode(&segment.path)?,
         target: decode(segment.target.as_deref().unwrap_or_default())?,
+        attributes: segment.attributes.as_ref().map(|attributes| attributes.encode()).unwrap_or_default(),
     })
 }
 
@@ -288,7 +316,7 @@ fn is_part(segment: &Segment) -> bool {
     segment.kind == Kind::File && segment.is_part()
 }
 
-/// Of a file that is left out already: the problem that was noted first counts.
+/// Returns the failure of a file that is left out already: the problem that was noted first counts.
 const fn given_up() -> SourceFailure {
     SourceFailure { reason: SkipReason::SourceChanged, message: String::new(), transient: false }
 }

@@ -1,4 +1,4 @@
-//! Where every chunk of the plan stands at this end: waiting, delivered and with which digests, failed and told of.
+//! The state of every chunk of the plan at this end: waiting, delivered with its digests, failed and announced.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -40,7 +40,7 @@ impl<T> Mailbox<T> {
     }
 }
 
-/// All chunks of the plan.
+/// The chunks of the plan.
 pub struct Chunks {
     pub queue: WorkQueue,
     pub counters: Counters,
@@ -51,7 +51,7 @@ pub struct Chunks {
     recalls: Mailbox<Vec<u64>>,
 }
 
-/// What threads of their own deal with.
+/// Queues for threads of their own.
 pub struct Inboxes {
     /// Attempts that failed.
     pub failures: Receiver<Failure>,
@@ -148,7 +148,7 @@ impl Chunks {
         self.failed(work, lane, FailureReason::StreamLost, message);
     }
 
-    /// Whether all chunks are delivered, and the digests of the entries that are not left out.
+    /// Returns whether all chunks are delivered, and the digests of the entries that are not left out.
     pub fn totals(&self) -> (bool, BTreeMap<u64, Digest>) {
         let mut digests = lock(&self.ledger).whole().clone();
         for (entry, _) in self.skipped.entries() {

@@ -14,7 +14,7 @@ pub fn send_buffer() -> u64 {
     text.split_whitespace().nth(2).and_then(|figure| figure.parse().ok()).unwrap_or(4 << 20)
 }
 
-/// Of one path.
+/// Growth of one path's lanes.
 pub struct Growth {
     lanes: u32,
     looked_at: Instant,
@@ -25,7 +25,7 @@ pub struct Growth {
     settled: bool,
 }
 
-/// What a look at a path's lanes shows.
+/// One look at a path's lanes.
 #[derive(Clone, Copy)]
 pub struct Sight {
     /// Connected ones.

@@ -1,4 +1,4 @@
-//! What others see and steer of a lane.
+//! The part of a lane that others see and steer.
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use crate::defaults::HEARD_WITHIN;
 use crate::documents::text::PathId;
 use crate::thread::lock;
 
-/// What others see and steer of a lane.
+/// The part of a lane that others see and steer.
 #[derive(Debug)]
 pub struct Handle {
     pub path: PathId,
@@ -21,9 +21,9 @@ pub struct Handle {
     /// Microseconds from Hello to Welcome, before the lane was loaded.
     pub round_trip: AtomicU64,
     pub socket: Mutex<Option<Arc<TcpStream>>>,
-    /// Of the stream that is open.
+    /// Speed of the open stream.
     speed: Mutex<Option<Arc<Speed>>>,
-    /// When the receiver last spoke on this lane, or the lane began.
+    /// Time at which the receiver last spoke on this lane, or the lane began.
     heard_at: Mutex<Instant>,
     is_silent: AtomicBool,
 }
@@ -72,7 +72,7 @@ impl Handle {
         now.saturating_duration_since(*lock(&self.heard_at))
     }
 
-    /// Whether it has no stream, for longer than to connect anew takes.
+    /// Returns whether it has no stream, for longer than to connect anew takes.
     #[must_use]
     pub fn is_cut_off(&self, now: Instant) -> bool {
         !self.is_connected() && self.silence(now) >= HEARD_WITHIN
@@ -90,7 +90,7 @@ impl Handle {
         self.cut();
     }
 
-    /// Whether the last stream was broken because it was silent.
+    /// Returns whether the last stream was broken because it was silent.
     #[must_use]
     pub fn was_silent(&self) -> bool {
         self.is_silent.load(Ordering::SeqCst)

@@ -43,19 +43,19 @@ impl Hearing {
         self.is_busy.load(Ordering::Relaxed)
     }
 
-    /// Whether it has spoken on another path since then.
+    /// Returns whether it has spoken on another path since then.
     #[must_use]
     pub fn elsewhere(&self, path: &PathId, since: Instant) -> bool {
         lock(&self.paths).iter().any(|(other, at)| other != path && *at > since)
     }
 
-    /// Whether it has spoken on any path since then.
+    /// Returns whether it has spoken on any path since then.
     #[must_use]
     pub fn anywhere(&self, since: Instant) -> bool {
         lock(&self.paths).values().any(|at| *at > since)
     }
 
-    /// Whether another path has ever brought its words.
+    /// Returns whether another path has ever brought its words.
     #[must_use]
     pub fn has_another(&self, path: &PathId) -> bool {
         lock(&self.paths).keys().any(|other| other != path)

@@ -12,7 +12,7 @@ use super::handle::Handle;
 use super::work_queue::Work;
 use crate::defaults::LATE_FACTOR;
 
-/// What all copies of one attempt share.
+/// State that all copies of one attempt share.
 #[derive(Debug, Default)]
 pub struct Flight {
     is_settled: AtomicBool,
@@ -45,7 +45,7 @@ struct Carried {
     lanes: Vec<Arc<Handle>>,
 }
 
-/// All chunks that lanes have and that are not settled.
+/// The chunks that lanes have and that are not settled.
 #[derive(Default)]
 pub struct InFlight(HashMap<u64, Carried>);
 

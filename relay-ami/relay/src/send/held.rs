@@ -1,4 +1,4 @@
-//! What waits while the destination takes nothing: nothing but one chunk, every few seconds, goes out then.
+//! Patience with a destination that takes nothing: only one chunk, every few seconds, goes out then.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::work_queue::Work;
 use crate::defaults::{FULL_LIMIT, FULL_PROBE_INTERVAL};
 
-/// How long a destination may take nothing.
+/// The time for which a destination may take nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     /// Between the answer to one probe and the next.
@@ -77,7 +77,7 @@ impl Held {
         self.probing == Some(chunk)
     }
 
-    /// When the next probe is due; none while one is under way.
+    /// Returns when the next probe is due; none while one is under way.
     pub fn due(&self) -> Option<Instant> {
         self.probing.is_none().then_some(self.next_probe)
     }

@@ -15,7 +15,7 @@ use crate::documents::membership::{Hop, Membership};
 /// A relay's node id, and the ways to it: the relays to go through, itself the last.
 type Ways = BTreeMap<String, Vec<Vec<Hop>>>;
 
-/// When which relay was told or, at first, became known: its machine has just booted. And when the transfer last got on.
+/// Times at which each relay was last told or, at first, became known, and at which the transfer last advanced.
 pub struct Keepalives {
     interval: Duration,
     told_at: HashMap<String, Instant>,

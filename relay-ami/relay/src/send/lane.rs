@@ -28,7 +28,7 @@ pub struct Lane {
     pub handle: Arc<Handle>,
 }
 
-/// What the two threads of one stream share.
+/// State that the two threads of one stream share.
 struct Link<'a> {
     lane: &'a Lane,
     waiting: &'a Unacknowledged,

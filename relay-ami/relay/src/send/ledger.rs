@@ -10,7 +10,7 @@ use crate::digest::{Digest, merge_parts};
 pub struct Ledger {
     whole: BTreeMap<u64, Digest>,
     parts: HashMap<u64, Vec<Option<Digest>>>,
-    /// Of chunks whose acknowledgement was lost; they count if the table says that the chunk is delivered.
+    /// Bytes of chunks whose acknowledgement was lost; they count if the table says that the chunk is delivered.
     held: HashMap<u64, Sent>,
 }
 

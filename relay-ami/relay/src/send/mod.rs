@@ -66,23 +66,23 @@ use crate::stop::Stop;
 use crate::thread::lock;
 use crate::under_way::UnderWay;
 
-/// What a sender needs to know.
+/// The input of a sender.
 pub struct Config {
     pub epoch: u64,
     /// The last report of an earlier sender.
     pub before: Option<Progress>,
-    /// Where it is noted what each chunk stood for; nowhere, for a sender that is not started again.
+    /// Journal of what each chunk stood for; none for a sender that is not started again.
     pub journal: Option<File>,
-    /// As it is now; where it is open the sender follows it.
+    /// The plan as it is now; where it is open the sender follows it.
     pub plan: TransferPlan,
     pub plan_key: String,
-    /// Of the keys of objects, ends with a slash or is empty.
+    /// Prefix of objects' keys; it ends with a slash or is empty.
     pub prefix: String,
     pub source: Arc<dyn Source>,
     pub router: Router,
     pub identity: Identity,
     pub rules: RateRules,
-    /// How often each relay is kept alive.
+    /// Pause between two keepalives to a relay.
     pub keepalive: Duration,
     /// With a destination that takes nothing.
     pub patience: Patience,
@@ -102,15 +102,15 @@ pub enum SendError {
     Control(#[from] ControlError),
 }
 
-/// What all threads share.
+/// State that all threads share.
 struct Shared {
-    /// As it was at the beginning.
+    /// The plan as it was at the beginning.
     plan: TransferPlan,
     plan_key: String,
     whole_plan: OnceLock<TransferPlan>,
     /// Names this process in leases.
     owner: String,
-    /// Of the keys of objects.
+    /// Prefix of objects' keys.
     prefix: String,
     control: Arc<dyn Control>,
     source: Arc<dyn Source>,
@@ -122,7 +122,7 @@ struct Shared {
     blame: Blame,
     pace: Pace,
     repairs: Repairs,
-    /// What keeps this end from finishing.
+    /// The error that keeps this end from finishing.
     trouble: Mutex<Option<SendError>>,
     /// Calls of the control plane without which it does not get on.
     asked: UnderWay,

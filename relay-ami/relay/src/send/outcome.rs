@@ -1,11 +1,11 @@
-//! How a sender ended.
+//! The end of a sender.
 
 use std::sync::atomic::Ordering;
 
 use super::Shared;
 use super::work_queue::{GivenUp, Verdict};
 
-/// How it ended.
+/// The end of a sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Delivered(Totals),
@@ -17,7 +17,7 @@ pub enum Outcome {
     Fenced,
 }
 
-/// What went over.
+/// Counts of what was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Totals {
     pub bytes: u64,
@@ -25,7 +25,7 @@ pub struct Totals {
     pub chunks: u64,
     /// Payload bytes sent, resent ones included.
     pub sent_bytes: u64,
-    /// Of chunks that went out on a second path too, since the first was cut off or late.
+    /// Bytes of chunks that went out on a second path too, since the first was cut off or late.
     pub hedged_bytes: u64,
     /// Chunks that were sent again since the files at the end differed.
     pub repaired_chunks: u64,

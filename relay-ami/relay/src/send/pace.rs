@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::thread::lock;
 
-/// What nobody has taken yet, once everything has been read ahead.
+/// Data that nobody has taken yet, once everything has been read ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rest {
     /// Bytes of the chunk that is next.
@@ -17,7 +17,7 @@ pub struct Rest {
     pub all: u64,
 }
 
-/// How fast one stream is, and what it still has to bring over.
+/// The speed of one stream, and the bytes that it still has to carry.
 #[derive(Debug)]
 pub struct Speed {
     began: Instant,
@@ -66,7 +66,7 @@ impl Pace {
         lock(&self.0).retain(|other| !Arc::ptr_eq(other, speed));
     }
 
-    /// How long this stream would need for the next chunk, where another needs less for all the rest. Never for the stream that
+    /// Returns how long this stream would need for the next chunk, where another needs less for all the rest. Never for the stream that
     /// would be the first to bring the last chunk over.
     pub fn holds_up(&self, speed: &Arc<Speed>, rest: Rest, now: Instant) -> Option<Duration> {
         let own = speed.time_for(rest.next, now)?;

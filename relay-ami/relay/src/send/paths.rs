@@ -21,20 +21,20 @@ struct Running {
     number: u32,
     handle: Arc<Handle>,
     thread: JoinHandle<()>,
-    /// When a lane that was told to leave is cut off.
+    /// Time at which a lane that was told to leave is cut off.
     until: Option<Instant>,
     moved: u64,
 }
 
-/// All lanes of the sender.
+/// The lanes of the sender.
 #[derive(Default)]
 pub struct Lanes {
     running: Vec<Running>,
-    /// What paths need in lanes beyond what the membership says.
+    /// Lanes that paths need beyond what the membership says.
     growth: HashMap<PathId, Growth>,
     /// Generations of pre-tests that have begun.
     probed: HashMap<PathId, u64>,
-    /// Whether the membership names any path.
+    /// The membership names a path.
     pub any_path: bool,
     send_buffer: u64,
     /// A lane was left out for want of memory or of open files.
@@ -163,13 +163,13 @@ impl Running {
     }
 }
 
-/// Whether the machine bears one more lane beside so many; the text says what is missing.
+/// Returns whether the machine bears one more lane beside so many; the text says what is missing.
 fn room_for_lane(lanes: usize) -> Result<(), String> {
     memory::check_lane(lanes).map_err(|error| error.to_string())?;
     descriptors::check_lane(lanes).map_err(|error| error.to_string())
 }
 
-/// How long a lane may take for its last acknowledgements where its path is now another, has fewer lanes or is gone; none where it
+/// Returns how long a lane may take for its last acknowledgements where its path is now another, has fewer lanes or is gone; none where it
 /// stays.
 fn time_to_leave(was: &Path, number: u32, now: Option<(&Path, u32)>) -> Option<Duration> {
     match now {

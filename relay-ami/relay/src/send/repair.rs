@@ -1,4 +1,4 @@
-//! When all is delivered and the files of the two ends differ all the same: which do, and the chunks that bring them again.
+//! Repairs, when all is delivered and files of the two ends differ all the same: which do, and the chunks that bring them again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::control::Side;
 use crate::defaults::{QUEUE_MANIFEST_BYTES, REPAIR_ROUNDS};
 use crate::digest::Digest;
 
-/// What has been repaired so far.
+/// Repairs so far.
 #[derive(Default)]
 pub struct Repairs {
     rounds: AtomicU32,
@@ -23,7 +23,7 @@ impl Repairs {
     }
 }
 
-/// What is to come again.
+/// Chunks and entries that are to come again.
 pub struct Repair {
     /// Never empty.
     pub entries: Vec<u64>,

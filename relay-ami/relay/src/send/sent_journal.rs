@@ -17,7 +17,7 @@ use crate::digest::Digest;
 use crate::documents::text::PlanId;
 use crate::thread::lock;
 
-/// What these records are; a journal of another format is of no use.
+/// Names the format of these records; a journal of another format is of no use.
 const FORMAT: &str = "cpt-relay 2026-11 journal of a sender";
 const HEAD_BYTES: usize = 16;
 const ENTRY_BYTES: usize = 56;
@@ -69,7 +69,7 @@ fn go_on(mut file: File, plan: &PlanId) -> io::Result<(File, HashMap<u64, Sent>)
     Ok((file, known))
 }
 
-/// All records up to the first that is none, and where they end; nothing where the first is of another plan.
+/// Returns the records up to the first that is none, and where they end; nothing where the first is of another plan.
 fn read(file: &File, head: &[u8]) -> io::Result<(HashMap<u64, Sent>, u64)> {
     let (mut reader, mut known) = (BufReader::with_capacity(1 << 20, file), HashMap::new());
     let mut first = vec![0; head.len()];
@@ -171,7 +171,7 @@ mod tests {
         SentJournal::go_on(Some(open(path).unwrap()), plan)
     }
 
-    /// What a sender would know, as text.
+    /// Returns what a sender would know, as text.
     fn known(path: &Path, plan: &PlanId) -> Vec<(u64, String)> {
         let (_, known) = go_on_in(path, plan);
         let mut known: Vec<_> = known.into_iter().map(|(chunk, sent)| (chunk, format!("{sent:?}"))).collect();

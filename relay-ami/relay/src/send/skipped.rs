@@ -1,6 +1,6 @@
 //! Entries that are left out because of a problem of their own, while everything beside them is sent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,19 +22,21 @@ pub struct Problem {
     pub message: String,
 }
 
-/// All entries that are left out. Their numbers are kept of all, paths and messages as far as memory is set aside for them.
+/// The entries that are left out. Their numbers are kept of all, paths and messages as far as memory is set aside for them.
 #[derive(Default)]
 pub struct Skipped {
     state: Mutex<State>,
-    /// As many as `state` holds: who reads the source asks at every buffer.
+    /// The number of entries in `state`: whoever reads the source asks at every buffer.
     count: AtomicU64,
 }
 
 #[derive(Default)]
 struct State {
     entries: BTreeMap<u64, Entry>,
+    /// Paths of those that have further names.
+    linked: HashSet<String>,
     text_bytes: usize,
-    /// Of files: their sizes, as the listing has them.
+    /// Sizes of the files, as the listing has them.
     bytes: u64,
 }
 
@@ -45,7 +47,7 @@ struct Entry {
     told: Option<(String, String)>,
 }
 
-/// How much the entries that are left out come to.
+/// Count and bytes of the entries that are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
     pub entries: u64,
@@ -77,6 +79,9 @@ impl Skipped {
         if state.entries.len() < SKIPPED_NAMED {
             tracing::warn!(entry = segment.entry, path = segment.path, reason = reason.as_str(), message, "left out");
         }
+        if segment.attributes.as_ref().is_some_and(|attributes| attributes.linked) {
+            state.linked.insert(segment.path.clone());
+        }
         let size = segment.path.len() + message.len();
         let told = (state.text_bytes + size <= SKIPPED_TEXT_BYTES).then(|| (segment.path.clone(), message));
         if told.is_some() {
@@ -87,7 +92,14 @@ impl Skipped {
         self.count.store(state.entries.len() as u64, Ordering::SeqCst);
     }
 
-    /// Whether the entry is left out.
+    /// Returns whether the file is left out that this is a further name of: what is in its place may be an older one.
+    pub fn holds_first_of(&self, segment: &Segment) -> bool {
+        segment.kind == Kind::Hardlink
+            && self.count.load(Ordering::SeqCst) > 0
+            && segment.target.as_ref().is_some_and(|first| lock(&self.state).linked.contains(first))
+    }
+
+    /// Returns whether the entry is left out.
     pub fn holds(&self, entry: u64) -> bool {
         self.count.load(Ordering::SeqCst) > 0 && lock(&self.state).entries.contains_key(&entry)
     }

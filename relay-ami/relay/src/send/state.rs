@@ -1,4 +1,4 @@
-//! What a [`WorkQueue`](super::work_queue::WorkQueue) keeps under its lock.
+//! The state that a [`WorkQueue`](super::work_queue::WorkQueue) keeps under its lock.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -21,9 +21,9 @@ pub struct State {
     pub undecided: HashMap<u64, Work>,
     /// While the destination takes nothing.
     pub held: Option<Held>,
-    /// What the destination said last, once it has taken nothing for as long as it may.
+    /// The destination's last word, once it has taken nothing for as long as it may.
     pub full: Option<String>,
-    /// Of the manifest lines of all chunks that are not under way.
+    /// Bytes of the manifest lines of all chunks that are not under way.
     pub manifest_bytes: usize,
     pub under_way: InFlight,
     /// Bytes of chunks that went out on a second lane; and of those, where the first was merely late.
@@ -41,7 +41,7 @@ pub struct State {
     pub closed: bool,
 }
 
-/// How many chunks there are.
+/// The number of chunks.
 #[derive(Clone, Copy)]
 pub struct Whole {
     pub chunks: u64,
@@ -115,7 +115,7 @@ impl State {
         Some(work)
     }
 
-    /// What nobody has taken yet; none while more is to be read, or comes back later.
+    /// Returns what nobody has taken yet; none while more is to be read, or comes back later.
     pub fn rest(&self) -> Option<Rest> {
         let whole = self.whole?;
         let next = self.ready.iter().find(|work| work.phase == 0)?;
@@ -123,7 +123,7 @@ impl State {
         (known == whole.chunks).then(|| Rest { next: next.bytes, all: self.ready.iter().map(|work| work.bytes).sum() })
     }
 
-    /// What a lane with nothing else to do sends as well; near its end a transfer waits for no lane that is cut off or late.
+    /// Returns what a lane with nothing else to do sends as well; near its end a transfer waits for no lane that is cut off or late.
     /// Directories may wait meanwhile: they go out once all data has arrived.
     pub fn hedge(&mut self, lane: &impl Taker, now: Instant) -> Option<Work> {
         if self.held.is_some() || self.ready.iter().any(|work| work.phase == 0) {
@@ -165,7 +165,7 @@ impl State {
         }
     }
 
-    /// When a chunk comes back, or a probe is due.
+    /// Returns when a chunk comes back, or a probe is due.
     pub fn next_time(&self) -> Option<Duration> {
         let next = self.delayed.iter().map(|(at, _)| *at).chain(self.held.as_ref().and_then(Held::due)).min()?;
         Some(next.saturating_duration_since(Instant::now()).min(Duration::from_secs(1)))

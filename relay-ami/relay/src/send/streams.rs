@@ -34,14 +34,14 @@ pub enum LaneError {
     Silent,
 }
 
-/// What every stream of this sender has in common.
+/// State that every stream of this sender has in common.
 pub struct Streams {
     pub epoch: u64,
     pub router: Router,
     pub identity: Identity,
     pub peer_key: Arc<KeyCheck>,
     pub rules: RateRules,
-    /// As the membership has it.
+    /// The limit as the membership has it.
     pub limit: Arc<Bucket>,
 }
 

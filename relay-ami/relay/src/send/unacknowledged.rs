@@ -17,12 +17,12 @@ impl Unacknowledged {
         lock(&self.0).insert(work.chunk, (work, None));
     }
 
-    /// All of a chunk has gone out but its digest; `false` where the receiver has refused it meanwhile.
+    /// Notes that a chunk has gone out whole but for its digest; `false` where the receiver has refused it meanwhile.
     pub fn sent(&self, chunk: u64, sent: Sent) -> bool {
         lock(&self.0).get_mut(&chunk).map(|(_, slot)| *slot = Some(sent)).is_some()
     }
 
-    /// Whether the chunk is still to be answered.
+    /// Returns whether the chunk is still to be answered.
     pub fn holds(&self, chunk: u64) -> bool {
         lock(&self.0).contains_key(&chunk)
     }
@@ -45,12 +45,12 @@ impl Unacknowledged {
         waiting.values().map(|(work, _)| work.clone()).collect()
     }
 
-    /// Whether an answer is still wanted for any of them.
+    /// Returns whether an answer is still wanted for any of them.
     pub fn is_wanted(&self) -> bool {
         lock(&self.0).values().any(|(work, _)| !work.flight.is_settled())
     }
 
-    /// All of them, which nobody waits for from now on.
+    /// Takes all of them: nobody waits for them from now on.
     pub fn take_all(&self) -> Vec<(Work, Option<Sent>)> {
         std::mem::take(&mut *lock(&self.0)).into_values().collect()
     }

@@ -34,16 +34,16 @@ pub struct Work {
 /// A lane as the work queue sees it.
 pub trait Taker {
     fn handle(&self) -> &Arc<Handle>;
-    /// Whether the lane ends.
+    /// Returns whether the lane ends.
     fn leaves(&self) -> bool;
-    /// Whether it wants no more, near the end in view of the rest.
+    /// Returns whether it wants no more, near the end in view of the rest.
     fn is_full(&self, rest: Option<Rest>) -> bool;
-    /// How long it would take for so many bytes more; none where it is not known, or nothing may be sent twice without need: while
+    /// Returns how long it would take for so many bytes more; none where it is not known, or nothing may be sent twice without need: while
     /// what it took is not answered, for example.
     fn time_for(&self, bytes: u64) -> Option<Duration>;
 }
 
-/// What a lane does next.
+/// The next task of a lane.
 #[derive(Debug)]
 pub enum Next {
     Send(Work),
@@ -62,7 +62,7 @@ pub struct GivenUp {
     pub reason: String,
 }
 
-/// How the two ends parted.
+/// The parting of the two ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     pub agreed: bool,
@@ -248,7 +248,7 @@ impl WorkQueue {
         lock(&self.state).undecided.keys().copied().collect()
     }
 
-    /// What the table says about chunks that failed. Returns those that turn out to be delivered, and are to be recalled.
+    /// Takes the table's word on chunks that failed. Returns those that turn out to be delivered, and are to be recalled.
     pub fn decide(&self, items: &[Chunk]) -> Vec<Work> {
         let mut state = lock(&self.state);
         let mut delivered = Vec::new();
@@ -318,7 +318,7 @@ impl WorkQueue {
         lock(&self.state).hedged_bytes
     }
 
-    /// Whether nothing can be sent before somebody else plans, decides or answers, or a time comes.
+    /// Returns whether nothing can be sent before somebody else plans, decides or answers, or a time comes.
     #[must_use]
     pub fn waits_for_others(&self) -> bool {
         let state = lock(&self.state);
@@ -327,7 +327,7 @@ impl WorkQueue {
         state.finishing || (state.under_way.is_empty() && (held || (state.ready.is_empty() && others)))
     }
 
-    /// Whether nothing is sent any more.
+    /// Returns whether nothing is sent any more.
     #[must_use]
     pub fn is_over(&self) -> bool {
         lock(&self.state).closed

@@ -65,6 +65,7 @@ fn where_nothing_is_all_is_sent() {
     let (found, left) = compared(Compare::SizeTime, |copy| fs::remove_dir_all(copy).unwrap());
     assert_eq!((&found["files"], &found["bytes"], &found["symlinks"]), (&2.into(), &8.into(), &1.into()));
     assert_eq!((&found["largestFileBytes"], &found["sameFiles"]), (&5.into(), &0.into()));
+    assert_eq!((&found["newFiles"], &found["newBytes"]), (&2.into(), &8.into()));
     assert_eq!(left, ["deep", "deep/file", "link", "other"]);
 }
 
@@ -84,7 +85,19 @@ fn a_file_of_another_time_size_or_mode_is_sent_with_the_directories() {
         let (found, left) = compared(Compare::SizeTime, change);
         assert_eq!(left, ["deep", "other"]);
         assert_eq!((&found["files"], &found["bytes"], &found["sameBytes"]), (&1.into(), &3.into(), &5.into()));
+        assert_eq!((&found["newFiles"], &found["newBytes"]), (&0.into(), &0.into()));
     }
+}
+
+#[test]
+fn a_file_in_whose_place_there_is_nothing_is_new_and_one_below_a_file_is_not() {
+    let (found, _) = compared(Compare::SizeTime, |copy| fs::remove_file(copy.join("other")).unwrap());
+    assert_eq!((&found["files"], &found["newFiles"], &found["newBytes"]), (&1.into(), &1.into(), &3.into()));
+    let (found, _) = compared(Compare::SizeTime, |copy| {
+        fs::remove_dir_all(copy.join("deep")).unwrap();
+        fs::write(copy.join("deep"), "in the way").unwrap();
+    });
+    assert_eq!((&found["files"], &found["newFiles"]), (&1.into(), &0.into()));
 }
 
 #[test]

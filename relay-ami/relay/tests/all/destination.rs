@@ -226,6 +226,29 @@ fn a_frame_can_name_neither_a_device_nor_anything_else_that_is_no_file() {
 }
 
 #[test]
+fn a_frame_brings_nothing_that_nobody_asked_to_be_kept() {
+    let attributes: [&[u8]; 6] = [
+        br#"{"owner":{"uid":0,"gid":0}}"#,
+        br#"{"xattrs":{"security.capability":"x"}}"#,
+        br#"{"acls":{"system.posix_acl_access":"x"}}"#,
+        br#"{"sparse":true}"#,
+        br#"{"linked":true}"#,
+        br#"{"node":{"type":"character","major":1,"minor":3}}"#,
+    ];
+    for attributes in attributes {
+        let (siege, mut speaker) = Siege::begin(|_| {});
+        speaker.begin(0, 1, 1);
+        let mut entry = Entry::file(0, b"brought", b"");
+        entry.header.mode = 0o6755;
+        entry.header.attributes = attributes.to_vec();
+        speaker.entry(&entry);
+        speaker.answer().is_hung_up();
+        assert!(!siege.inside("brought").exists());
+        siege.end();
+    }
+}
+
+#[test]
 fn parts_that_disagree_about_their_file_are_refused() {
     let (siege, mut speaker) = Siege::begin(|_| {});
     let half = noise(7, CHUNK as usize);

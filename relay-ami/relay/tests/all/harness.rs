@@ -13,6 +13,7 @@ use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::acceptor::Limits;
 use cpt_relay::control::{Control, KeyRecord, Side};
+use cpt_relay::documents::attributes::{Owners, Preserve};
 use cpt_relay::documents::chunk::Chunk;
 use cpt_relay::documents::command::Verify;
 use cpt_relay::documents::membership::{self, Hop, Membership, Probe};
@@ -38,6 +39,7 @@ pub struct Transfer {
     pub plan: TransferPlan,
     pub router_key: [u8; 32],
     pub verify: Verify,
+    pub preserve: Preserve,
     pub keepalive: Duration,
     /// With a destination that takes nothing; short, since what a test makes full it also empties.
     pub patience: Patience,
@@ -75,6 +77,10 @@ impl<T> Running<T> {
     }
 }
 
+/// All that a request can ask to be kept.
+pub const EVERYTHING: Preserve =
+    Preserve { hard_links: true, sparse: true, owners: Some(Owners::Numeric), xattrs: true, acls: true, special_files: true };
+
 impl Transfer {
     /// Plans what `fill` makes in the source directory. `attempts`: the directory's retry policy, none to leave it to the test.
     pub fn plan(chunk_size: u64, attempts: Option<u32>, fill: impl FnOnce(&Path)) -> Self {
@@ -83,6 +89,25 @@ impl Transfer {
         std::fs::create_dir(&source).unwrap();
         fill(&source);
         Self::planned(directory, chunk_size, attempts, &PosixSource::new(vec![source.join("")]))
+    }
+
+    /// Plans what `fill` makes, with all that can be kept.
+    pub fn plan_all(chunk_size: u64, fill: impl FnOnce(&Path)) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let source = directory.path().join("source");
+        std::fs::create_dir(&source).unwrap();
+        fill(&source);
+        Self::all_of(directory, chunk_size, PosixSource::new(vec![source.join("")]))
+    }
+
+    /// Plans what a source has, with all that can be kept.
+    pub fn plan_all_of(chunk_size: u64, from: PosixSource) -> Self {
+        Self::all_of(tempfile::tempdir().unwrap(), chunk_size, from)
+    }
+
+    fn all_of(directory: tempfile::TempDir, chunk_size: u64, from: PosixSource) -> Self {
+        let from: Arc<dyn Source> = Arc::new(from.preserving(EVERYTHING));
+        Self { from: Some(Arc::clone(&from)), preserve: EVERYTHING, ..Self::planned(directory, chunk_size, None, &*from) }
     }
 
     /// Plans what a source of another kind has.
@@ -112,6 +137,7 @@ impl Transfer {
             router_key: route_public(&router.key),
             router: Some(router),
             verify: Verify::Digest,
+            preserve: Preserve::default(),
             keepalive: Duration::from_secs(60),
             patience: Patience { probe_interval: Duration::from_millis(50), limit: Duration::from_secs(60) },
             notes_sent: false,
@@ -157,6 +183,7 @@ impl Transfer {
             rules: RateRules::default(),
             limits,
             verify: self.verify,
+            preserve: self.preserve,
         };
         let (control, stopped) = (Arc::clone(&self.control), stop.clone());
         let thread = std::thread::spawn(move || receive::run(config, control, identity, &listeners, &stopped).unwrap());

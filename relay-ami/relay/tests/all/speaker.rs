@@ -67,7 +67,18 @@ fn pending(chunk: u64, attempt: u32) -> Chunk {
 }
 
 fn header(entry: u64, kind: Kind, path: &[u8], size: u64, offset: u64, length: u64) -> SegmentHeader {
-    SegmentHeader { entry, kind, mode: 0o644, mtime_ns: 1, size, offset, length, path: path.to_vec(), target: Vec::new() }
+    SegmentHeader {
+        entry,
+        kind,
+        mode: 0o644,
+        mtime_ns: 1,
+        size,
+        offset,
+        length,
+        path: path.to_vec(),
+        target: Vec::new(),
+        attributes: Vec::new(),
+    }
 }
 
 /// The digest that an honest sender of these entries gives.

@@ -12,7 +12,7 @@ use crate::by_hand::{last_line, run};
 const NOBODY: u32 = 65_534;
 const SOMEBODY: u32 = 4_242;
 
-fn is_root() -> bool {
+pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 

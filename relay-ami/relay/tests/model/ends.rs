@@ -14,6 +14,7 @@ use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::acceptor::Limits;
 use cpt_relay::control::{Control, KeyRecord, Side};
+use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::command::Verify;
 use cpt_relay::documents::percent;
 use cpt_relay::documents::plan::TransferPlan;
@@ -128,6 +129,8 @@ fn named(code: i32, log: &str) -> Ended {
 pub struct Home {
     pub path: PathBuf,
     pub attempts: u32,
+    /// What is kept of trees beyond the default.
+    pub preserve: Preserve,
 }
 
 impl Home {
@@ -152,7 +155,8 @@ impl Home {
         let ready = self.path.join("receiver.ready");
         let _ = std::fs::remove_file(&ready);
         let verify = if verify == Verify::Readback { "readback" } else { "digest" };
-        let listen = ["--listen", "127.0.0.1:0", "--ready", "receiver.ready", "--verify", verify, "destination"];
+        let preserve = serde_json::to_string(&self.preserve).unwrap();
+        let listen = ["--listen", "127.0.0.1:0", "--ready", "receiver.ready", "--verify", verify, "--preserve", &preserve, "destination"];
         let mut running = Running::process(&self.path, "receiver", &[&["receive", "--control-dir", "control"][..], &listen].concat());
         let address = crate::wait_for("receiver", || match running.ended() {
             Some(ended) => Some(Err(ended)),
@@ -188,6 +192,7 @@ impl Home {
             rules: RateRules::default(),
             limits: Limits::RECEIVER,
             verify,
+            preserve: self.preserve,
         };
         let counted = counted.clone();
         let running = Running::thread(&stop, move |stop| {

@@ -24,6 +24,8 @@ pub struct Listed {
 /// A plan in a control directory.
 pub struct Planned {
     pub listed: Vec<Listed>,
+    /// Further names of files, with the first ones.
+    firsts: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Listed {
@@ -38,17 +40,28 @@ impl Listed {
         Self { path: percent::decode(&entry.path).unwrap(), entry, source, was, contents }
     }
 
-    pub const fn kind(&self) -> Kind {
+    pub fn kind(&self) -> Kind {
         match self.entry.kind {
-            entry::Kind::File => Kind::File,
+            entry::Kind::File | entry::Kind::Hardlink => Kind::File,
             entry::Kind::Directory => Kind::Directory,
             entry::Kind::Symlink => Kind::Link,
+            entry::Kind::Special => unreachable!("there are none in these trees"),
         }
     }
 
+    /// Where the first name of the file lands that this is another one of.
+    fn first(&self) -> Option<Vec<u8>> {
+        let target = self.entry.target.as_deref().filter(|_| self.entry.kind == entry::Kind::Hardlink);
+        target.map(|target| percent::decode(target).unwrap())
+    }
+
     /// What is wrong with what is at the destination; nothing where it is as promised.
-    fn wrong(&self, found: Option<&Seen>, with_directory_times: bool) -> Option<String> {
-        let Some(found) = found else { return Some("is missing".to_owned()) };
+    fn wrong(&self, destination: &Tree, with_directory_times: bool) -> Option<String> {
+        let Some(found) = destination.get(&self.path) else { return Some("is missing".to_owned()) };
+        if let Some(first) = self.first() {
+            let is_same = destination.get(&first).is_some_and(|first| first.inode == found.inode);
+            return (!is_same).then(|| format!("is no name of {:?}", OsStr::from_bytes(&first)));
+        }
         if found.kind != self.kind() {
             return Some(format!("is a {:?}", found.kind));
         }
@@ -78,7 +91,8 @@ impl Planned {
             let text = std::fs::read(control.join(cpt_relay::documents::survey::listing_key(part))).unwrap();
             listed.extend(text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(Listed::new));
         }
-        Self { listed }
+        let firsts = listed.iter().filter_map(|listed: &Listed| Some((listed.path.clone(), listed.first()?))).collect();
+        Self { listed, firsts }
     }
 
     /// Notes what may be read of the source from now on.
@@ -87,7 +101,8 @@ impl Planned {
             let now = seen(&listed.source).filter(|now| now.kind == Kind::File);
             let looks_the_same = |now: &Seen| {
                 let entry = &listed.entry;
-                (now.size, now.mtime_ns, now.inode) == (entry.size, entry.mtime_ns, entry.inode)
+                let same_size = now.size == entry.size || entry.kind == entry::Kind::Hardlink;
+                same_size && (now.mtime_ns, now.inode) == (entry.mtime_ns, entry.inode)
             };
             listed.contents.extend(now.filter(looks_the_same).map(|now| now.digest));
         }
@@ -102,10 +117,15 @@ impl Planned {
         })
     }
 
+    /// First names of the file that `path` is another name of.
+    pub fn first_of<'a>(&'a self, path: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+        self.firsts.iter().filter(move |(name, _)| name == path).map(|(_, first)| &**first)
+    }
+
     /// Every entry that is not at the destination as promised, in words.
     pub fn wrong(&self, destination: &Tree, with_directory_times: bool) -> Vec<String> {
         let wrong = |listed: &Listed| {
-            let why = listed.wrong(destination.get(&listed.path), with_directory_times)?;
+            let why = listed.wrong(destination, with_directory_times)?;
             Some(format!("{:?} {why}", OsStr::from_bytes(&listed.path)))
         };
         self.listed.iter().filter_map(wrong).collect()

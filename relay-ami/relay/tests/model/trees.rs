@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 
 use cpt_relay::digest::Digest;
-use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, Timespec, Timestamps, XattrFlags, utimensat};
 
 use crate::random::Random;
 
@@ -140,6 +140,14 @@ pub fn make(root: &Path, seed: u64) {
     for number in 0..1 + random.below(2) {
         let path = random.pick(&directories).join(format!("large {number}"));
         fs::write(&path, noise(random.next(), 60_000 + random.below(200_000))).unwrap();
+        if random.one_in(2) {
+            // A hole amid it, and one at its end.
+            let file = File::options().write(true).open(&path).unwrap();
+            let size = file.metadata().unwrap().len();
+            rustix::fs::fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, 8192, size / 2).unwrap();
+            file.set_len(size + random.below(60_000) as u64).unwrap();
+            rustix::fs::fsetxattr(&file, "user.holes", b"yes", XattrFlags::empty()).unwrap();
+        }
         set_time(&path, random.pick(&TIMES)).unwrap();
     }
     for directory in directories.iter().rev() {

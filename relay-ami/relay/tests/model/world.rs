@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use cpt_laboratory::plan;
 use cpt_relay::control::Control as _;
 use cpt_relay::digest::Digest;
+use cpt_relay::documents::attributes::{Owners, Preserve};
 use cpt_relay::documents::percent;
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::documents::survey::Survey;
@@ -60,8 +61,11 @@ impl World {
             let _ = Op::draw(&mut random).apply(&path.join("source-1"), 1_000_000 + serial);
         }
         fs::create_dir(path.join("destination")).unwrap();
+        let owners = rustix::process::geteuid().is_root().then_some(Owners::Numeric);
+        let all = Preserve { hard_links: true, sparse: true, xattrs: true, owners, ..Preserve::default() };
+        let preserve = if random.one_in(2) { all } else { Preserve::default() };
         Self {
-            home: Home { path: path.to_path_buf(), attempts: ATTEMPTS },
+            home: Home { path: path.to_path_buf(), attempts: ATTEMPTS, preserve },
             plans: Vec::new(),
             current: None,
             intact: false,
@@ -118,7 +122,7 @@ impl World {
         }
         let sources = serde_json::to_vec(&[percent::encode(path.as_os_str().as_bytes())]).unwrap();
         control.write_object("sources.json", sources).unwrap();
-        let survey = scan::source(&PosixSource::new(vec![path]), &control, "", None).unwrap();
+        let survey = scan::source(&PosixSource::new(vec![path]).preserving(self.home.preserve), &control, "", None).unwrap();
         let Survey::Source { parts, problem_count, .. } = &survey else { panic!("{survey:?}") };
         if *problem_count > 0 {
             return;
@@ -175,7 +179,10 @@ impl World {
         let mut wrong = Wrong::new();
         let is_own = |path: &[u8]| !self.shared.contains(path);
         for (path, found) in after.iter().filter(|(path, found)| found.kind == Kind::File && is_own(path)) {
-            let is_known = self.whole.get(path).is_some_and(|contents| contents.contains(&found.digest));
+            // Another name of a file has whatever that has.
+            let firsts = self.plans.iter().flat_map(|plan| plan.first_of(path));
+            let mut names = std::iter::once(&**path).chain(firsts);
+            let is_known = names.any(|name| self.whole.get(name).is_some_and(|contents| contents.contains(&found.digest)));
             if !is_known && !self.spoiled.contains(&found.digest) {
                 wrong.push(format!("{:?} has a content that was never whole", OsStr::from_bytes(path)));
             }

@@ -5,7 +5,7 @@ use blake3::hazmat::{ChainingValue, HasherExt, Mode, left_subtree_len, max_subtr
 /// 32 bytes of BLAKE3: a file's digest or a subtree's chaining value.
 pub type Digest = [u8; 32];
 
-/// Whether so many bytes from `offset` on are a subtree of a file: no others have a digest of their own.
+/// Returns whether so many bytes from `offset` on are a subtree of a file: no others have a digest of their own.
 #[must_use]
 pub fn is_subtree(offset: u64, length: u64) -> bool {
     let aligned = offset.is_multiple_of(blake3::CHUNK_LEN as u64);

@@ -1,6 +1,6 @@
 //! Frames inside TLS: `type:1 length:4 payload`.
 //!
-//! Sender: `Hello`, then per chunk `Chunk`, for each segment `Segment` and its bytes as `Data`, then `Digest` or `Abort`;
+//! Sender: `Hello`, then per chunk `Chunk`, for each segment `Segment` and its bytes as `Data` and `Hole`, then `Digest` or `Abort`;
 //! `Pause` when it has nothing more to send for now, `Drain` before it leaves, or `Finish` on one lane; where that shows that files differ,
 //! `Forget` for each of them before they come again. Receiver: `Welcome`, then `Ack` and `Nack` as chunks end, `Finished`, `Forgotten`;
 //! and each second, unasked, `Alive`.
@@ -15,7 +15,7 @@ use crate::documents::entry::Kind;
 use crate::documents::event::{FailureReason, SkipReason};
 
 /// Version of the frames; both ends must have the same.
-pub const VERSION: u16 = 5;
+pub const VERSION: u16 = 6;
 /// `type` and `length`.
 pub const HEADER_BYTES: usize = 5;
 
@@ -40,6 +40,8 @@ pub enum Frame {
     Segment(SegmentHeader),
     /// Length of the data that follows the frame's header.
     Data(usize),
+    /// So many bytes of a sparse file that are zeros and no blocks.
+    Hole(u64),
     Digest(Digest),
     Abort {
         reason: FailureReason,
@@ -119,8 +121,10 @@ pub struct SegmentHeader {
     pub offset: u64,
     pub length: u64,
     pub path: Vec<u8>,
-    /// Of a symlink, else empty.
+    /// Target of a symlink, first name of a hard link, else empty.
     pub target: Vec<u8>,
+    /// [`Attributes`](crate::documents::attributes::Attributes) as they are encoded; empty where none are kept.
+    pub attributes: Vec<u8>,
 }
 
 impl Frame {
@@ -137,6 +141,7 @@ impl Frame {
             Self::Pause => 0x09,
             Self::Forget { .. } => 0x0a,
             Self::Skip { .. } => 0x0b,
+            Self::Hole(_) => 0x0c,
             Self::Welcome { .. } => 0x81,
             Self::Ack { .. } => 0x82,
             Self::Nack { .. } => 0x83,
@@ -178,8 +183,10 @@ impl Frame {
                 out.extend_from_slice(&segment.length.to_be_bytes());
                 put16(out, &segment.path);
                 put16(out, &segment.target);
+                put16(out, &segment.attributes);
             }
             Self::Data(_) | Self::Drain | Self::Pause | Self::Forgotten => {}
+            Self::Hole(length) => out.extend_from_slice(&length.to_be_bytes()),
             Self::Digest(digest) => out.extend_from_slice(digest),
             Self::Alive { is_busy } => out.push(u8::from(*is_busy)),
             Self::Abort { reason, message } => {
@@ -262,6 +269,7 @@ impl Frame {
                 length: fields.u64()?,
                 path: fields.bytes16()?.to_vec(),
                 target: fields.bytes16()?.to_vec(),
+                attributes: fields.bytes16()?.to_vec(),
             }),
             0x05 => Self::Digest(fields.array()?),
             0x06 => Self::Abort { reason: reason(fields.u8()?)?, message: fields.text16()? },
@@ -270,6 +278,7 @@ impl Frame {
             0x09 => Self::Pause,
             0x0a => Self::Forget { entry: fields.u64()?, last: flag(fields.u8()?)? },
             0x0b => Self::Skip { entry: fields.u64()?, reason: skip_reason(fields.u8()?)?, message: fields.text16()? },
+            0x0c => Self::Hole(fields.u64()?),
             0x81 => Self::Welcome { version: fields.u16()?, epoch: fields.u64()? },
             0x82 => Self::Ack { chunk: fields.u64()?, attempt: fields.u32()? },
             0x83 => Self::Nack { chunk: fields.u64()?, attempt: fields.u32()?, reason: reason(fields.u8()?)?, message: fields.text16()? },
@@ -296,6 +305,8 @@ const fn kind_byte(kind: Kind) -> u8 {
         Kind::File => 0,
         Kind::Directory => 1,
         Kind::Symlink => 2,
+        Kind::Hardlink => 3,
+        Kind::Special => 4,
     }
 }
 
@@ -304,6 +315,8 @@ fn kind(byte: u8) -> Result<Kind, WireError> {
         0 => Ok(Kind::File),
         1 => Ok(Kind::Directory),
         2 => Ok(Kind::Symlink),
+        3 => Ok(Kind::Hardlink),
+        4 => Ok(Kind::Special),
         other => Err(WireError::Unknown { what: "entry kind", value: other.into() }),
     }
 }

@@ -13,6 +13,7 @@ fn frames() -> Vec<(Frame, &'static str)> {
         length: 4,
         path: b"a/\xff".to_vec(),
         target: b"..".to_vec(),
+        attributes: b"{}".to_vec(),
     };
     vec![
         (
@@ -22,10 +23,11 @@ fn frames() -> Vec<(Frame, &'static str)> {
         (Frame::Chunk { chunk: 258, attempt: 1, segments: 2, phase: 1 }, "0200000011 0000000000000102 00000001 00000002 01"),
         (
             Frame::Segment(segment),
-            "0300000034 0000000000000005 02 01ff ffffffffffffffff 0000000000000010 0000000000000008 0000000000000004 0003612fff 00022e2e",
+            "0300000038 0000000000000005 02 01ff ffffffffffffffff 0000000000000010 0000000000000008 0000000000000004 0003612fff 00022e2e 00027b7d",
         ),
         (Frame::Digest([0xab; 32]), "0500000020 abababababababababababababababababababababababababababababababab"),
         (Frame::Abort { reason: FailureReason::SourceChanged, message: "no".into() }, "0600000005 03 00026e6f"),
+        (Frame::Hole(258), "0c00000008 0000000000000102"),
         (Frame::Drain, "0700000000"),
         (Frame::Pause, "0900000000"),
         (

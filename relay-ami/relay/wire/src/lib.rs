@@ -1,4 +1,4 @@
-//! What crosses a border. Bytes on the wire: all integers big-endian, every length bounded before anything is allocated.
+//! Documents and frames that cross a border. All integers are big-endian; every length is bounded before anything is allocated.
 
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]

@@ -35,7 +35,7 @@ const VERSION: u8 = 3;
 const DOMAIN: &[u8] = b"cpt route header 3\0";
 const SIGNATURE_BYTES: usize = 64;
 
-/// What a relay shall do with a stream.
+/// A relay's task for a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Dial the next address and pass bytes both ways.
@@ -56,7 +56,7 @@ pub struct RouteHeader {
     pub action: Action,
 }
 
-/// What follows a challenge: a length, then so many bytes of header and signature, which it returns.
+/// Reads what follows a challenge: a length, then so many bytes of header and signature, which it returns.
 pub fn read_signed(from: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut length = [0; 2];
     from.read_exact(&mut length)?;

@@ -14,8 +14,6 @@ from lambdas.core.request import TransferRequest
 from tests.lambdas.builders import estimate, figures, request, transfer
 from tests.paths import CONTRACTS
 
-PRE_TEST_SECONDS = 20.0
-
 
 def recommending(pairs: int, **more: Any) -> Estimate:
     """Rows for 0 to 3 pairs."""
@@ -28,36 +26,29 @@ def asked(**changes: Any) -> TransferRequest:
 
 def test_chosen_row_takes_the_place_of_the_recommended_one() -> None:
     recommended = recommending(1)
-    found = take_row(recommended, 2, asked(), PRE_TEST_SECONDS)
+    found = take_row(recommended, 2, asked())
     assert (found.chosen_pairs, found.reason) == (2, "approved by person: 2 pairs")
     assert (found.rows, found.figures) == (recommended.rows, recommended.figures)
 
 
-@pytest.mark.parametrize(
-    ("pairs", "requested", "tested"), [(2, True, True), (2, False, False), (0, True, False), (0, "auto", False)]
-)
-def test_pre_test_goes_with_relays_only(pairs: int, requested: Any, tested: bool) -> None:
-    assert take_row(recommending(1), pairs, asked(preTest=requested), PRE_TEST_SECONDS).pre_test is tested
-
-
-def test_pre_test_is_decided_for_the_pairs_that_were_approved() -> None:
-    small = recommending(1)
-    large = small.model_copy(update={"bytes": 1000 * small.bytes})
-    assert not take_row(small, 1, asked(), PRE_TEST_SECONDS).pre_test
-    assert take_row(large, 1, asked(), PRE_TEST_SECONDS).pre_test
+@pytest.mark.parametrize(("pairs", "tested"), [(0, False), (1, False), (2, True), (3, True)])
+def test_pre_test_is_that_of_the_row_that_was_approved(pairs: int, tested: bool) -> None:
+    offered = recommending(1)
+    rows = [row.model_copy(update={"pre_test": row.pairs > 1}) for row in offered.rows]
+    assert take_row(offered.model_copy(update={"rows": rows}), pairs, asked()).pre_test is tested
 
 
 def test_row_that_is_not_there_is_refused_with_those_that_are() -> None:
     with pytest.raises(InvalidApproval, match=r"\$\.pairs: 40 is not a row .* one of 0, 1, 2, 3$"):
-        take_row(recommending(1), 40, asked(), PRE_TEST_SECONDS)
+        take_row(recommending(1), 40, asked())
 
 
 def test_row_above_the_budget_is_refused_with_those_within() -> None:
     rows = recommending(1)
-    request = asked(objective={"maxCostUsd": needed(rows.row(2), figures(), pre_test=False)})
+    request = asked(objective={"maxCostUsd": needed(rows.row(2), figures())})
     with pytest.raises(InvalidApproval, match=r"3 pairs cost .* \$\.objective\.maxCostUsd.*; give one of 0, 1, 2,"):
-        take_row(rows, 3, request, PRE_TEST_SECONDS)
-    assert take_row(rows, 2, request, PRE_TEST_SECONDS).chosen_pairs == 2
+        take_row(rows, 3, request)
+    assert take_row(rows, 2, request).chosen_pairs == 2
 
 
 @pytest.mark.parametrize("answer", [None, [], "3", {}, {"pairs": "3"}, {"pairs": -1}, {"pairs": 1.5}, {"pair": 3}])

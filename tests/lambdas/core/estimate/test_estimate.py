@@ -1,3 +1,4 @@
+from math import ceil
 from typing import Any
 
 import pytest
@@ -6,6 +7,7 @@ from lambdas.core.errors import NoSuitableType
 from lambdas.core.estimate.estimate import Estimate, estimate
 from lambdas.core.estimate.figures import EndFigures
 from lambdas.core.estimate.type_choice import Offer
+from lambdas.core.estimate.whole_time import whole_time
 from lambdas.core.request import Objective
 from tests.lambdas.builders import figure, figures
 
@@ -103,6 +105,47 @@ def test_a_pre_test_is_automatic_only_when_it_saves_more_than_it_takes() -> None
     assert not run(50 * GB, requested=0).pre_test
 
 
+def test_rows_have_the_pre_test_that_the_estimate_itself_chooses() -> None:
+    found = run(100 * GB, requested=4, offers=[offer(spread=figure(0.3))])
+    with_it = run(100 * GB, requested=4, offers=[offer(spread=figure(0.3))], pre_test=True)
+    assert found.pre_test
+    assert found.row(4) == with_it.row(4)
+    assert not found.row(0).pre_test
+    assert found.reason.endswith("with a pre-test, which keeps the better 4 of 8 pairs")
+
+
+def test_a_pre_test_is_advised_from_where_it_pays_on() -> None:
+    # 4 pairs of 20 MB/s that differ by 15 %: the better half carries 10.9 % more, which makes up
+    # for 20 s of 80 MB/s after 184 s.
+    fast = Objective(minimise="time")
+    advised = {gb: run(gb * GB, requested=4, objective=fast).pre_test for gb in (10, 20, 21, 110)}
+    assert advised == {10: False, 20: False, 21: True, 110: True}
+    # Eight relays more cost the 60 s that are billed at least, $0.0133: what 4.8 s are worth at $10 per hour.
+    assert [run(gb * GB, requested=4).pre_test for gb in (21, 30)] == [False, True]
+    # It saves dollars alone from where each of the eight relays runs 60 s less.
+    free = Objective(value_of_time_usd_per_hour=0.0)
+    assert [run(gb * GB, requested=4, objective=free).pre_test for gb in (60, 110)] == [False, True]
+
+
+def test_a_pre_test_is_not_advised_where_quotas_do_not_leave_twice_the_relays() -> None:
+    assert run(50 * GB, requested=2, offers=[offer(most_pairs=4)]).pre_test
+    assert not run(50 * GB, requested=2, offers=[offer(most_pairs=3)]).pre_test
+
+
 def test_a_pre_test_that_was_asked_for_or_forbidden_is_not_weighed() -> None:
     assert run(GB, requested=1, pre_test=True).pre_test
     assert not run(50 * GB, requested=2, pre_test=False).pre_test
+
+
+def test_rows_have_the_whole_time_where_the_stages_are_known() -> None:
+    whole = whole_time(None, 12.0)
+    found = run(requested=2, whole=whole)
+    row = found.row(2)
+    assert row.whole_seconds == pytest.approx(12 + 4 + 15 + row.seconds, abs=0.001)
+    assert row.sure_seconds > (row.whole_seconds or 0.0) > row.seconds
+    assert run(requested=2).row(2).whole_seconds is None
+
+
+def test_a_pre_test_is_made_where_it_is_needed_for_the_deadline() -> None:
+    deadline = Objective(deadline_seconds=ceil(run(100 * GB, requested=4, pre_test=True).row(4).seconds))
+    assert run(100 * GB, requested=4, objective=deadline).pre_test

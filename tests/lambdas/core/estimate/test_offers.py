@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lambdas.core.estimate import offers
+from lambdas.core.estimate import end_limits, offers
 from lambdas.core.estimate.estimate import Estimate, estimate
 from lambdas.core.estimate.history import History
 from lambdas.core.estimate.offers import Side, Terms
@@ -117,6 +117,17 @@ def test_quotas_bound_the_pairs_of_the_smaller_side() -> None:
     assert offers.offer(one_region, "m5.large", None).most_pairs == 1
 
 
+def test_each_side_has_its_own_price_and_relays_a_tail_that_is_learnt() -> None:
+    found = offers.offer(terms(), "m5.large", None)
+    assert [hour.note.rpartition(", ")[2].partition(":")[0] for hour in found.hours] == ["us-west-2", "eu-west-1"]
+    assert found.hours[0].value < found.hour.value < found.hours[1].value
+    assert found.tail is not None
+    assert (found.tail.value, found.tail.origin) == (offers.TAIL_SECONDS, "assumed")
+    learnt = offers.offer(terms(), "m5.large", Profile().refined("tail", 9.0, 1000.0)).tail
+    assert learnt is not None
+    assert (learnt.value, learnt.origin) == (9.0, "measured")
+
+
 def test_an_hour_is_the_mean_of_both_regions_with_address_and_disk() -> None:
     public, private = (offers.offer(terms(internet=way), "m5.large", None).hour for way in (True, False))
     assert public.value - private.value == pytest.approx(0.005)
@@ -134,7 +145,8 @@ def test_the_spread_of_pairs_is_measured_from_three_samples_on() -> None:
 
 def test_disks_are_what_the_survey_saw() -> None:
     ends = offers.end_figures(terms(), ("m5.large", "m5.large"), None, {"m5.large": None}, [], None)
-    assert (ends.send, ends.receive) == (93.75, 93.75)
-    seen = offers.with_disks(ends, 50.0, None)
-    assert (seen.send, seen.receive, seen.ends) == (50.0, 93.75, 50.0)
+    assert (ends.source.value, ends.receive) == (93.75, 93.75)
+    seen = end_limits.with_disks(ends, 50.0, None)
+    assert seen.source_disk
+    assert (seen.source_disk.value, seen.receive, seen.ends) == (50.0, 93.75, 50.0)
     assert seen.destination_disk is None

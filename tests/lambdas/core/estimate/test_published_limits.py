@@ -12,7 +12,11 @@ def test_baseline_counts_and_credits_are_stated() -> None:
     found = published_limits.in_all(facts("m6i.large", 0.781, peak=12.5), "m6i.large")
     assert found.value == pytest.approx(97.625)
     assert found.origin == "published"
-    assert found.note == "m6i.large: baseline 0.781 Gbps (up to 12.5 while credits last, not counted)"
+    assert found.note == "m6i.large: baseline 0.781 Gbps"
+    assert found.burst
+    assert found.burst.rate.note == "up to 12.5 Gbps while credits last"
+    assert found.least_now == pytest.approx(97.625)
+    assert found.most == 12.5 * 125
 
 
 def test_a_type_that_nobody_describes_counts_like_the_least_fixed_one() -> None:
@@ -41,3 +45,8 @@ def test_an_internet_gateway_passes_5_gbps_or_half_from_32_vcpus_on(
 
 def test_within_a_region_nothing_is_taken_away() -> None:
     assert published_limits.outward(facts("c7gn", 25.0), "c7gn", between_regions=False, internet=True).value == 25 * 125
+
+
+def test_what_nobody_describes_stays_an_assumption_behind_an_internet_gateway() -> None:
+    found = published_limits.outward(None, "x9.enormous", between_regions=True, internet=True)
+    assert (found.value, found.least, found.most, found.origin) == (93.75, 8.0, 625.0, "assumed")

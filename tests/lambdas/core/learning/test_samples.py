@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lambdas.core.estimate.profile import Profile, hosts
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.learning.arrivals import Arrivals
-from lambdas.core.learning.samples import Sample, samples_of
+from lambdas.core.learning.samples import Sample, repeats_of, samples_of, tails_of
 from tests.lambdas.builders import DESTINATION_ID, SOURCE_ID, node, transfer
 from tests.lambdas.traffic import Traffic
 
@@ -34,6 +34,28 @@ def values(samples: list[Sample], subject: str, metric: str) -> list[float]:
 
 def learnt(traffic: Traffic, nodes: list[Node], profiles: dict[str, Profile] | None = None) -> list[Sample]:
     return samples_of(transfer(), traffic.arrivals(), nodes, profiles or {})
+
+
+def test_how_much_longer_relays_live_than_data_moves_is_learnt_of_those_that_saw_its_end() -> None:
+    arrivals = Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=200).arrivals()
+    first, last = min(arrivals.begun.values()), arrivals.ended or 0.0
+    assert last - first == pytest.approx(10.0, abs=1.0)
+    seen = pair(1, requested_at=first - 2, ended_at=last + 5)
+    others = [
+        node("source", 2, state="LOST", requested_at=first, ended_at=first + 1),
+        node("source", 2, 1, state="TERMINATED", requested_at=first + 5, ended_at=last + 5),
+        node("source", 3, state="TERMINATED", existing=True, requested_at=first, ended_at=last + 500),
+    ]
+    samples = tails_of(arrivals, [*seen, *others])
+    assert values(samples, TYPE, "tail") == pytest.approx([7.0, 7.0])
+    assert tails_of(Arrivals(), seen) == []
+
+
+def test_the_share_that_was_sent_beyond_what_arrived_is_learnt_of_a_first_run() -> None:
+    assert values(repeats_of(transfer(), 100, 103), HOSTS, "repeated") == [pytest.approx(0.03)]
+    assert values(repeats_of(transfer(), 100, 100), HOSTS, "repeated") == [0.0]
+    assert repeats_of(transfer(), 0, 0) == []
+    assert repeats_of(transfer().model_copy(update={"run": 2}), 100, 20) == []
 
 
 def test_direct_path_alone() -> None:

@@ -3,14 +3,21 @@ import pytest
 from lambdas.core.estimate.budget import needed
 from lambdas.core.request import Objective
 from lambdas.core.spending import cross_zone
-from lambdas.core.transfer import AcceptedTransfer
-from tests.lambdas.builders import estimate, node, transfer
+from lambdas.core.transfer import AcceptedTransfer, ExistingRelay
+from tests.lambdas.builders import estimate, figures, node, transfer
 
 
 def limited(dollars: float) -> AcceptedTransfer:
     accepted = transfer()
     request = accepted.request.model_copy(update={"objective": Objective(max_cost_usd=dollars)})
     return accepted.model_copy(update={"request": request})
+
+
+def between_zones(zone: str = "us-west-2b", vpc_id: str = "vpc-source") -> AcceptedTransfer:
+    """A transfer inside one region, to a machine in another zone."""
+    accepted = transfer()
+    changes = {"region": "us-west-2", "availability_zone": zone, "vpc_id": vpc_id}
+    return accepted.model_copy(update={"destination": accepted.destination.model_copy(update=changes)})
 
 
 def test_bytes_through_a_relay_in_another_zone_are_charged_on_both_sides_of_the_border() -> None:
@@ -21,17 +28,50 @@ def test_bytes_through_a_relay_in_another_zone_are_charged_on_both_sides_of_the_
         node("destination", 2, availability_zone="eu-west-1c"),
     ]
     through = {"direct": 7e9, "pair-1": 1e9, "pair-2": 2e9, "pair-1-2": 4e9}
-    # pair-1 on one side, pair-2 on one, the mesh's path on both: 1 + 2 + 2 * 4 GB, twice $0.01 each.
-    assert cross_zone.spent(transfer(), nodes, through) == pytest.approx((1 + 2 + 8) * 0.02)
+    # pair-1 on one side, pair-2 on one, the mesh's path on both: 1 + 2 + 2 * 4 of the 14 GB that the meter counts
+    # on both sides.
+    assert cross_zone.per_gb(transfer(), nodes) == pytest.approx(2 * 0.02)
+    assert cross_zone.share(transfer(), nodes, through) == pytest.approx((1 + 2 + 8) / (14 * 2))
+
+
+def test_where_no_path_is_known_all_that_the_meter_counted_is_due() -> None:
+    assert cross_zone.share(transfer(), [node("source", 1, availability_zone="us-west-2b")], {}) == 1.0
 
 
 def test_relays_beside_their_ends_cost_nothing_for_zones() -> None:
-    assert cross_zone.spent(transfer(), [node("source", 1), node("destination", 1)], {"pair-1": 1e9}) == 0
+    assert cross_zone.per_gb(transfer(), [node("source", 1), node("destination", 1)]) == 0
+
+
+def test_between_two_zones_of_one_region_the_direct_path_costs_too() -> None:
+    assert cross_zone.direct_gb(transfer()) == 0
+    assert cross_zone.direct_gb(between_zones("us-west-2a")) == 0
+    assert cross_zone.direct_gb(between_zones()) == pytest.approx(0.02)
+    # Relays beside their ends cross the same border once; those elsewhere at every hop.
+    beside = [node("source", 1), node("destination", 1, region="us-west-2", availability_zone="us-west-2b")]
+    assert cross_zone.per_gb(between_zones(), beside) == pytest.approx(0.02)
+    away = [
+        node("source", 1, availability_zone="us-west-2c"),
+        node("destination", 1, region="us-west-2", availability_zone="us-west-2d"),
+    ]
+    assert cross_zone.per_gb(between_zones(), away) == pytest.approx(3 * 0.02)
+    assert cross_zone.share(between_zones(), away, {"direct": 1e9, "pair-1": 2e9}) == pytest.approx((1 + 6) / 9)
+    assert cross_zone.surcharge(between_zones(), 10**9) == pytest.approx(2 * 0.02)
+
+
+def test_machines_of_the_user_in_other_zones_are_in_the_rows_with_relays() -> None:
+    lent = ExistingRelay(
+        **{**dict(transfer().source), "instance_id": "i-0cccccccccccccccc", "availability_zone": "us-west-2c"}, stage=0
+    )
+    direct, relayed = cross_zone.figures(transfer().model_copy(update={"existing": [lent]}))
+    assert direct is None
+    assert relayed is not None
+    used = figures().model_copy(update={"relay_cross_zone": relayed})
+    assert [used.gb_usd(pairs) for pairs in (0, 1)] == pytest.approx([0.02, 0.04])
 
 
 def test_other_zones_need_room_in_the_budget_for_all_bytes_on_both_sides() -> None:
     wanted = estimate(2, size=10**9)
-    room = needed(wanted.row(2), wanted.figures, pre_test=False) + 2 * 2 * 0.01  # 1 GB, both sides, out and in
+    room = needed(wanted.row(2), wanted.figures) + 2 * 2 * 0.01  # 1 GB, both sides, out and in
     assert cross_zone.above_budget(transfer(), wanted) == ""
     assert cross_zone.above_budget(limited(room + 1e-9), wanted) == ""
     assert "$0.0400 more" in cross_zone.above_budget(limited(room - 1e-9), wanted)

@@ -1,4 +1,5 @@
 import json
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,9 @@ from pydantic import ValidationError
 
 from lambdas.core import transfer_life
 from lambdas.core.bandwidth import BandwidthLimit, LimitRequest
-from lambdas.core.errors import NoSuchTransfer, NotMoving
+from lambdas.core.errors import InvalidRequest, NoCapacity, NoSuchTransfer, NotMoving
 from lambdas.handlers.calls.limit_transfer import limit_transfer
+from lambdas.operations.spending import metering
 from tests.lambdas.builders import SHARED, delivered, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned
@@ -74,6 +76,14 @@ def test_a_transfer_that_is_over_is_not_limited(ended: str) -> None:
     assert followed(cloud) == before
 
 
+def test_without_a_timetable_there_is_none_to_go_back_to() -> None:
+    cloud = spawned(1, bandwidthLimitMbps=400)
+    before = followed(cloud)
+    with pytest.raises(InvalidRequest, match=r"the request of 'first' has no timetable; give Mbit/s or none"):
+        limit_transfer(LimitRequest(transfer_id="first", bandwidth_limit_mbps="timetable"), cloud.world)
+    assert followed(cloud) == before
+
+
 def test_a_transfer_that_has_no_plan_yet_is_not_limited() -> None:
     cloud = Cloud()
     cloud.transfers.create(transfer())
@@ -103,3 +113,38 @@ def test_good_example_is_read(path: Path) -> None:
 def test_bad_example_names_the_field(path: Path) -> None:
     with pytest.raises(ValidationError, match="bandwidthLimitMbps"):
         LimitRequest.from_document(json.loads(path.read_text()))
+
+
+def tight(mbps: int) -> Cloud:
+    """A transfer whose budget bears its limit until the next look at the meter, and no more than that."""
+    for step in range(200, 600):
+        try:
+            cloud = spawned(1, bandwidthLimitMbps=mbps, objective={"maxCostUsd": step / 10_000})
+        except NoCapacity:
+            continue
+        record = cloud.transfers.get("first")
+        assert record
+        if metering.bears(cloud.world, record, mbps):
+            assert not metering.bears(cloud.world, record, None)
+            return cloud
+    raise AssertionError("no budget bears the limit")
+
+
+def test_a_limit_is_not_raised_above_what_the_budget_bears_until_the_meter_looks_again() -> None:
+    cloud = tight(8)
+    before = followed(cloud), noted(cloud)
+    with pytest.raises(InvalidRequest, match=r"\$\.bandwidthLimitMbps: with no limit the budget, 0\.0\d+ dollars"):
+        limit(cloud, None)
+    assert (followed(cloud), noted(cloud)) == before
+    limit(cloud, 4)
+    assert noted(cloud).mbps == 4
+
+
+def test_the_meter_goes_by_the_limit_that_was_set_since() -> None:
+    cloud, found = spawned(1, bandwidthLimitMbps=8), []
+    for mbps in (8, 80, None):
+        limit(cloud, mbps)
+        record = cloud.transfers.get("first")
+        assert record
+        found.append(metering.highest_mb_s(cloud.world, record))
+    assert found == [1.0, 10.0, inf]

@@ -36,8 +36,8 @@ from tests.lambdas.machines import printed
 from tests.lambdas.told import CONTROL, told
 
 
-def running() -> Cloud:
-    cloud = spawned(1)
+def running(**changes: Any) -> Cloud:
+    cloud = spawned(1, **changes)
     await_relays(AwaitInput(transfer=transfer()), cloud.world)
     cloud.tokens.put("first", "token", 1)
     advance(cloud, 1)
@@ -342,3 +342,6 @@ def test_relay_that_the_sender_lost_is_told_of_again_when_the_event_was_lost() -
     assert run(cloud)["first"]["lost"] == 1
     about = {"transferId": "first", "nodeId": "source-1-0", "message": "connection reset"}
     assert cloud.events.put_events == [("Relay Lost", about)]
+
+
+# The tests' clock stands at 1000 s: 00:16:40 of a Thursday.

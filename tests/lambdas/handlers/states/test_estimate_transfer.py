@@ -1,4 +1,9 @@
+import pytest
+
+from lambdas.core.errors import BudgetTooSmall
+from lambdas.core.estimate.figures import Figures
 from lambdas.handlers.states.estimate_transfer import EstimateInput, estimate_transfer
+from lambdas.operations.estimate.estimation import gateway
 from tests.lambdas.builders import profile, survey, transfer
 from tests.lambdas.cloud import Cloud
 
@@ -45,3 +50,88 @@ def test_the_best_type_of_the_request_is_estimated() -> None:
     found = estimate_transfer(EstimateInput(transfer=accepted, survey=survey(size=2 * 10**9)), cloud.world)
     assert found.instance_type == "t3.medium"
     assert [one.instance_type for one in found.candidates] == ["t3.medium", "t3.small"]
+
+
+def test_a_terabyte_between_two_zones_is_refused_for_a_dollar_with_the_least_that_would_do() -> None:
+    """AWS takes $0.01 per GB out of one zone and $0.01 into the other: 1 TB costs $20."""
+    accepted = transfer(objective={"maxCostUsd": 1.0})
+    there = {"region": "us-west-2", "availability_zone": "us-west-2b", "vpc_id": "vpc-source"}
+    accepted = accepted.model_copy(update={"destination": accepted.destination.model_copy(update=there)})
+    with pytest.raises(BudgetTooSmall, match=r"maxCostUsd: 1\.0 is less .* needs, 20\.\d+ dollars with 0 pairs"):
+        estimate_transfer(EstimateInput(transfer=accepted, survey=survey(size=10**12)), Cloud().world)
+
+
+def test_what_a_transit_gateway_passes_on_is_paid_for_between_two_vpcs() -> None:
+    def estimated(**environment: str) -> Figures:
+        cloud = Cloud(**environment)
+        return estimate_transfer(EstimateInput(transfer=transfer(), survey=survey(files=7)), cloud.world).figures
+
+    plain, through = estimated(), estimated(inter_region_path="transit-gateway")
+    assert plain.gateway is None
+    assert through.leaving_gb_usd == pytest.approx(plain.leaving_gb_usd + 0.02)
+    assert (plain.entries, through.entries) == (7, 7)
+
+
+def test_within_one_vpc_nothing_goes_through_a_gateway() -> None:
+    accepted = transfer()
+    beside = accepted.destination.model_copy(update={"region": "us-west-2", "vpc_id": "vpc-source"})
+    assert gateway(accepted.model_copy(update={"destination": beside})) is None
+
+
+# The tests' clock stands at 1000 s: 00:16:40. 2 GB take 100 s at 20 MB/s; 80 Mbit/s are 10 MB/s.
+@pytest.mark.parametrize(
+    ("limits", "seconds", "limit"),
+    [
+        ([("00:00", 80), ("00:30", "none")], 200.0, "the request's timetable, which lets 10.0 MB/s pass at times"),
+        (
+            [("00:00", 80), ("00:18", "none")],
+            80.0 + 60.0,
+            "the request's timetable, which lets 10.0 MB/s pass at times",
+        ),
+        (
+            [("00:00", "none"), ("00:17", 80)],
+            20.0 + 160.0,
+            "the request's timetable, which lets 10.0 MB/s pass at times",
+        ),
+        ([("00:00", "none"), ("00:18", 80), ("00:19", 16)], 80.0 + 40.0, "the request's timetable, which lets 10.0"),
+        ([("00:00", "none"), ("00:30", 80)], 100.0, "the direct path carries 20.0 MB/s"),
+        ([("00:00", 400), ("00:30", 80)], 100.0, "the direct path carries 20.0 MB/s"),
+    ],
+)
+def test_times_follow_the_timetable_of_limits(limits: list[tuple[str, int | str]], seconds: float, limit: str) -> None:
+    cloud = Cloud()
+    cloud.profiles.profiles["m5.large", PAIR] = profile(20, 160, 5)
+    rows = [{"from": start, "mbps": mbps} for start, mbps in limits]
+    accepted = transfer(relays={"pairs": 0}, bandwidthLimitMbps={"timetable": rows})
+    found = estimate_transfer(EstimateInput(transfer=accepted, survey=survey(size=2 * 10**9)), cloud.world)
+    assert found.row(0).seconds == pytest.approx(seconds, abs=0.001)
+    assert found.row(0).limit.startswith(limit)
+
+
+def test_relays_are_chosen_for_the_hours_without_a_limit() -> None:
+    cloud = Cloud()
+    for kind in ("m5.large", "t3.small"):
+        cloud.profiles.profiles[kind, PAIR] = profile(20, 160, 5)
+    objective = {"minimise": "time"}
+    # 80 Mbit/s for 80 s more, then for ever: the direct path alone fills the first, and not the second.
+    soon = {"timetable": [{"from": "00:00", "mbps": 80}, {"from": "00:18", "mbps": "none"}]}
+    chosen = []
+    for wish in (80, soon):
+        accepted = transfer(objective=objective, bandwidthLimitMbps=wish)
+        found = estimate_transfer(EstimateInput(transfer=accepted, survey=survey(size=20 * 10**9)), cloud.world)
+        chosen.append(found.chosen_pairs)
+    assert chosen[0] == 0
+    assert chosen[1] > 2
+
+
+def test_of_a_dry_run_the_record_keeps_what_would_be_done_and_where_it_is_listed() -> None:
+    cloud = Cloud()
+    accepted = transfer(dryRun=True)
+    cloud.transfers.create(accepted)
+    estimate_transfer(EstimateInput(transfer=accepted, survey=survey(files=7)), cloud.world)
+    record = cloud.transfers.get("first")
+    assert record
+    assert record.dry_run
+    assert record.dry_run.new.files == 7
+    assert record.dry_run.where.startswith("s3://")
+    assert record.dry_run.where.endswith("/listing/")

@@ -70,6 +70,16 @@ def test_first_membership_has_the_limit_of_the_request() -> None:
     assert first.bandwidth_limit_mbps == 80
 
 
+def test_first_membership_has_the_limit_of_the_timetable_now_though_the_execution_has_waited() -> None:
+    rows = [{"from": "00:00", "mbps": 400}, {"from": "00:20", "mbps": 80}]
+    cloud, event = prepared(bandwidthLimitMbps={"timetable": rows})
+    cloud.clock.time = 1200.0
+    plan_chunks(event, cloud.world)
+    first = cloud.agents.membership(SHARED)
+    assert first is not None
+    assert first.bandwidth_limit_mbps == 80
+
+
 def test_run_twice_it_writes_the_same() -> None:
     cloud, event = prepared()
     first = plan_chunks(event, cloud.world)
@@ -86,7 +96,9 @@ def test_a_later_run_plans_what_has_changed_in_numbers_of_its_own() -> None:
     changed = {**event.survey.source.to_document(), "side": "comparison", "files": 1, "bytes": 10, "parts": 1}
     for key in ("skipped", "problems", "problemCount", "listingDigest"):
         del changed[key]
-    comparison = ComparisonSurvey.from_document({**changed, "sameFiles": 2, "sameBytes": 2 * MIB + 5})
+    comparison = ComparisonSurvey.from_document(
+        {**changed, "sameFiles": 2, "sameBytes": 2 * MIB + 5, "newFiles": 1, "newBytes": 10}
+    )
     again = event.transfer
     for number in (2, 3):
         cloud.transfers.change(again, transfer_life.close("FAILED"))

@@ -34,12 +34,27 @@ def nodes(cloud: Cloud) -> dict[str, str]:
 
 def test_pairs_are_launched_beside_each_end() -> None:
     cloud = prepared()
-    assert spawn_relays(event(), cloud.world) == {"wanted": 2, "spawned": 2, "preTest": False, "notes": []}
+    assert spawn_relays(event(), cloud.world) == {
+        "wanted": 2,
+        "spawned": 2,
+        "preTest": False,
+        "review": False,
+        "notes": [],
+    }
     (west,), (ireland,) = cloud.compute[WEST].launches, cloud.compute[IRELAND].launches
     assert (west.subnet_id, west.group_id, west.public_address) == ("subnet-source", "vpc-source/cpt-relay", True)
     assert (ireland.subnet_id, ireland.role, ireland.count) == ("subnet-destination", "destination", 2)
     expected = {f"{role}-{slot}-0": "SPAWNED" for role in ("source", "destination") for slot in (1, 2)}
     assert nodes(cloud) == expected
+
+
+def test_each_side_launches_its_own_type() -> None:
+    cloud = prepared()
+    accepted = transfer(relays={"instanceTypes": {"source": ["t3.small"], "destination": ["t3.medium", "t3.small"]}})
+    wanted = estimate(2).model_copy(update={"destination_type": "t3.medium"})
+    spawn_relays(SpawnInput(transfer=accepted, estimate=wanted), cloud.world)
+    assert [one.instance_type for one in cloud.compute[WEST].launches] == ["t3.small"]
+    assert [one.instance_type for one in cloud.compute[IRELAND].launches] == ["t3.medium"]
 
 
 def test_pre_test_launches_twice_as_many() -> None:
@@ -48,14 +63,16 @@ def test_pre_test_launches_twice_as_many() -> None:
         "wanted": 4,
         "spawned": 4,
         "preTest": True,
+        "review": False,
         "notes": [],
     }
     assert len(cloud.alive()) == 8
 
 
 def test_sides_are_launched_as_asked_for_and_a_surplus_that_was_asked_for_stays() -> None:
-    cloud = prepared()
+    cloud = Cloud()
     sides = transfer(relays={"pairs": {"source": 1, "destination": 2}, "instanceTypes": ["t3.small"]})
+    begin(cloud, sides)
     asked = SpawnInput(transfer=sides, estimate=estimate(1))
     assert spawn_relays(asked, cloud.world)["spawned"] == 1
     assert nodes(cloud) == {"source-1-0": "SPAWNED", "destination-1-0": "SPAWNED", "destination-2-0": "SPAWNED"}

@@ -125,6 +125,8 @@ COMPARISON = ComparisonSurvey(
     parts=1,
     same_files=2,
     same_bytes=10**9 - 7,
+    new_files=1,
+    new_bytes=7,
 )
 
 

@@ -172,7 +172,9 @@ def test_what_became_of_the_wish_for_relays_and_what_their_zone_cost() -> None:
     assert (fleet["wanted"], fleet["launched"], fleet["notes"]) == (2, 1, ["the quota allowed 1 of 2 relays"])
     assert (fleet["onDemand"], fleet["spot"], fleet["otherZones"]) == (2, 1, 1)
     assert {"nodeId": "source-1-1", "launch": 2.0} in fleet["starts"]
-    assert found["cost"]["crossZone"] == pytest.approx(200e-9 * 0.02)  # 200 bytes on pair-1
+    assert found["cost"]["crossZone"] == pytest.approx(
+        2 * 0.02 * 200 / 300
+    )  # pair-1 had 200 of 300 bytes, sent 2 GB for
 
 
 def test_relay_of_another_market_counts_at_the_price_of_its_own() -> None:
@@ -269,6 +271,15 @@ def test_profiles_learn_what_the_transfer_measured() -> None:
     assert hosts.value == pytest.approx(20.0, rel=0.05)
 
 
+def test_what_follows_the_data_is_learnt_for_later_deadlines() -> None:
+    cloud = finished()
+    run(cloud)
+    # The last chunk arrives at 1011.9, the report comes at 1100.
+    known = cloud.profiles.profiles["transfers", "us-west-2>eu-west-1"].known("closing")
+    assert known is not None
+    assert known.value == pytest.approx(1100 - 1011.9)
+
+
 def test_where_data_waited_for_the_listing_no_rate_is_learnt() -> None:
     cloud = finished()
     chunks = Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=800).chunks()
@@ -277,7 +288,8 @@ def test_where_data_waited_for_the_listing_no_rate_is_learnt() -> None:
     cloud.chunks.put_all(chunks)
     run(cloud)
     assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
-    assert ("i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1") not in cloud.profiles.profiles
+    hosts = cloud.profiles.profiles["i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1"]
+    assert set(hosts.metrics) == {"repeated"}
 
 
 def test_what_was_only_measured_is_told_paid_for_and_learnt() -> None:
@@ -366,3 +378,11 @@ def test_transfer_that_is_not_torn_down_stays_active_for_the_reconciler() -> Non
     cloud.transfers.create(transfer())
     assert run(cloud, failure={"Error": "TeardownIncomplete", "Cause": "still alive"})["status"] == "FAILED"
     assert [record.transfer.transfer_id for record in cloud.transfers.active()] == ["first"]
+
+
+def test_energy_is_told_with_its_assumption() -> None:
+    found = run(finished())["energy"]
+    # Both ends from 1010 to 1011.9, two relays from their request to 1090.
+    relays = sum(1090.0 - node("source").requested_at for _ in range(2))
+    assert found["wattHours"] == pytest.approx(202.5 * (2 * 1.9 + relays) / 3600, abs=0.001)
+    assert found["assumption"].startswith("202.5 W a machine")

@@ -7,6 +7,7 @@ import pytest
 
 from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Side
+from lambdas.core.ends.commands import Share
 from lambdas.core.ends.epochs import first_epoch, start_of
 from lambdas.core.ends.liveness import MOST_RESTARTS
 from lambdas.core.transfer import AcceptedTransfer
@@ -14,7 +15,7 @@ from lambdas.core.transfer_record import TransferRecord
 from lambdas.handlers.reactions.finish_transfer import finish_transfer
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.runtime.handler import STATE_CHANGE, BusEvent
-from tests.lambdas.builders import DESTINATION_ID, IRELAND, SHARED, WEST, progress
+from tests.lambdas.builders import DESTINATION_ID, IRELAND, SHARED, WEST, progress, request
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import attempt, spawned
 from tests.lambdas.machines import failed
@@ -57,6 +58,20 @@ def stopping(instance_id: str) -> BusEvent:
     return BusEvent.from_document({"detail-type": STATE_CHANGE, "source": "aws.ec2", "detail": detail})
 
 
+@pytest.mark.parametrize("side", PLACES)
+def test_each_end_is_started_with_the_weights_of_its_machine_each_time(side: Side) -> None:
+    document = request()
+    document["source"] |= {"cpuWeight": 20, "ioWeight": 1}
+    document["destination"] |= {"ioWeight": 200}
+    moving = Moving(source=document["source"], destination=document["destination"])
+    moving.minute()
+    del moving.alive[side]
+    moving.minute()
+    region, started = PLACES[side]
+    share = Share(cpu_weight=20, io_weight=1) if side == "sender" else Share(io_weight=200)
+    assert [share for (name, _), share in moving.cloud.commands[region].shares.items() if name == started] == [share]
+
+
 @pytest.mark.parametrize(("side", "other"), [("sender", "receiver"), ("receiver", "sender")])
 def test_end_that_died_is_started_again_in_a_new_start_and_the_other_is_left_alone(side: Side, other: Side) -> None:
     moving = Moving()
@@ -67,6 +82,7 @@ def test_end_that_died_is_started_again_in_a_new_start_and_the_other_is_left_alo
         "lost": 0,
         "outlived": 0,
         "unused": 0,
+        "limit": None,
         "restarted": side,
         "heartbeat": True,
     }

@@ -8,6 +8,7 @@ import pytest
 
 from lambdas.adapters.records import NotManagedError
 from lambdas.core import transfer_life
+from lambdas.core.ends.commands import Share
 from lambdas.core.errors import InvalidRequest, NoCapacity
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.spending.meter import relay_dollars
@@ -169,7 +170,7 @@ def test_they_serve_without_a_launch_with_their_share() -> None:
     told = command["machines"][instance]
     assert told["bandwidthLimitMbps"] == 187
     assert "timeToLiveSeconds" not in told  # it would power itself off
-    assert cloud.commands[WEST].quotas[instance] == 50
+    assert cloud.commands[WEST].shares["relay", instance] == Share(cpu_percent=50)
 
 
 def test_hops_to_them_are_opened_in_the_group_of_the_ends() -> None:

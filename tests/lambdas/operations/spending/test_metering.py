@@ -13,9 +13,9 @@ from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.operations.fleet import relay_start
 from lambdas.operations.spending import metering
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import SHARED, delivered, estimate, progress, transfer
+from tests.lambdas.builders import SHARED, WEST, delivered, estimate, figure, figures, progress, transfer
 from tests.lambdas.cloud import Cloud
-from tests.lambdas.fleet import amend, path_ids, spawned, states
+from tests.lambdas.fleet import amend, begin, path_ids, spawned, states
 
 # Of 1 GB: egress 0.02, control plane 0.001, 0.006 for a pair until the meter can end it. Slow relays use up the rest.
 BUDGET, SLOW_SECONDS = 0.03, 60.0
@@ -103,6 +103,22 @@ def test_probes_between_the_regions_are_paid_for() -> None:
     amend(cloud, node, measured_inter_region=500.0)
     look(cloud)
     assert spent(cloud).egress == pytest.approx(500e6 * 2.0 / 1e9 * 0.02)
+
+
+def test_between_two_zones_of_one_region_the_direct_path_is_metered_and_stopped_at_the_budget() -> None:
+    accepted = transfer(objective={"maxCostUsd": BUDGET})
+    there = {"region": WEST, "availability_zone": "us-west-2b"}
+    accepted = accepted.model_copy(update={"destination": accepted.destination.model_copy(update=there)})
+    cloud = Cloud()
+    inside = figures(egress=0.0).model_copy(update={"cross_zone": figure(0.02, "published")})
+    begin(cloud, accepted, estimate(0).model_copy(update={"figures": inside}))
+    cloud.agents.progresses[accepted.shared, "sender"] = progress(sent=5 * 10**8, rate=1.0)
+    assert look(cloud) is Decision.GO_ON
+    assert (spent(cloud).egress, spent(cloud).cross_zone) == (0, pytest.approx(0.5 * 0.02))
+    cloud.agents.progresses[accepted.shared, "sender"] = progress(sequence=2, sent=9 * 10**8, rate=400.0)
+    assert look(cloud) is Decision.STOP
+    assert spent(cloud).cross_zone == pytest.approx(0.9 * 0.02)
+    assert spent(cloud).total < BUDGET
 
 
 def test_relays_are_released_and_the_rest_goes_on_the_direct_path() -> None:

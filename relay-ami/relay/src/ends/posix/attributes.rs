@@ -1,19 +1,8 @@
-//! What a finished entry carries besides its bytes: mode and modification time.
-
-use std::fs::File;
-use std::io;
+//! Attributes of a finished entry besides its bytes: mode and modification time.
 
 use rustix::fs::{self, Mode, Timespec, Timestamps};
 
 use crate::ends::KEPT_MODE;
-
-/// Sets what a finished file carries; its mode only if it does not have it yet.
-pub fn finish_file(file: &File, mode: Option<u16>, mtime_ns: i64) -> io::Result<()> {
-    if let Some(mode) = mode {
-        fs::fchmod(file, kept(mode))?;
-    }
-    Ok(fs::futimens(file, &times(mtime_ns))?)
-}
 
 /// The bits of a mode that arrive.
 pub fn kept(mode: u16) -> Mode {

@@ -1,4 +1,4 @@
-//! How fast a disk is: a short trial that leaves nothing behind, for the estimate.
+//! The speed of a disk: a short trial that leaves nothing behind, for the estimate.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::defaults::{DISK_BYTES, DISK_LEAST_FREE, DISK_SYNC_BYTES, DISK_TIME, READBACK_BYTES, READBACK_THREADS};
 use crate::thread::lock;
 
-/// What direct reads need their memory and offsets to be a multiple of; no disk has larger sectors.
+/// Memory and offsets of direct reads must be a multiple of this; no disk has larger sectors.
 const ALIGNMENT: usize = 4096;
 
 /// Memory for direct reads of `READBACK_BYTES`.

@@ -1,4 +1,4 @@
-//! What is on the disk and verified, kept beside the partial files: a receiver that is started again goes on from it.
+//! The journal of what is on the disk and verified, kept beside the partial files: a restarted receiver reads it.
 //!
 //! Records of 72 bytes, appended: entry, number, part, change time (big-endian, 8 bytes each), digest (32), and the beginning (8) of
 //! the BLAKE3 of all that. The first names the format and the plan, since entries are numbers of its listing.
@@ -12,6 +12,7 @@ use std::sync::Mutex;
 use rustix::fs::{self, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::identity::Linked;
 use crate::digest::Digest;
 use crate::documents::text::PlanId;
 use crate::ends::{Identity, Placed};
@@ -19,7 +20,7 @@ use crate::thread::lock;
 
 /// No partial file has this name: those are numbers.
 const NAME: &str = "journal";
-/// What these records are; a journal of another format is of no use.
+/// Names the format of these records; a journal of another format is of no use.
 const FORMAT: &str = "cpt-relay 2026-11 journal of a receiver";
 const RECORD_BYTES: usize = 72;
 const CHECKED_BYTES: usize = 64;
@@ -27,23 +28,27 @@ const CHECKED_BYTES: usize = 64;
 const WHOLE: u64 = u64::MAX;
 /// In place of a part: nothing that was noted of the entry counts.
 const FORGOTTEN: u64 = u64::MAX - 1;
+/// In place of a part: a file got another name. In place of an entry the change time that it had before all of these names.
+const LINKED: u64 = u64::MAX - 2;
 /// In place of an entry: the record names the plan.
 const PLAN: u64 = u64::MAX;
 
-/// What earlier receivers of the transfer have left.
+/// Parts and entries that earlier receivers of the transfer have left.
 #[derive(Default)]
 pub struct Known {
     /// Entries in their places.
     pub whole: BTreeMap<u64, Placed>,
     pub parts: HashMap<u64, Parts>,
+    /// Files that got other names.
+    pub linked: Linked,
 }
 
 /// Parts of a large file that are in its partial file.
 #[derive(Default)]
 pub struct Parts {
-    /// Of the file, bytes.
+    /// Size of the file, bytes.
     pub size: u64,
-    /// When their partial file was made, nanoseconds since 1970; 0 where the file system does not tell.
+    /// Birth time of the partial file, nanoseconds since 1970; 0 where the file system does not tell.
     pub born_ns: i64,
     pub digests: BTreeMap<u64, Digest>,
 }
@@ -53,6 +58,10 @@ impl Known {
         match record.part {
             WHOLE => {
                 self.whole.insert(record.entry, record.placed());
+            }
+            LINKED => {
+                let first = Identity { inode: record.number, changed_ns: record.entry.cast_signed() };
+                self.linked.note(&first, &Identity { changed_ns: record.changed_ns, ..first });
             }
             FORGOTTEN => {
                 self.whole.remove(&record.entry);
@@ -70,10 +79,10 @@ impl Known {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Record {
     entry: u64,
-    /// Of a part its file's size in bytes; of an entry in its place its inode, 0 where that is not known.
+    /// Of a part the size of its file, bytes; of an entry in its place and of a link the inode, 0 where that is not known.
     number: u64,
     part: u64,
-    /// Of a part when its partial file was made.
+    /// Of a part the birth time of its partial file.
     changed_ns: i64,
     digest: Digest,
 }
@@ -131,7 +140,7 @@ struct State {
     head: Option<Record>,
     /// Records that need not be in the file before the next sync.
     gathered: Vec<u8>,
-    /// Whether a write has failed, which may have left half a record.
+    /// A write has failed and may have left half a record.
     torn: bool,
 }
 
@@ -165,9 +174,21 @@ impl Journal {
 
     /// A part of a large file that is synced. In the file when this returns, so before its file can go to its place.
     pub fn part(&self, entry: u64, size: u64, born_ns: i64, part: u64, digest: Digest) -> io::Result<()> {
-        let mut state = self.gather(Record { entry, number: size, part, changed_ns: born_ns, digest })?;
+        // It will be sent again, and written over meanwhile.
+        self.at_once(Record { entry, number: size, part, changed_ns: born_ns, digest })
+    }
+
+    /// A file that was `first` before it got other names, and is `last` with the newest one. In the file when this returns: a receiver
+    /// that comes later must not take the names for a change of the file.
+    pub fn linked(&self, first: &Identity, last: &Identity) -> io::Result<()> {
+        let (entry, number, changed_ns) = (first.changed_ns.cast_unsigned(), last.inode, last.changed_ns);
+        self.at_once(Record { entry, number, part: LINKED, changed_ns, digest: [0; 32] })
+    }
+
+    /// Writes a record, which does not count if that fails.
+    fn at_once(&self, record: Record) -> io::Result<()> {
+        let mut state = self.gather(record)?;
         state.write().inspect_err(|_| {
-            // It will be sent again, and written over meanwhile.
             let others = state.gathered.len() - RECORD_BYTES;
             state.gathered.truncate(others);
         })
@@ -222,7 +243,7 @@ impl State {
     }
 }
 
-/// What the records say, and how many bytes of them can be read.
+/// Returns what the records say, and how many bytes of them can be read.
 fn read(mut from: impl Read, head: &Record) -> io::Result<(Known, u64)> {
     let mut known = Known::default();
     let mut bytes = [0; RECORD_BYTES];
@@ -242,126 +263,5 @@ fn read(mut from: impl Read, head: &Record) -> io::Result<(Known, u64)> {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use std::path::Path;
-
-    use super::*;
-
-    impl Known {
-        fn is_empty(&self) -> bool {
-            self.whole.is_empty() && self.parts.is_empty()
-        }
-    }
-
-    const BORN: i64 = 1_700_000_000_000_000_001;
-
-    fn plan(digit: char) -> PlanId {
-        PlanId::new(digit.to_string().repeat(32)).unwrap()
-    }
-
-    fn placed(digit: u8) -> Placed {
-        let identity = Some(Identity { inode: 77, changed_ns: -5 });
-        Placed { digest: [digit; 32], identity: identity.filter(|_| digit != 1) }
-    }
-
-    fn journal(folder: &Path) -> Journal {
-        Journal::new(fs::open(folder, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap())
-    }
-
-    /// A file in its place, and two parts of another one.
-    fn written(folder: &Path) {
-        let journal = journal(folder);
-        assert!(journal.recall(&plan('9')).unwrap().is_empty());
-        journal.whole(3, &placed(3)).unwrap();
-        journal.part(7, 5000, BORN, 0, [7; 32]).unwrap();
-        journal.part(7, 5000, BORN, 2, [8; 32]).unwrap();
-        journal.sync().unwrap();
-    }
-
-    #[test]
-    fn what_was_noted_is_known_again_and_goes_on() {
-        let folder = tempfile::tempdir().unwrap();
-        written(folder.path());
-        for more in 0..2 {
-            let journal = journal(folder.path());
-            let known = journal.recall(&plan('9')).unwrap();
-            assert_eq!(known.whole.len(), 1 + more);
-            assert_eq!(known.whole[&3], placed(3));
-            assert_eq!((known.parts[&7].size, known.parts[&7].digests.len()), (5000, 2));
-            assert_eq!(known.parts[&7].digests[&2], [8; 32]);
-            journal.whole(100 + more as u64, &placed(1)).unwrap();
-            journal.sync().unwrap();
-        }
-    }
-
-    #[test]
-    fn a_record_that_was_cut_off_or_lost_ends_what_is_known_and_not_what_is_noted() {
-        let folder = tempfile::tempdir().unwrap();
-        written(folder.path());
-        let path = folder.path().join(NAME);
-        let whole = std::fs::read(&path).unwrap();
-        let mut spoiled = whole.clone();
-        spoiled[3 * RECORD_BYTES + 30] ^= 1;
-        for text in [&whole[..whole.len() - 1], &whole[..3 * RECORD_BYTES + 1], &spoiled[..]] {
-            std::fs::write(&path, text).unwrap();
-            let first = journal(folder.path());
-            assert_eq!(first.recall(&plan('9')).unwrap().parts[&7].digests.len(), 1);
-            first.part(7, 5000, BORN, 1, [6; 32]).unwrap();
-            assert_eq!(journal(folder.path()).recall(&plan('9')).unwrap().parts[&7].digests.len(), 2);
-        }
-    }
-
-    /// A write that the disk refuses half-way, and then takes.
-    #[test]
-    fn what_a_full_disk_refused_is_written_once_there_is_room() {
-        let folder = tempfile::tempdir().unwrap();
-        let first = journal(folder.path());
-        first.recall(&plan('9')).unwrap();
-        first.whole(3, &placed(3)).unwrap();
-        // Like a disk that is full: `/dev/full` takes nothing, and cannot be cut off either.
-        let file = lock(&first.state).file.replace(File::options().write(true).open("/dev/full").unwrap());
-        assert!(first.sync().is_err());
-        assert!(first.part(7, 5000, BORN, 0, [7; 32]).is_err());
-        lock(&first.state).file = file;
-        first.part(7, 5000, BORN, 2, [8; 32]).unwrap();
-        first.sync().unwrap();
-        let known = journal(folder.path()).recall(&plan('9')).unwrap();
-        assert_eq!(known.whole.keys().collect::<Vec<_>>(), [&3]);
-        assert_eq!(known.parts[&7].digests.keys().collect::<Vec<_>>(), [&2], "its chunk is sent again");
-    }
-
-    #[test]
-    fn what_was_forgotten_is_not_known_again() {
-        let folder = tempfile::tempdir().unwrap();
-        written(folder.path());
-        let again = journal(folder.path());
-        again.recall(&plan('9')).unwrap();
-        again.forgotten(3).unwrap();
-        again.forgotten(7).unwrap();
-        again.part(7, 5000, BORN, 1, [6; 32]).unwrap();
-        let known = journal(folder.path()).recall(&plan('9')).unwrap();
-        assert!(known.whole.is_empty());
-        assert_eq!(known.parts[&7].digests.keys().collect::<Vec<_>>(), [&1]);
-    }
-
-    #[test]
-    fn what_is_of_another_plan_is_forgotten() {
-        let folder = tempfile::tempdir().unwrap();
-        written(folder.path());
-        let other = journal(folder.path());
-        assert!(other.recall(&plan('1')).unwrap().is_empty());
-        other.whole(5, &placed(5)).unwrap();
-        other.sync().unwrap();
-        assert!(journal(folder.path()).recall(&plan('9')).unwrap().is_empty());
-    }
-
-    #[test]
-    fn nothing_noted_is_no_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let journal = journal(folder.path());
-        journal.sync().unwrap();
-        assert!(!folder.path().join(NAME).exists());
-    }
-}
+#[path = "journal_tests.rs"]
+mod tests;

@@ -9,11 +9,17 @@ use std::path::PathBuf;
 use rustix::fs::{Access, AtFlags, FileType, Stat, accessat, readlinkat};
 
 use super::identity::modified_ns;
+use super::keeping;
+use super::path_list::PathList;
 use super::roots::{Root, Step, Walk};
 use crate::control::ControlError;
+use crate::documents::attributes::Preserve;
 use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
+use crate::documents::selection::{Reason, Selection};
 use crate::ends::{Each, Listed};
+use crate::select::Selector;
+use crate::user::Accounts;
 
 /// Permission to read for everybody.
 const READABLE: u32 = 0o444;
@@ -21,32 +27,112 @@ const READABLE: u32 = 0o444;
 /// A path of the request, with the names that it brings to the top of the destination.
 type Brought = (Root, Vec<Vec<u8>>);
 
-/// Lists `paths`.
-pub fn list(paths: &[PathBuf], each: Each<'_>) -> Result<(), ControlError> {
+/// Lists what of `paths` is selected, with what of it is to be kept.
+pub fn list(
+    paths: &[PathBuf],
+    selector: &Selector,
+    selection: &Selection,
+    preserve: &Preserve,
+    each: Each<'_>,
+) -> Result<(), ControlError> {
     // All of their names before the first line: nothing may be announced of a listing that is refused.
     let mut brought = Vec::new();
     for path in paths {
         match Root::open(path).and_then(|root| Ok((root.names()?, root))) {
-            Ok(((names, skipped), root)) => {
-                each(Listed::Skipped(skipped))?;
+            Ok(((names, leftovers), root)) => {
+                leftovers.into_iter().try_for_each(|name| each(Listed::LeftOut(name, Reason::Leftover)))?;
                 brought.push((root, names));
             }
             Err(error) => each(problem(path.as_os_str().as_bytes(), error))?,
         }
     }
     leave_out_collisions(&mut brought, each)?;
-    for (root, names) in brought {
+    let listed = match &selection.paths_from {
+        None => None,
+        Some(file) => match PathList::read(file.as_str().as_ref(), brought.iter().map(|(root, _)| root)) {
+            Ok(list) => Some(list),
+            Err(why) => return each(problem(file.as_str().as_bytes(), format!("$.select.pathsFrom: {why}"))),
+        },
+    };
+    let mut keeping = Keeping { preserve, accounts: keeping::accounts(preserve), first: HashMap::new() };
+    for (root, names) in &brought {
+        let device = if selection.one_file_system { root.device().ok() } else { None };
+        let mut selected = Selected { root, selector, listed: listed.as_ref(), device, waiting: Vec::new() };
         for name in names {
-            let mut walk = Walk::new(&root, name);
+            let mut walk = Walk::new(root, name.clone());
             while let Some(step) = walk.step() {
                 match step {
-                    Step::Entry(stat) => entry(&walk, &stat, each)?,
+                    Step::Entry(stat) => selected.take(&mut walk, &stat, &mut keeping, each)?,
                     Step::Problem(error) => each(problem(&walk.source(), error))?,
                 }
             }
         }
     }
-    Ok(())
+    let missing = listed.iter().flat_map(|list| list.missing(brought.iter().map(|(root, _)| root)));
+    missing.into_iter().try_for_each(|path| each(problem(&path, "is named in $.select.pathsFrom; no such file or directory")))
+}
+
+/// What is given of a walk.
+struct Selected<'a> {
+    root: &'a Root,
+    selector: &'a Selector,
+    listed: Option<&'a PathList>,
+    /// The only file system that is listed, where there is but one.
+    device: Option<u64>,
+    /// Directories above what was looked at last that arrive only with something in them.
+    waiting: Vec<ListingEntry>,
+}
+
+impl Selected<'_> {
+    fn take(&mut self, walk: &mut Walk<'_>, stat: &Stat, keeping: &mut Keeping<'_>, each: Each<'_>) -> Result<(), ControlError> {
+        let path = walk.relative().to_vec();
+        let kind = kind_of(stat, keeping.preserve);
+        let is_directory = kind == Some(Kind::Directory);
+        let named = self.listed.is_none_or(|list| list.has(&path));
+        let leads = is_directory && self.listed.is_some_and(|list| list.leads_to(&path));
+        if !named && !leads {
+            walk.pass();
+            return Ok(());
+        }
+        let size = u64::try_from(stat.st_size).unwrap_or_default();
+        if let Some(reason) = self.selector.leaves_out(&path, kind, size, modified_ns(stat)) {
+            walk.pass();
+            return each(Listed::LeftOut(path, reason));
+        }
+        let Some(kind) = kind else {
+            return each(if self.root.is(&path) { problem(&walk.source(), no_kind(stat)) } else { Listed::LeftOut(path, Reason::Special) });
+        };
+        let Some(found) = entry(walk, stat, kind, keeping, each)? else { return Ok(()) };
+        let encoded = found.path.as_bytes();
+        self.waiting.retain(|above| encoded.strip_prefix(above.path.as_bytes()).is_some_and(|rest| rest.starts_with(b"/")));
+        if is_directory && !(named && self.selector.includes(&path, true)) {
+            self.waiting.push(found);
+        } else {
+            self.waiting.drain(..).try_for_each(|above| each(Listed::Entry(above)))?;
+            each(Listed::Entry(found))?;
+        }
+        if is_directory && self.device.is_some_and(|device| device != stat.st_dev) {
+            walk.pass();
+            return each(Listed::LeftOut(path, Reason::OtherFileSystem));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the kind that this is listed as; none of a pipe, socket or device that is not kept.
+fn kind_of(stat: &Stat, preserve: &Preserve) -> Option<Kind> {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Some(Kind::File),
+        FileType::Directory => Some(Kind::Directory),
+        FileType::Symlink => Some(Kind::Symlink),
+        _ => preserve.special_files.then_some(Kind::Special),
+    }
+}
+
+/// Why a path that the request names is not moved.
+fn no_kind(stat: &Stat) -> String {
+    let what = named(FileType::from_raw_mode(stat.st_mode));
+    format!("is a {what}, and no file, directory or link: name one of these, or ask for preserve.specialFiles")
 }
 
 /// Two sources for one path are a problem, two directories included: their modes and times could not both arrive, and
@@ -74,36 +160,82 @@ fn leave_out_collisions(roots: &mut [Brought], each: Each<'_>) -> Result<(), Con
     problems.into_iter().try_for_each(each)
 }
 
-fn entry(walk: &Walk, stat: &Stat, each: Each<'_>) -> Result<(), ControlError> {
+/// What is kept besides bytes, modes and times.
+struct Keeping<'a> {
+    preserve: &'a Preserve,
+    accounts: Option<Accounts>,
+    /// The first name of each file that has several, where it lands, and how many more there may be: device and inode.
+    first: HashMap<(u64, u64), (String, u64)>,
+}
+
+impl Keeping<'_> {
+    /// Returns where the first name of this file lands, if this is another one. What has been seen by all of its names is forgotten.
+    fn first(&mut self, stat: &Stat, path: &str) -> Option<String> {
+        #[allow(clippy::useless_conversion, reason = "on arm64 it has 32 bits")]
+        let names = u64::from(stat.st_nlink);
+        if !self.preserve.hard_links || names < 2 || FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return None;
+        }
+        let key = (stat.st_dev, stat.st_ino);
+        let Some((first, left)) = self.first.get_mut(&key) else {
+            self.first.insert(key, (path.to_owned(), names - 1));
+            return None;
+        };
+        *left -= 1;
+        let (first, is_last) = (first.clone(), *left == 0);
+        if is_last {
+            self.first.remove(&key);
+        }
+        Some(first)
+    }
+}
+
+fn entry(walk: &Walk, stat: &Stat, kind: Kind, keeping: &mut Keeping<'_>, each: Each<'_>) -> Result<Option<ListingEntry>, ControlError> {
     let (source, (directory, name)) = (walk.source(), walk.place());
-    let mode = stat.st_mode & 0o7777;
-    let (kind, size, target) = match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => {
-            // What everybody may read needs no second look.
-            if mode & READABLE != READABLE
-                && let Err(error) = accessat(directory, name, Access::READ_OK, AtFlags::empty())
-            {
+    let (mode, path) = (stat.st_mode & 0o7777, percent::encode(walk.relative()));
+    if let Some(first) = keeping.first(stat, &path) {
+        let (inode, mtime_ns, source) = (stat.st_ino, modified_ns(stat), percent::encode(&source));
+        let (kind, target) = (Kind::Hardlink, Some(first));
+        return Ok(Some(ListingEntry { path, source, kind, size: 0, mode, mtime_ns, inode, target, attributes: None }));
+    }
+    let mut target = None;
+    match kind {
+        // What everybody may read needs no second look.
+        Kind::File if mode & READABLE != READABLE => {
+            if let Err(error) = accessat(directory, name, Access::READ_OK, AtFlags::empty()) {
                 each(problem(&source, std::io::Error::from(error)))?;
             }
-            (Kind::File, u64::try_from(stat.st_size).unwrap_or_default(), None)
         }
-        FileType::Directory => (Kind::Directory, 0, None),
-        FileType::Symlink => match readlinkat(directory, name, Vec::new()) {
-            Ok(target) => (Kind::Symlink, 0, Some(percent::encode(target.as_bytes()))),
-            Err(error) => return each(problem(&source, std::io::Error::from(error))),
+        Kind::File | Kind::Directory | Kind::Hardlink | Kind::Special => {}
+        Kind::Symlink => match readlinkat(directory, name, Vec::new()) {
+            Ok(found) => target = Some(percent::encode(found.as_bytes())),
+            Err(error) => return each(problem(&source, std::io::Error::from(error))).map(|()| None),
         },
-        _ => return each(Listed::Skipped(1)),
+    }
+    let attributes = match keeping::read(&directory, name, stat, keeping.preserve, keeping.accounts.as_ref()) {
+        Ok(attributes) => attributes,
+        Err(error) => return each(problem(&source, error)).map(|()| None),
     };
-    each(Listed::Entry(ListingEntry {
-        path: percent::encode(walk.relative()),
+    Ok(Some(ListingEntry {
+        path,
         source: percent::encode(&source),
         kind,
-        size,
+        size: if kind == Kind::File { u64::try_from(stat.st_size).unwrap_or_default() } else { 0 },
         mode,
         mtime_ns: modified_ns(stat),
         inode: stat.st_ino,
         target,
+        attributes,
     }))
+}
+
+const fn named(kind: FileType) -> &'static str {
+    match kind {
+        FileType::Fifo => "pipe",
+        FileType::Socket => "socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "device",
+        _ => "thing of unknown kind",
+    }
 }
 
 fn problem(path: &[u8], reason: impl Display) -> Listed {

@@ -2,10 +2,13 @@
 
 mod attributes;
 mod disk;
+mod holes;
 mod identity;
 mod journal;
+mod keeping;
 mod listing;
 mod partial;
+mod path_list;
 mod readback;
 mod room;
 mod roots;
@@ -27,6 +30,7 @@ use std::sync::{Arc, Mutex};
 use rustix::fs::{self, AtFlags};
 use rustix::io::Errno;
 
+pub use keeping::cannot_keep;
 pub use room::refused;
 pub use roots::{check_kernel, make, owner, quoted};
 pub use source::PosixSource;
@@ -56,7 +60,16 @@ impl fmt::Display for PosixDestination {
 
 impl Destination for PosixDestination {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { parts: true, modes: true, times: true, links: true }
+        Capabilities {
+            parts: true,
+            modes: true,
+            times: true,
+            links: true,
+            hard_links: true,
+            special_files: true,
+            attributes: true,
+            holes: true,
+        }
     }
 
     fn survey(&self) -> Survey {
@@ -83,7 +96,8 @@ struct Open {
 
 impl Open {
     fn new(path: PathBuf, tree: Tree, plan: &PlanId, part_size: u64) -> io::Result<(Self, Left)> {
-        let Known { whole: mut placed, parts } = tree.journal.recall(plan)?;
+        let Known { whole: mut placed, parts, linked } = tree.journal.recall(plan)?;
+        *lock(&tree.linked) = linked;
         let (mut kept, mut gone) = (HashMap::new(), false);
         for (entry, parts) in parts {
             // Parts are noted before their file goes to its place. Without all of them it has been taken away.
@@ -146,8 +160,8 @@ impl OpenDestination for Open {
         Ok(fs::syncfs(&self.tree.root)?)
     }
 
-    fn directory(&self, path: &[u8], mode: u16, mtime_ns: i64) -> io::Result<()> {
-        self.tree.directory(path, mode, mtime_ns)
+    fn directory(&self, header: &SegmentHeader) -> io::Result<()> {
+        self.tree.directory(&header.path, header.mode, header.mtime_ns, &partial::attributes(header)?)
     }
 
     fn note(&self, entry: u64, placed: &Placed) -> io::Result<()> {
@@ -172,7 +186,7 @@ impl OpenDestination for Open {
     }
 
     fn view(&self) -> Box<dyn View + '_> {
-        Box::new(Sight::new(self.tree.root.as_fd(), self.tree.syncs_each))
+        Box::new(Sight::new(self.tree.root.as_fd(), self.tree.syncs_each, Arc::clone(&self.tree.linked)))
     }
 
     fn check_there(&self) -> io::Result<()> {

@@ -1,23 +1,55 @@
 //! Files on their way to their places, among the partial files.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, Seek as _, Write as _};
 use std::os::unix::fs::FileExt as _;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use super::attributes::finish_file;
+use rustix::fs::{self, AtFlags, FallocateFlags, FileType};
+use rustix::io::Errno;
+
+use super::attributes::{kept, times};
+use super::holes::Holes;
 use super::identity::birth_of;
 use super::journal::Parts;
+use super::keeping;
 use super::readback;
 use super::tree::Tree;
 use crate::digest::{Digest, part_digest, part_hasher};
+use crate::documents::attributes::Attributes;
 use crate::documents::entry::Kind;
 use crate::ends::problem::not_by_name;
-use crate::ends::{Identity, LargeFile, SmallFile};
+use crate::ends::{Identity, LargeFile, SmallFile, zeros};
+use crate::thread::lock;
 use crate::wire::frame::SegmentHeader;
 
-/// A whole file, or a link.
+/// Reads what a header carries of attributes; what cannot be read is the entry's own problem.
+pub fn attributes(header: &SegmentHeader) -> io::Result<Attributes> {
+    Attributes::parse(&header.attributes).map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))
+}
+
+/// Gives a file whose bytes are all there all else.
+pub fn finish_file(
+    tree: &Tree,
+    file: &File,
+    name: &str,
+    mode: u16,
+    is_made_so: bool,
+    mtime_ns: i64,
+    attributes: &Attributes,
+) -> io::Result<()> {
+    if *attributes != Attributes::default() {
+        keeping::apply(&tree.partial, OsStr::new(name), FileType::RegularFile, attributes, mode)?;
+    } else if !is_made_so {
+        fs::fchmod(file, kept(mode))?;
+    }
+    fs::futimens(file, &times(mtime_ns))?;
+    tree.prepare_sync(file)
+}
+
+/// A whole file, a link, or a special file.
 pub struct Small {
     tree: Arc<Tree>,
     /// No other attempt uses it: two streams with the same entry must not share a file.
@@ -26,7 +58,10 @@ pub struct Small {
     mtime_ns: i64,
     /// While it is written: thousands of files may wait for their places.
     file: Option<File>,
-    is_link: bool,
+    kind: Kind,
+    /// First name of a hard link.
+    first: Vec<u8>,
+    attributes: Attributes,
     is_placed: bool,
 }
 
@@ -35,14 +70,18 @@ impl Small {
         Tree::check(&header.path)?;
         let (tree, mode, mtime_ns) = (Arc::clone(tree), header.mode, header.mtime_ns);
         let name = tree.unique_name(header.entry);
-        let is_link = header.kind == Kind::Symlink;
-        let file = if is_link {
-            tree.link(&name, &header.target, mtime_ns)?;
-            None
-        } else {
-            Some(tree.create(&name, mode).map_err(not_by_name)?)
-        };
-        Ok(Self { tree, name, mode, mtime_ns, file, is_link, is_placed: false })
+        let (kind, attributes) = (header.kind, attributes(header)?);
+        let mut file = None;
+        match (kind, attributes.node) {
+            (Kind::Symlink, _) => tree.link(&name, &header.target)?,
+            (Kind::Special, Some(node)) => keeping::make(&tree.partial, &name, node)?,
+            (Kind::Special, None) => return Err(io::Error::new(io::ErrorKind::InvalidInput, "a special file of no kind")),
+            // Made when it is placed: until then each new name would be another change of its file.
+            (Kind::Hardlink, _) => {}
+            (Kind::File | Kind::Directory, _) => file = Some(tree.create(&name, mode).map_err(not_by_name)?),
+        }
+        let first = if kind == Kind::Hardlink { header.target.clone() } else { Vec::new() };
+        Ok(Self { tree, name, mode, mtime_ns, file, kind, first, attributes, is_placed: false })
     }
 }
 
@@ -51,11 +90,26 @@ impl SmallFile for Small {
         self.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes))
     }
 
+    fn hole(&mut self, length: u64) -> io::Result<()> {
+        let Some(file) = self.file.as_mut() else { return Ok(()) };
+        let length = i64::try_from(length).map_err(io::Error::other)?;
+        // The file ends behind it at least.
+        let end = file.seek(io::SeekFrom::Current(length))?;
+        file.set_len(end)
+    }
+
     fn finish(&mut self) -> io::Result<()> {
-        let Some(file) = self.file.take() else { return Ok(()) };
-        let mode = (!self.tree.has_mode_when_made(self.mode)).then_some(self.mode);
-        finish_file(&file, mode, self.mtime_ns)?;
-        self.tree.prepare_sync(&file)
+        let Some(file) = self.file.take() else {
+            let kind = match self.kind {
+                Kind::Hardlink => return Ok(()),
+                Kind::Symlink => FileType::Symlink,
+                _ => FileType::Unknown,
+            };
+            let (partial, name) = (&self.tree.partial, OsStr::new(&self.name));
+            keeping::apply(partial, name, kind, &self.attributes, self.mode)?;
+            return Ok(fs::utimensat(partial, name, &times(self.mtime_ns), AtFlags::SYMLINK_NOFOLLOW)?);
+        };
+        finish_file(&self.tree, &file, &self.name, self.mode, self.tree.has_mode_when_made(self.mode), self.mtime_ns, &self.attributes)
     }
 
     fn read_back(&self, digest: &Digest) -> io::Result<()> {
@@ -64,9 +118,14 @@ impl SmallFile for Small {
     }
 
     fn place(mut self: Box<Self>, path: &[u8]) -> io::Result<Option<Identity>> {
+        if self.kind == Kind::Hardlink {
+            self.tree.place_link(&self.name, &self.first, path, self.mtime_ns)?;
+            self.is_placed = true;
+            return Ok(None);
+        }
         let identity = self.tree.place(&self.name, path)?;
         self.is_placed = true;
-        Ok(identity.filter(|_| !self.is_link))
+        Ok(identity.filter(|_| self.kind == Kind::File))
     }
 }
 
@@ -82,17 +141,20 @@ impl Drop for Small {
 pub struct Large {
     tree: Arc<Tree>,
     header: SegmentHeader,
+    attributes: Attributes,
     file: File,
-    /// When it was made, nanoseconds since 1970; 0 where the file system does not tell.
+    /// Those that this receiver was told of.
+    holes: Mutex<Holes>,
+    /// Birth time, nanoseconds since 1970; 0 where the file system does not tell.
     born_ns: i64,
-    /// Whether an earlier receiver left parts of it.
+    /// An earlier receiver left parts of it.
     goes_on: bool,
 }
 
 impl Large {
     /// The file with the digests of those of its parts that are `left` and count.
     pub fn begin(tree: &Arc<Tree>, header: &SegmentHeader, left: Option<Parts>) -> io::Result<(Self, BTreeMap<u64, Digest>)> {
-        let entry = header.entry;
+        let (entry, attributes) = (header.entry, attributes(header)?);
         let is_left = |left: &Parts| left.size == header.size && tree.is_left(entry, header.size, left.born_ns);
         let kept = match left {
             Some(left) if is_left(&left) => left.digests,
@@ -105,15 +167,27 @@ impl Large {
             }
             None => BTreeMap::new(),
         };
-        let file = tree.open_large(entry, header.size).map_err(not_by_name)?;
+        let file = tree.open_large(entry, header.size, attributes.sparse).map_err(not_by_name)?;
         let (born_ns, goes_on) = (birth_of(&file), !kept.is_empty());
-        Ok((Self { tree: Arc::clone(tree), header: header.clone(), file, born_ns, goes_on }, kept))
+        Ok((Self { tree: Arc::clone(tree), header: header.clone(), attributes, file, holes: Mutex::default(), born_ns, goes_on }, kept))
     }
 }
 
 impl LargeFile for Large {
     fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        if self.attributes.sparse {
+            lock(&self.holes).fill(offset, bytes.len() as u64);
+        }
         self.file.write_all_at(bytes, offset)
+    }
+
+    fn hole(&self, offset: u64, length: u64) -> io::Result<()> {
+        lock(&self.holes).note(offset, length);
+        // An attempt that broke off may have left bytes there.
+        match fs::fallocate(&self.file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, length) {
+            Err(Errno::OPNOTSUPP) => zeros(length, |bytes, at| self.write(bytes, offset + at)),
+            other => Ok(other?),
+        }
     }
 
     fn prepare_sync(&self) -> io::Result<()> {
@@ -126,14 +200,18 @@ impl LargeFile for Large {
         readback::compare(&name, &part_digest(&read), digest)
     }
 
+    fn is_dense(&self) -> io::Result<bool> {
+        lock(&self.holes).are_all_of(&self.file, self.header.size)
+    }
+
     fn keep(&self, part: u64, digest: Digest) -> io::Result<()> {
         self.tree.journal.part(self.header.entry, self.header.size, self.born_ns, part, digest)
     }
 
     fn place(&self) -> io::Result<Option<Identity>> {
-        finish_file(&self.file, Some(self.header.mode), self.header.mtime_ns)?;
-        self.tree.prepare_sync(&self.file)?;
-        let identity = self.tree.place(&self.header.entry.to_string(), &self.header.path)?;
+        let (name, SegmentHeader { mode, mtime_ns, path, .. }) = (self.header.entry.to_string(), &self.header);
+        finish_file(&self.tree, &self.file, &name, *mode, false, *mtime_ns, &self.attributes)?;
+        let identity = self.tree.place(&name, path)?;
         // Whether the file is still the one that an earlier receiver wrote to could not be seen: it is read again at the end.
         Ok(identity.filter(|_| self.born_ns != 0 || !self.goes_on))
     }

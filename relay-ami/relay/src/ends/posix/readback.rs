@@ -18,7 +18,7 @@ thread_local! {
     static BUFFER: RefCell<Buffer> = RefCell::default();
 }
 
-/// Digests the range of a partial file, or all from its beginning, as far as there is anything.
+/// Digests the range of a partial file, or all from its beginning. Fails where the file ends within the range.
 pub fn read(tree: &Tree, name: &str, mut hasher: blake3::Hasher, range: Option<Range<u64>>) -> io::Result<blake3::Hasher> {
     let (file, mut direct) = tree.reopen(name)?;
     let length = range.as_ref().and_then(|range| NonZeroU64::new(range.end - range.start));
@@ -28,6 +28,7 @@ pub fn read(tree: &Tree, name: &str, mut hasher: blake3::Hasher, range: Option<R
     BUFFER.with_borrow_mut(|buffer| {
         while at < end {
             let count = match file.read_at(buffer.aligned(), at) {
+                Ok(0) if length.is_some() => return Err(other_bytes(name)),
                 Ok(0) => break,
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -52,5 +53,9 @@ pub fn compare(name: &str, read: &Digest, written: &Digest) -> io::Result<()> {
     if read == written {
         return Ok(());
     }
-    Err(io::Error::new(io::ErrorKind::InvalidData, format!("the disk gave back other bytes of partial file {name}")))
+    Err(other_bytes(name))
+}
+
+fn other_bytes(name: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the disk gave back other bytes of partial file {name}"))
 }

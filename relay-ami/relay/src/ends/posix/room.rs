@@ -1,4 +1,4 @@
-//! What the destination can take.
+//! The room at the destination.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -18,7 +18,7 @@ use crate::documents::text::SchemaVersion1;
 
 /// Bytes and inodes.
 type Free = (u64, u64);
-/// Whether anything but partial files is there, and how fast the disk is; or what keeps this user from writing.
+/// Whether anything but partial files is there, and the speed of the disk; or why this user cannot write.
 type Looked = Result<(bool, Option<f64>), String>;
 
 /// Looks at the directory, or at the nearest one above it that exists.

@@ -3,21 +3,28 @@
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::io;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use rustix::fs::{self, FileType, OFlags};
+use rustix::fs::{self, FileType, OFlags, SeekFrom};
 use rustix::io::Errno;
 
+use super::identity::modified_ns;
+use super::keeping::node;
 use super::roots::Roots;
 use super::{disk, listing};
 use crate::control::ControlError;
 use crate::digest::Digest;
+use crate::documents::attributes::Preserve;
 use crate::documents::entry::{Kind, Segment};
 use crate::documents::event::SkipReason;
 use crate::documents::percent;
-use crate::ends::{Each, Source, SourceFailure, SourceFile};
+use crate::documents::selection::Selection;
+use crate::ends::{Each, Listed, Source, SourceFailure, SourceFile};
+use crate::select::Selector;
 use crate::thread::lock;
 
 fn changed(segment: &Segment, what: impl std::fmt::Display) -> SourceFailure {
@@ -36,6 +43,8 @@ fn unreadable(segment: &Segment, error: &io::Error) -> SourceFailure {
 /// The paths of a request.
 pub struct PosixSource {
     paths: Vec<PathBuf>,
+    selection: Selection,
+    preserve: Preserve,
     /// Beneath these all reading stays, whatever a manifest names.
     roots: Roots,
     /// Change times (`ctime`, which no program can set) of the files that are read in parts, from each one's first part on:
@@ -46,7 +55,20 @@ pub struct PosixSource {
 impl PosixSource {
     #[must_use]
     pub fn new(paths: Vec<PathBuf>) -> Self {
-        Self { roots: Roots::new(&paths), paths, changed: Mutex::default() }
+        let (selection, preserve) = (Selection::default(), Preserve::default());
+        Self { roots: Roots::new(&paths), paths, selection, preserve, changed: Mutex::default() }
+    }
+
+    /// The same, of which only that is listed.
+    #[must_use]
+    pub fn selecting(self, selection: Selection) -> Self {
+        Self { selection, ..self }
+    }
+
+    /// Lists what is to be kept beyond the default too.
+    #[must_use]
+    pub fn preserving(self, preserve: Preserve) -> Self {
+        Self { preserve, ..self }
     }
 
     /// The change time that a file had when it was first read.
@@ -65,7 +87,23 @@ impl PosixSource {
         Ok(opened)
     }
 
-    /// Whether a symbolic link still points where the listing says.
+    /// Returns whether another name of a file, or a special file, still is what the listing says.
+    fn check_node(&self, segment: &Segment) -> Result<(), SourceFailure> {
+        let path = percent::decode(&segment.source).map_err(|why| changed(segment, why))?;
+        let found = self.roots.open(&path, OFlags::PATH).map_err(|error| unreadable(segment, &error))?;
+        let stat = fs::fstat(&found).map_err(|error| unreadable(segment, &error.into()))?;
+        let is_kind = match segment.kind {
+            Kind::Special => node(&stat) == segment.attributes.as_ref().and_then(|attributes| attributes.node),
+            _ => FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile,
+        };
+        if is_kind && (stat.st_ino, modified_ns(&stat)) == (segment.inode, segment.mtime_ns) {
+            Ok(())
+        } else {
+            Err(changed(segment, "is not what it was when it was listed"))
+        }
+    }
+
+    /// Returns whether a symbolic link still points where the listing says.
     fn check_link(&self, segment: &Segment) -> Result<(), SourceFailure> {
         let path = percent::decode(&segment.source).map_err(|why| changed(segment, why))?;
         let link = self.roots.open(&path, OFlags::PATH).map_err(|error| unreadable(segment, &error))?;
@@ -80,7 +118,11 @@ impl PosixSource {
 
 impl Source for PosixSource {
     fn list(&self, each: Each<'_>) -> Result<(), ControlError> {
-        listing::list(&self.paths, each)
+        match Selector::new(&self.selection) {
+            Ok(selector) => listing::list(&self.paths, &selector, &self.selection, &self.preserve, each),
+            // Named once, as a problem of the first path: the request is wrong and not the machine.
+            Err(why) => each(Listed::Problem(self.paths.first().map_or(b"/" as &[u8], |path| path.as_os_str().as_bytes()).to_vec(), why)),
+        }
     }
 
     fn open<'a>(&'a self, segment: &'a Segment) -> Result<Option<Box<dyn SourceFile + 'a>>, SourceFailure> {
@@ -88,6 +130,7 @@ impl Source for PosixSource {
             Kind::File => {}
             Kind::Symlink => return self.check_link(segment).map(|()| None),
             Kind::Directory => return Ok(None),
+            Kind::Hardlink | Kind::Special => return self.check_node(segment).map(|()| None),
         }
         let opened = match self.open_file(segment) {
             Err(failure) if failure.transient => {
@@ -153,6 +196,20 @@ impl SourceFile for Opened<'_> {
             Ok(0) => Err(changed(self.segment, format!("ends at {offset}"))),
             Ok(count) => Ok(count),
             Err(error) => Err(unreadable(self.segment, &error)),
+        }
+    }
+
+    fn data(&self, offset: u64) -> Range<u64> {
+        let all = offset..u64::MAX;
+        if !self.segment.attributes.as_ref().is_some_and(|attributes| attributes.sparse) {
+            return all;
+        }
+        match fs::seek(&self.file, SeekFrom::Data(offset)) {
+            Ok(data) => data..fs::seek(&self.file, SeekFrom::Hole(data)).unwrap_or(u64::MAX),
+            // Nothing follows but a hole.
+            Err(Errno::NXIO) => self.segment.size.max(offset)..u64::MAX,
+            // The file system cannot tell.
+            Err(_) => all,
         }
     }
 

@@ -16,10 +16,12 @@ use rustix::fs::{self, AtFlags, FallocateFlags, FileType, FlockOperation, Mode, 
 use rustix::io::Errno;
 
 use super::attributes::{kept, times};
-use super::identity::{birth, identity_of};
+use super::identity::{Linked, birth, identity_of, modified_ns};
 use super::journal::Journal;
+use super::keeping;
 use super::roots::reach;
 use crate::defaults::EXIT_TIMEOUT;
+use crate::documents::attributes::Attributes;
 use crate::documents::text::TransferId;
 use crate::ends::Identity;
 use crate::thread::lock;
@@ -36,7 +38,7 @@ pub const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_S
 pub const PARTIAL: &[u8] = b".cpt-partial-";
 /// Open directories that are remembered within one batch; files come sorted by directory, so few are used at a time.
 const REMEMBERED: usize = 256;
-/// Of `statfs` (linux/magic.h).
+/// Magic numbers of `statfs` (linux/magic.h).
 const TMPFS_MAGIC: fs::FsWord = 0x0102_1994;
 const FUSE_SUPER_MAGIC: fs::FsWord = 0x6573_5546;
 
@@ -54,9 +56,10 @@ pub struct Tree {
     /// Bits of a mode that a new file does not get, because of the process's mask, say. All, where files get more than was asked.
     masked: Mode,
     attempts: AtomicU64,
-    /// Whether this process has removed its directory of partial files itself.
+    /// This process has removed its directory of partial files itself.
     pub is_tidied: AtomicBool,
     pub parents: Mutex<HashMap<Vec<u8>, Arc<OwnedFd>>>,
+    pub linked: Arc<Mutex<Linked>>,
 }
 
 impl Tree {
@@ -71,8 +74,8 @@ impl Tree {
         let kind = fs::fstatfs(&root)?.f_type;
         let (reserves, syncs_each) = (kind != TMPFS_MAGIC, kind == FUSE_SUPER_MAGIC);
         let masked = masked_bits(&partial)?;
-        let (attempts, is_tidied, parents) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
-        let tree = Self { root, partial, partial_name, journal, reserves, syncs_each, masked, attempts, is_tidied, parents };
+        let (attempts, is_tidied, parents, linked) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default(), Arc::default());
+        let tree = Self { root, partial, partial_name, journal, reserves, syncs_each, masked, attempts, is_tidied, parents, linked };
         // Only large files are worth keeping: a small one comes again as a whole, under another name.
         for name in tree.partial_names()? {
             if name.contains(&b'-') {
@@ -89,7 +92,7 @@ impl Tree {
         name
     }
 
-    /// Whether a file that [`Self::create`] makes already has the mode that it is to have in the end.
+    /// Returns whether a file that [`Self::create`] makes already has the mode that it is to have in the end.
     pub fn has_mode_when_made(&self, mode: u16) -> bool {
         let mode = kept(mode);
         mode.contains(NEW_FILE) && PERMISSIONS.contains(mode) && !mode.intersects(self.masked)
@@ -110,14 +113,14 @@ impl Tree {
         }
     }
 
-    /// The partial file of a large entry, with its room reserved; what an earlier process wrote stays.
-    pub fn open_large(&self, entry: u64, size: u64) -> io::Result<File> {
+    /// The partial file of a large entry, with its room reserved unless it has holes; what an earlier process wrote stays.
+    pub fn open_large(&self, entry: u64, size: u64, sparse: bool) -> io::Result<File> {
         let name = entry.to_string();
         let file = match self.open_own(&name)? {
             Some(file) => file,
             None => self.create(&name, 0)?,
         };
-        if self.reserves {
+        if self.reserves && !sparse {
             match fs::fallocate(&file, FallocateFlags::empty(), 0, size) {
                 Ok(()) => {}
                 // The file system cannot reserve; a full disk will show when it is written.
@@ -158,7 +161,7 @@ impl Tree {
     }
 
     /// A symbolic link among the partial files; its target is never looked at.
-    pub fn link(&self, name: &str, target: &[u8], mtime_ns: i64) -> io::Result<()> {
+    pub fn link(&self, name: &str, target: &[u8]) -> io::Result<()> {
         match fs::symlinkat(OsStr::from_bytes(target), &self.partial, name) {
             Err(Errno::EXIST) => {
                 self.discard(name);
@@ -166,7 +169,7 @@ impl Tree {
             }
             other => other?,
         }
-        Ok(fs::utimensat(&self.partial, name, &times(mtime_ns), AtFlags::SYMLINK_NOFOLLOW)?)
+        Ok(())
     }
 
     /// Moves a partial entry to its place, replacing a file or link that is there. What it is there, as only the rename has set its
@@ -177,6 +180,40 @@ impl Tree {
         fs::renameat(&self.partial, name, &*parent, OsStr::from_bytes(base))?;
         let found = fs::statat(&*parent, OsStr::from_bytes(base), AtFlags::SYMLINK_NOFOLLOW).ok();
         Ok(found.map(|stat| identity_of(&stat)))
+    }
+
+    /// Gives the file that is in its place at `first` another name, `path`, by way of the partial name: what is in that place is replaced.
+    /// The file must be the one that was listed, as its time shows: one that was left out may have left an older one in its place.
+    pub fn place_link(&self, name: &str, first: &[u8], path: &[u8], mtime_ns: i64) -> io::Result<()> {
+        Self::check(first)?;
+        let (first_parent, first_name) = split(first)?;
+        let first_parent = self.directory_at(first_parent)?;
+        let first_name = OsStr::from_bytes(first_name);
+        let look = |directory: &OwnedFd, name| fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
+        let before = match look(&first_parent, first_name) {
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && modified_ns(&stat) == mtime_ns => stat,
+            Ok(_) | Err(Errno::NOENT) => {
+                let why = format!("its first name {:?} was left out", OsStr::from_bytes(first));
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let (parent, base) = split(path)?;
+        let (parent, base) = (self.directory_at(parent)?, OsStr::from_bytes(base));
+        // It came before. Renaming one name of a file to another one does nothing.
+        if look(&parent, base).is_ok_and(|there| (there.st_dev, there.st_ino) == (before.st_dev, before.st_ino)) {
+            return Ok(());
+        }
+        match fs::linkat(&*first_parent, first_name, &self.partial, name, AtFlags::empty()) {
+            // There may be only so many names.
+            Err(error @ Errno::MLINK) => return Err(io::Error::new(io::ErrorKind::InvalidInput, error.to_string())),
+            other => other?,
+        }
+        fs::renameat(&self.partial, name, &*parent, base)?;
+        let after = look(&parent, base)?;
+        let after = identity_of(&after);
+        let first = lock(&self.linked).note(&identity_of(&before), &after);
+        self.journal.linked(&first, &after)
     }
 
     /// Fails where a file could not be placed as things are: where a directory has its name, or a file that of a directory above it.
@@ -195,10 +232,10 @@ impl Tree {
         }
     }
 
-    /// Makes a directory, or takes the one that is there, and sets its mode and time.
-    pub fn directory(&self, path: &[u8], mode: u16, mtime_ns: i64) -> io::Result<()> {
+    /// Makes a directory, or takes the one that is there, and sets its attributes, mode and time.
+    pub fn directory(&self, path: &[u8], mode: u16, mtime_ns: i64, attributes: &Attributes) -> io::Result<()> {
         let directory = self.open_or_make(path)?;
-        fs::fchmod(&directory, kept(mode))?;
+        keeping::apply(&directory, OsStr::new("."), FileType::Directory, attributes, mode)?;
         Ok(fs::futimens(&directory, &times(mtime_ns))?)
     }
 
@@ -263,7 +300,7 @@ impl Tree {
         Ok(names?.into_iter().filter(|name| !matches!(&**name, b"." | b"..")).collect())
     }
 
-    /// Whether a large entry's partial file is as an earlier process left it, so that it will be written on. Another one of its name
+    /// Returns whether a large entry's partial file is as an earlier process left it, so that it will be written on. Another one of its name
     /// and size was made later.
     pub fn is_left(&self, entry: u64, size: u64, born_ns: i64) -> bool {
         let name = entry.to_string();
@@ -271,7 +308,7 @@ impl Tree {
         found.is_ok_and(|stat| is_own(&stat) && u64::try_from(stat.st_size) == Ok(size)) && born_ns == birth(&self.partial, &name)
     }
 
-    /// Whether a large entry has a partial file.
+    /// Returns whether a large entry has a partial file.
     pub fn has_partial(&self, entry: u64) -> bool {
         fs::statat(&self.partial, entry.to_string(), AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }

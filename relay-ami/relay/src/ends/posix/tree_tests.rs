@@ -24,7 +24,7 @@ fn a_path_of_two_thousand_names_needs_no_more_stack_than_the_committing_thread_h
         placed.join().unwrap().unwrap();
     });
     assert!(directory.path().join("in/a/a/a").is_dir());
-    assert!(tree.directory(&path.as_bytes()[..path.len() - 2], 0o755, 0).is_ok());
+    assert!(tree.directory(&path.as_bytes()[..path.len() - 2], 0o755, 0, &Attributes::default()).is_ok());
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn a_planted_link_is_not_followed() {
     std::os::unix::fs::symlink(&outside, directory.path().join("in/sub")).unwrap();
     tree.create("1-0", 0o644).unwrap();
     assert!(tree.place("1-0", b"sub/file").is_err());
-    assert!(tree.directory(b"sub/directory", 0o755, 0).is_err());
+    assert!(tree.directory(b"sub/directory", 0o755, 0, &Attributes::default()).is_err());
     assert!(std::fs::read_dir(&outside).unwrap().next().is_none());
 }
 
@@ -46,7 +46,7 @@ fn an_existing_file_is_replaced_and_a_directory_is_not() {
     tree.create("1-0", 0o644).unwrap();
     tree.place("1-0", b"file").unwrap();
     assert_eq!(std::fs::read(directory.path().join("in/file")).unwrap(), b"");
-    tree.directory(b"dir", 0o700, 0).unwrap();
+    tree.directory(b"dir", 0o700, 0, &Attributes::default()).unwrap();
     tree.create("2-0", 0o644).unwrap();
     assert!(tree.place("2-0", b"dir").is_err());
 }
@@ -59,8 +59,8 @@ fn a_file_gets_its_mode_and_time_whether_or_not_it_is_made_with_them() {
         tree.masked = masked;
         for mode in [0o644, 0o600, 0o777, 0o444, 0o1640, 0o6755, 0] {
             let file = tree.create("1-0", mode).unwrap();
-            let missing = (!tree.has_mode_when_made(mode)).then_some(mode);
-            super::super::attributes::finish_file(&file, missing, -1).unwrap();
+            let is_made_so = tree.has_mode_when_made(mode);
+            super::super::partial::finish_file(&tree, &file, "1-0", mode, is_made_so, -1, &Attributes::default()).unwrap();
             tree.place("1-0", b"file").unwrap();
             let found = directory.path().join("in/file").metadata().unwrap();
             assert_eq!(found.mode() & 0o7777, u32::from(mode) & crate::ends::KEPT_MODE, "{mode:o}");
@@ -89,7 +89,7 @@ fn what_an_earlier_process_left_is_no_obstacle() {
     let tree = Tree::open(&directory.path().join("in"), &TransferId::new("t").unwrap()).unwrap();
     assert!(!partial.join("1-0").exists() && partial.join("7").exists());
     std::fs::write(partial.join("2-0"), "planted").unwrap();
-    tree.link("2-0", b"target", 0).unwrap();
+    tree.link("2-0", b"target").unwrap();
     assert_eq!(std::fs::read_link(partial.join("2-0")).unwrap(), Path::new("target"));
 }
 

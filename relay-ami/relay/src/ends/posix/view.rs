@@ -1,4 +1,4 @@
-//! What is in the tree, as it is now.
+//! A view of the tree as it is now.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -6,25 +6,31 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::identity::{identity_of, modified_ns};
+use super::identity::{Linked, identity_of, modified_ns};
+use super::keeping;
 use super::roots::{Reached, reach};
 use super::tree::{BENEATH, Tree, split};
 use crate::digest::Digest;
+use crate::documents::attributes::Attributes;
 use crate::documents::entry::Kind;
 use crate::ends::{Identity, Seen, View};
+use crate::thread::lock;
 
 /// Looks beneath `root`.
 pub struct Sight<Root> {
     root: Root,
-    /// Whether each directory that is looked into must be synced by itself: the names in it are on the disk then.
+    /// Each directory that is looked into must be synced by itself: then the names in it are on the disk.
     syncs_each: bool,
     /// The directory that was opened last: entries come sorted by directory.
     opened: Option<OwnedFd>,
     path: Vec<u8>,
+    /// What this process has linked.
+    linked: Arc<Mutex<Linked>>,
 }
 
 impl Sight<OwnedFd> {
@@ -32,13 +38,13 @@ impl Sight<OwnedFd> {
     pub fn of_path(path: &Path) -> io::Result<Self> {
         let found = reach(path.as_os_str().as_bytes()).and_then(Reached::whole)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self::new(fs::openat(found, ".", flags, Mode::empty())?, false))
+        Ok(Self::new(fs::openat(found, ".", flags, Mode::empty())?, false, Arc::default()))
     }
 }
 
 impl<Root: AsFd> Sight<Root> {
-    pub fn new(root: Root, syncs_each: bool) -> Self {
-        Self { root, syncs_each, opened: None, path: Vec::new() }
+    pub fn new(root: Root, syncs_each: bool, linked: Arc<Mutex<Linked>>) -> Self {
+        Self { root, syncs_each, opened: None, path: Vec::new(), linked }
     }
 
     /// The open directory of a path, and the path's last name.
@@ -79,7 +85,7 @@ impl<Root: AsFd> View for Sight<Root> {
             FileType::RegularFile => Some(Kind::File),
             FileType::Directory => Some(Kind::Directory),
             FileType::Symlink => Some(Kind::Symlink),
-            _ => None,
+            _ => keeping::node(&stat).map(|_| Kind::Special),
         };
         let read = || fs::readlinkat(directory, base, Vec::new());
         let target = (kind == Some(Kind::Symlink)).then(read).transpose()?;
@@ -88,9 +94,15 @@ impl<Root: AsFd> View for Sight<Root> {
             size: u64::try_from(stat.st_size).unwrap_or(u64::MAX),
             mode: stat.st_mode & 0o7777,
             mtime_ns: modified_ns(&stat),
-            identity: identity_of(&stat),
+            identity: lock(&self.linked).unlinked(identity_of(&stat)),
             target: target.map(std::ffi::CString::into_bytes),
         })
+    }
+
+    fn attributes(&mut self, path: &[u8], listed: &Attributes) -> io::Result<Attributes> {
+        let (directory, base) = self.parent(path)?;
+        let stat = fs::statat(directory, base, AtFlags::SYMLINK_NOFOLLOW)?;
+        keeping::like(directory, base, &stat, listed)
     }
 
     fn digest(&mut self, path: &[u8], of: &Identity) -> io::Result<Digest> {
@@ -98,6 +110,7 @@ impl<Root: AsFd> View for Sight<Root> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(fs::openat(directory, base, flags, Mode::empty())?);
         let digest = *blake3::Hasher::new().update_reader(&file)?.finalize().as_bytes();
-        if identity_of(&fs::fstat(&file)?) == *of { Ok(digest) } else { Err(io::Error::other("changed while it was read")) }
+        let now = lock(&self.linked).unlinked(identity_of(&fs::fstat(&file)?));
+        if now == *of { Ok(digest) } else { Err(io::Error::other("changed while it was read")) }
     }
 }

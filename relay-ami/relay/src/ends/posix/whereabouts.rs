@@ -1,4 +1,4 @@
-//! Which directory a path is, whatever it is called: links, "..", bind mounts.
+//! The directory that a path leads to, whatever it is called: links, "..", bind mounts.
 //!
 //! A directory is known by device and inode; one that does not exist yet by the nearest that does, and the names below. The
 //! device's number is that of one mount: two mounts of one network file system are not known to be the same.
@@ -129,7 +129,7 @@ fn unescaped(text: &[u8]) -> PathBuf {
 mod tests {
     use super::*;
 
-    /// Whether one is the other or lies inside it, as the lock compares them.
+    /// Returns whether one is the other or lies inside it, as the lock compares them.
     fn lead_together(one: &[Way], other: &[Way]) -> bool {
         let below = |ways: &[Way]| -> Vec<(String, Vec<String>)> {
             ways.iter().flat_map(|way| way.directories.iter().enumerate().map(|(at, id)| (id.clone(), way.names[at..].to_vec()))).collect()

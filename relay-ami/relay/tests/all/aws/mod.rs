@@ -13,6 +13,7 @@ use cpt_relay::acceptor::Limits;
 use cpt_relay::control::aws::Aws;
 use cpt_relay::control::clients::{Setup, Times};
 use cpt_relay::control::{Control, ControlError, Delivery, KeyRecord, Side, Undelivered, until_answered};
+use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::chunk::{Chunk, ChunkState, range_key};
 use cpt_relay::documents::command::ControlPlace;
 use cpt_relay::documents::event::Progress;
@@ -104,6 +105,7 @@ impl Account {
             rules: RateRules::default(),
             limits: Limits::RECEIVER,
             verify: self.transfer.verify,
+            preserve: Preserve::default(),
         };
         let receiver = std::thread::spawn(move || receive::run(config, control, identity, &listeners, &to_receive).unwrap());
         let membership = Membership {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use cpt_relay::digest::{Digest, part_digest, part_hasher};
+use cpt_relay::documents::attributes::{Attributes, Node};
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::event::SkipReason;
 use cpt_relay::documents::text::{PlanId, TransferId};
@@ -23,6 +24,7 @@ macro_rules! behaviours {
             kinds! { $kind: $make =>
                 parts_in_any_order_are_seen_whole_and_only_once_the_file_is_placed,
                 what_is_placed_has_what_it_was_sent_with_as_far_as_this_kind_keeps_it,
+                a_further_name_a_hole_and_a_special_file_are_kept_where_this_kind_can,
                 what_is_dropped_before_its_place_leaves_nothing,
                 the_next_receiver_of_the_plan_finds_what_was_noted_and_only_that,
                 what_is_forgotten_or_given_up_does_not_count_for_the_next_receiver,
@@ -46,7 +48,22 @@ behaviours! {
 
 fn header(entry: u64, path: &str, size: u64) -> SegmentHeader {
     let (kind, target) = (Kind::File, Vec::new());
-    SegmentHeader { entry, kind, mode: 0o640, mtime_ns: TIME, size, offset: 0, length: size, path: path.as_bytes().to_vec(), target }
+    SegmentHeader {
+        entry,
+        kind,
+        mode: 0o640,
+        mtime_ns: TIME,
+        size,
+        offset: 0,
+        length: size,
+        path: path.as_bytes().to_vec(),
+        target,
+        attributes: Vec::new(),
+    }
+}
+
+fn directory(path: &str, mode: u16, mtime_ns: i64) -> SegmentHeader {
+    SegmentHeader { kind: Kind::Directory, mode, mtime_ns, ..header(0, path, 0) }
 }
 
 fn open_as(site: &dyn Site, plan: char) -> (Box<dyn OpenDestination>, Left) {
@@ -114,7 +131,7 @@ fn what_is_placed_has_what_it_was_sent_with_as_far_as_this_kind_keeps_it(site: &
     let (file, _) = to.large(&header(1, "d/large", SIZE)).unwrap();
     let _ = [0, 1, 2].map(|number| part(&*to, &*file, number));
     file.place().unwrap();
-    to.directory(b"d", 0o750, TIME).unwrap();
+    to.directory(&directory("d", 0o750, TIME)).unwrap();
     if can.links {
         let link = SegmentHeader { kind: Kind::Symlink, target: b"to/where".to_vec(), ..header(2, "link", 0) };
         let mut link = to.small(&link).unwrap();
@@ -132,6 +149,65 @@ fn what_is_placed_has_what_it_was_sent_with_as_far_as_this_kind_keeps_it(site: &
         assert!(!can.times || seen.mtime_ns == TIME, "{path}: {seen:?}");
     }
     assert_eq!(view.see(b"d/small").ok().map(|seen| seen.identity), placed.identity);
+}
+
+fn a_further_name_a_hole_and_a_special_file_are_kept_where_this_kind_can(site: &dyn Site) {
+    let (mut to, can) = (open(site), site.destination().capabilities());
+    let sparse = Attributes { sparse: true, ..Attributes::default() }.encode();
+    let mut small = to.small(&SegmentHeader { attributes: sparse.clone(), ..header(0, "d/small", 9000) }).unwrap();
+    small.write(b"head").unwrap();
+    small.hole(8992).unwrap();
+    small.write(b"tail").unwrap();
+    small.finish().unwrap();
+    let placed = small.place(b"d/small").unwrap();
+    let small = [&b"head"[..], &[0; 8992], b"tail"].concat();
+    assert_eq!(digest_of(site, "d/small"), Some(*blake3::hash(&small).as_bytes()), "a hole is zeros, kept or not");
+    let (large, _) = to.large(&SegmentHeader { attributes: sparse, ..header(1, "large", SIZE) }).unwrap();
+    large.write(&[1; 100], 0).unwrap();
+    large.hole(0, SIZE).unwrap();
+    large.place().unwrap();
+    let zeros = vec![0; usize::try_from(SIZE).unwrap()];
+    assert_eq!(digest_of(site, "large"), Some(*blake3::hash(&zeros).as_bytes()), "what a broken attempt left there is gone");
+    drop(large);
+    if can.hard_links {
+        let link = SegmentHeader { kind: Kind::Hardlink, target: b"d/small".to_vec(), ..header(2, "e/again", 0) };
+        for _ in 0..2 {
+            let mut link = to.small(&link).unwrap();
+            link.finish().unwrap();
+            assert_eq!(link.place(b"e/again").unwrap(), None);
+        }
+        let (first, again) = (to.view().see(b"d/small").unwrap(), to.view().see(b"e/again").unwrap());
+        assert_eq!((first.identity, Some(again.identity)), (again.identity, placed), "a further name is no change of the file");
+        // A receiver that is killed notes no more than it has.
+        drop(to);
+        to = open(site);
+        let first = to.view().see(b"d/small").unwrap();
+        assert_eq!(Some(first.identity), placed, "nor is it one for the next receiver");
+        let lost = SegmentHeader { target: b"d/nothing".to_vec(), ..link.clone() };
+        let error = to.small(&lost).unwrap().place(b"e/lost").unwrap_err();
+        assert!(reach(&error) == Reach::Entry(SkipReason::DestinationRefused) && error.to_string().contains("d/nothing"), "{error}");
+        let older = SegmentHeader { mtime_ns: TIME + 1, ..link };
+        assert!(to.small(&older).unwrap().place(b"e/lost").is_err(), "an older file in the place of the first name is not linked to");
+    }
+    if can.special_files {
+        let attributes = Attributes { node: Some(Node::Fifo), ..Attributes::default() };
+        let mut pipe = to.small(&SegmentHeader { kind: Kind::Special, attributes: attributes.encode(), ..header(3, "pipe", 0) }).unwrap();
+        pipe.finish().unwrap();
+        assert_eq!(pipe.place(b"pipe").unwrap(), None);
+        let seen = to.view().see(b"pipe").unwrap();
+        assert_eq!((seen.kind, seen.mode, seen.mtime_ns), (Some(Kind::Special), 0o640, TIME));
+        assert_eq!(to.view().attributes(b"pipe", &attributes).unwrap(), attributes);
+    }
+    if can.attributes {
+        let names = BTreeMap::from([("user.colour".to_owned(), "dark%20red".to_owned())]);
+        let attributes = Attributes { xattrs: Some(names), ..Attributes::default() };
+        let mut file = to.small(&SegmentHeader { attributes: attributes.encode(), ..header(4, "file", 0) }).unwrap();
+        file.finish().unwrap();
+        file.place(b"file").unwrap();
+        assert_eq!(to.view().attributes(b"file", &attributes).unwrap(), attributes);
+        let none = Attributes { xattrs: Some(BTreeMap::new()), ..Attributes::default() };
+        assert_eq!(to.view().attributes(b"file", &none).unwrap(), attributes, "what is there counts, not what was asked for");
+    }
 }
 
 fn what_is_dropped_before_its_place_leaves_nothing(site: &dyn Site) {
@@ -217,7 +293,7 @@ fn names_that_leave_the_destination_are_refused(site: &dyn Site) {
         let refusals = [
             to.small(&header(0, path, 1)).err().unwrap(),
             to.large(&header(1, path, SIZE)).err().unwrap(),
-            to.directory(path.as_bytes(), 0o755, 0).unwrap_err(),
+            to.directory(&directory(path, 0o755, 0)).unwrap_err(),
         ];
         for refusal in refusals {
             assert_eq!(reach(&refusal), Reach::Entry(SkipReason::DestinationRefused), "{path:?}: {refusal}");
@@ -247,8 +323,8 @@ fn a_file_takes_the_place_of_a_file_and_of_nothing_else(site: &dyn Site) {
     arrive(&*to, 0, "file", b"old");
     arrive(&*to, 1, "file", b"new");
     assert_eq!(digest_of(site, "file"), Some(*blake3::hash(b"new").as_bytes()));
-    to.directory(b"directory", 0o700, 0).unwrap();
-    to.directory(b"directory", 0o750, 0).unwrap();
+    to.directory(&directory("directory", 0o700, 0)).unwrap();
+    to.directory(&directory("directory", 0o750, 0)).unwrap();
     for path in ["directory", "file/below"] {
         let mut file = to.small(&header(2, path, 0)).unwrap();
         file.finish().unwrap();
@@ -256,7 +332,7 @@ fn a_file_takes_the_place_of_a_file_and_of_nothing_else(site: &dyn Site) {
         assert_eq!(reach(&conflict), Reach::Entry(SkipReason::DestinationConflict), "{path}: {conflict}");
     }
     assert!(to.large(&header(3, "directory", SIZE)).is_err(), "said before the first byte");
-    assert!(to.directory(b"file", 0o700, 0).is_err());
+    assert!(to.directory(&directory("file", 0o700, 0)).is_err());
     assert_eq!(digest_of(site, "file"), Some(*blake3::hash(b"new").as_bytes()), "what was there stays");
 }
 

@@ -196,11 +196,9 @@ impl OpenDestination for MemoryDestination {
         Ok(())
     }
 
-    fn directory(&self, path: &[u8], mode: u16, mtime_ns: i64) -> io::Result<()> {
-        check(path)?;
-        let (kind, target) = (Kind::Directory, Vec::new());
-        let header = SegmentHeader { entry: 0, kind, mode, mtime_ns, size: 0, offset: 0, length: 0, path: path.to_vec(), target };
-        self.state().put(path, self.node(&header, Vec::new())).map(drop)
+    fn directory(&self, header: &SegmentHeader) -> io::Result<()> {
+        check(&header.path)?;
+        self.state().put(&header.path, self.node(header, Vec::new())).map(drop)
     }
 
     fn note(&self, entry: u64, placed: &Placed) -> io::Result<()> {
@@ -299,6 +297,10 @@ impl LargeFile for Large {
     fn read_back(&self, offset: u64, length: u64, digest: &Digest) -> io::Result<()> {
         let (at, length) = (usize::try_from(offset).unwrap(), usize::try_from(length).unwrap());
         same(&self.bytes(|all| part_digest(part_hasher(offset).update(&all[at..at + length])))?, digest)
+    }
+
+    fn is_dense(&self) -> io::Result<bool> {
+        Ok(true)
     }
 
     fn keep(&self, part: u64, digest: Digest) -> io::Result<()> {

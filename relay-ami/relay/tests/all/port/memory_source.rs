@@ -68,7 +68,17 @@ impl Source for MemorySource {
             let size = if kind == Kind::File { bytes.len() as u64 } else { 0 };
             let target = (kind == Kind::Symlink).then(|| String::from_utf8(bytes).unwrap());
             let mode = if kind == Kind::Directory { 0o755 } else { 0o644 };
-            each(Listed::Entry(ListingEntry { source: format!("{ROOT}{path}"), path, kind, size, mode, mtime_ns, inode, target }))?;
+            each(Listed::Entry(ListingEntry {
+                source: format!("{ROOT}{path}"),
+                path,
+                kind,
+                size,
+                mode,
+                mtime_ns,
+                inode,
+                target,
+                attributes: None,
+            }))?;
         }
         Ok(())
     }

@@ -109,5 +109,17 @@ impl Site for MemoryDestination {
 
 /// In memory, with all that a destination may be able to do, and with nothing of it.
 pub fn memory(all: bool) -> MemoryDestination {
-    MemoryDestination::new(Capabilities { parts: true, modes: all, times: all, links: all }, 1 << 30)
+    MemoryDestination::new(
+        Capabilities {
+            parts: true,
+            modes: all,
+            times: all,
+            links: all,
+            hard_links: false,
+            special_files: false,
+            attributes: false,
+            holes: false,
+        },
+        1 << 30,
+    )
 }

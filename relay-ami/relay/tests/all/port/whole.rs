@@ -11,7 +11,16 @@ use super::memory_source::MemorySource;
 use crate::harness::{Transfer, noise, path};
 
 const PART: u64 = 64 << 10;
-const ALL: Capabilities = Capabilities { parts: true, modes: true, times: true, links: true };
+const ALL: Capabilities = Capabilities {
+    parts: true,
+    modes: true,
+    times: true,
+    links: true,
+    hard_links: false,
+    special_files: false,
+    attributes: false,
+    holes: false,
+};
 
 fn source() -> Arc<MemorySource> {
     let source = MemorySource::default();
@@ -67,7 +76,16 @@ fn what_is_in_memory_arrives_in_a_tree_and_what_is_in_a_tree_in_memory() {
 
 #[test]
 fn what_a_kind_of_destination_cannot_keep_is_not_missed_and_what_it_cannot_take_is_left_out() {
-    let poor = Capabilities { parts: false, modes: false, times: false, links: false };
+    let poor = Capabilities {
+        parts: false,
+        modes: false,
+        times: false,
+        links: false,
+        hard_links: false,
+        special_files: false,
+        attributes: false,
+        holes: false,
+    };
     let to = MemoryDestination::new(poor, 1 << 30);
     let mut transfer = Transfer::of(PART, Some(1), source()).to(to.clone());
     let (outcome, _) = moved(&mut transfer);

@@ -42,7 +42,7 @@ cpt-laboratory: cpt-relay, and its roles by hand, with a directory that both end
 
   cpt-laboratory scan                  PATH...
   cpt-laboratory plan    --control-dir DIR [--transfer ID] [--chunk-mib N] [--lanes N] PATH...
-  cpt-laboratory receive --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--verify digest|readback] DESTINATION
+  cpt-laboratory receive --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--verify digest|readback] [--preserve JSON] DESTINATION
   cpt-laboratory send    --control-dir DIR [--transfer ID] [--lanes N] [--direct] [--via IP:PORT,IP:PORT]... [--rate-mbps N] [--attempts N]
                          [--patience SECONDS] [--route-key FILE]
   cpt-laboratory relay   --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--idle-seconds N]
@@ -151,6 +151,7 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         rules,
         limits: Limits::RECEIVER,
         verify: options.verify,
+        preserve: options.preserve,
     };
     end_roles::run_receiver(config, control, &listen_addresses(options), &roles::ready_file(options.ready.as_deref())?, stop)
 }

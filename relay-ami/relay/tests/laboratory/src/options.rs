@@ -5,6 +5,7 @@ use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
 use cpt_relay::defaults::PORT;
+use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::command::{MAX_PROBE_SECONDS, Verify};
 use cpt_relay::documents::text::TransferId;
 
@@ -30,6 +31,7 @@ pub struct Options {
     pub idle_seconds: Option<u64>,
     pub seconds: Option<f64>,
     pub verify: Verify,
+    pub preserve: Preserve,
     pub paths: Vec<PathBuf>,
 }
 
@@ -100,6 +102,7 @@ impl Options {
                     _ => return Err(format!("--verify is {text:?}; it must be digest or readback")),
                 }
             }
+            "--preserve" => self.preserve = serde_json::from_str(text).map_err(|why| format!("--preserve is {text:?}: {why}"))?,
             _ => return Err(format!("{name} is no option")),
         }
         Ok(())

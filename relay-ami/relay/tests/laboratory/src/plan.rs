@@ -30,13 +30,13 @@ pub fn make(
     };
     let mut items = Items { control, transfer, plan_id: new_plan_id()?, manifest: Vec::new(), chunks: 0 };
     let mut cutter = Cutter::new(chunk_size);
-    let mut directories = read_listing(control, *parts, |segment| items.put_all(cutter.add(segment)?, 0))?;
+    let mut last = read_listing(control, *parts, |segment| items.put_all(cutter.add(segment)?, 0))?;
     items.put_all(cutter.rest(), 0)?;
     let before = items.chunks;
     // Read backwards a walk has each directory after all that it holds.
-    directories.reverse();
-    for directory in directories {
-        items.put_all(cutter.add(directory)?, 1)?;
+    last.reverse();
+    for segment in last {
+        items.put_all(cutter.add(segment)?, 1)?;
     }
     items.put_all(cutter.rest(), 1)?;
     let plan = TransferPlan {
@@ -75,27 +75,31 @@ fn malformed(what: &str, why: String) -> ControlError {
     ControlError::Malformed { what: what.to_owned(), why }
 }
 
-/// Gives files and links to `each`, directories back.
+/// What must follow other entries: the files that hard links are names of, and what directories hold.
+const fn is_last(segment: &Segment) -> bool {
+    matches!(segment.kind, Kind::Directory | Kind::Hardlink)
+}
+
+/// Gives `each` all but what comes last, and that back.
 fn read_listing(
     control: &Directory,
     parts: u64,
     mut each: impl FnMut(Segment) -> Result<(), ControlError>,
 ) -> Result<Vec<Segment>, ControlError> {
-    let mut directories = Vec::new();
-    let mut number = 0;
+    let (mut last, mut number) = (Vec::new(), 0);
     for part in 0..parts {
         let key = listing_key(part);
         let text = control.read_object(&key, None)?;
         for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let entry = ListingEntry::parse(line).map_err(|why| malformed(&key, why))?;
-            let ListingEntry { path, source, kind, size, mode, mtime_ns, inode, target } = entry;
+            let ListingEntry { path, source, kind, size, mode, mtime_ns, inode, target, attributes } = entry;
             let length = if kind == Kind::File { size } else { 0 };
-            let segment = Segment { entry: number, path, source, kind, size, mode, mtime_ns, inode, target, offset: 0, length };
+            let segment = Segment { entry: number, path, source, kind, size, mode, mtime_ns, inode, target, attributes, offset: 0, length };
             number += 1;
-            if segment.kind == Kind::Directory { directories.push(segment) } else { each(segment)? }
+            if is_last(&segment) { last.push(segment) } else { each(segment)? }
         }
     }
-    Ok(directories)
+    Ok(last)
 }
 
 /// Manifest lines that travel together; bytes of payload, entries completed.
@@ -238,7 +242,20 @@ mod tests {
         let Listed { kind, path, size } = listed;
         let (entry, source, path) = (number as u64, format!("/s/{path}"), path.clone());
         let length = if *kind == Kind::File { *size } else { 0 };
-        Segment { entry, path, source, kind: *kind, size: *size, mode: 0o644, mtime_ns: 1, inode: 1, target: None, offset: 0, length }
+        Segment {
+            entry,
+            path,
+            source,
+            kind: *kind,
+            size: *size,
+            mode: 0o644,
+            mtime_ns: 1,
+            inode: 1,
+            target: None,
+            attributes: None,
+            offset: 0,
+            length,
+        }
     }
 
     fn described(bundle: &Bundle, phase: u8) -> Expected {
@@ -253,9 +270,9 @@ mod tests {
         let Example { part_bytes, listing, chunks } = serde_json::from_str(text).unwrap();
         let mut cutter = Cutter::new(part_bytes);
         let all: Vec<Segment> = listing.iter().enumerate().map(|(number, listed)| segment(number, listed)).collect();
-        let (directories, data): (Vec<_>, Vec<_>) = all.into_iter().partition(|segment| segment.kind == Kind::Directory);
+        let (last, data): (Vec<_>, Vec<_>) = all.into_iter().partition(is_last);
         let mut cut = Vec::new();
-        for (phase, segments) in [(0, data), (1, directories.into_iter().rev().collect())] {
+        for (phase, segments) in [(0, data), (1, last.into_iter().rev().collect())] {
             for segment in segments {
                 cut.extend(cutter.add(segment).unwrap().iter().map(|bundle| described(bundle, phase)));
             }

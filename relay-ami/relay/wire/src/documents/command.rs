@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use super::attributes::Preserve;
+use super::selection::Selection;
 use super::text::{AbsolutePath, Address, AnnouncementKey, Partition, Region, RouteKeyText, SchemaVersion1, TransferId, UserText};
 
 /// The control plane in the home region.
@@ -21,7 +23,7 @@ pub struct ControlPlace {
     pub bus: String,
 }
 
-/// What the receiver checks before a chunk counts.
+/// The receiver's check before a chunk counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verify {
@@ -32,7 +34,7 @@ pub enum Verify {
     Readback,
 }
 
-/// When a file at the destination is the same as the source's.
+/// The condition on which a file at the destination is the same as the source's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compare {
@@ -42,7 +44,7 @@ pub enum Compare {
     Digest,
 }
 
-/// What one machine of a relay command is told.
+/// The part of a relay command that is for one machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RelayMachine {
@@ -75,12 +77,18 @@ command!(
         side: String,
         control: ControlPlace,
         paths: Vec<AbsolutePath>,
+        /// What the listing says beyond the default, for it to be kept.
+        #[serde(default)]
+        preserve: Preserve,
         /// The user that does the work; the default is the one that the daemon is started as.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run_as: Option<UserText>,
         /// Below the prefix: where what is listed so far is announced.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         announce: Option<AnnouncementKey>,
+        /// What of the paths is listed.
+        #[serde(default)]
+        select: Selection,
     }
 );
 command!(
@@ -88,6 +96,9 @@ command!(
     ScanDestination {
         side: String,
         path: AbsolutePath,
+        /// What is to be kept beyond the default.
+        #[serde(default)]
+        preserve: Preserve,
         /// The user that does the work; the default is the owner of the destination.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run_as: Option<UserText>,
@@ -98,7 +109,7 @@ command!(
     ScanDigests {
         side: String,
         control: ControlPlace,
-        /// As in the scan that listed them: nothing else is read.
+        /// The paths of the scan that listed them: nothing else is read.
         paths: Vec<AbsolutePath>,
         /// The user that does the work; the default is the one that the daemon is started as.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -130,6 +141,9 @@ command!(
         epoch: u64,
         listen: Vec<Address>,
         destination: AbsolutePath,
+        /// What is to be kept beyond the default: its unit has the capabilities for it.
+        #[serde(default)]
+        preserve: Preserve,
         /// The user that does the work; the default is the owner of the destination.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run_as: Option<UserText>,
@@ -144,7 +158,7 @@ command!(
         control: ControlPlace,
         epoch: u64,
         plan: String,
-        /// Of the source, as in the scan that listed it: nothing else is read, whatever a manifest names.
+        /// The source's paths, as in the scan that listed them: nothing else is read, whatever a manifest names.
         paths: Vec<AbsolutePath>,
         /// The user that does the work; the default is the one that the daemon is started as.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,15 +4,20 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::attributes::Attributes;
 use super::percent;
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     File,
     Directory,
     Symlink,
+    /// Another name of a file that is listed before it, at `target` of the destination.
+    Hardlink,
+    /// A pipe, socket or device.
+    Special,
 }
 
 /// One line of the survey's listing. Paths are percent-encoded.
@@ -30,9 +35,11 @@ pub struct ListingEntry {
     pub inode: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<Box<Attributes>>,
 }
 
-/// What the look at the destination needs of a line of the listing; its strings are the line's own.
+/// The part of a listing's line that the look at the destination needs; its strings are the line's own.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedLine<'a> {
@@ -44,6 +51,8 @@ pub struct ListedLine<'a> {
     pub mtime_ns: i64,
     #[serde(borrow, default)]
     pub target: Option<Cow<'a, str>>,
+    #[serde(default)]
+    pub attributes: Option<Box<Attributes>>,
 }
 
 impl<'a> ListedLine<'a> {
@@ -67,6 +76,8 @@ pub struct Segment {
     pub inode: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<Box<Attributes>>,
     pub offset: u64,
     pub length: u64,
 }
@@ -75,7 +86,7 @@ impl ListingEntry {
     /// Reads one line; the refusal names the field.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
         let entry: Self = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-        check(&entry.path, &entry.source, entry.mode, entry.target.as_deref())?;
+        check(&entry.path, &entry.source, entry.mode, entry.target.as_deref(), entry.attributes.as_deref())?;
         Ok(entry)
     }
 }
@@ -84,7 +95,7 @@ impl Segment {
     /// Reads one line; the refusal names the field.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
         let segment: Self = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-        check(&segment.path, &segment.source, segment.mode, segment.target.as_deref())?;
+        check(&segment.path, &segment.source, segment.mode, segment.target.as_deref(), segment.attributes.as_deref())?;
         if segment.offset.checked_add(segment.length).is_none_or(|end| end > segment.size) {
             return Err(format!("offset {} and length {} go beyond size {}", segment.offset, segment.length, segment.size));
         }
@@ -98,7 +109,7 @@ impl Segment {
     }
 }
 
-fn check(path: &str, source: &str, mode: u32, target: Option<&str>) -> Result<(), String> {
+fn check(path: &str, source: &str, mode: u32, target: Option<&str>, attributes: Option<&Attributes>) -> Result<(), String> {
     if percent::decode(path).map_err(|why| format!("path: {why}"))?.is_empty() {
         return Err("path is empty; it must name something below the destination".to_owned());
     }
@@ -109,6 +120,7 @@ fn check(path: &str, source: &str, mode: u32, target: Option<&str>) -> Result<()
     if let Some(target) = target {
         percent::decode(target).map_err(|why| format!("target: {why}"))?;
     }
+    attributes.map_or(Ok(()), Attributes::check)?;
     if mode > 0o7777 {
         return Err(format!("mode is {mode}; permission bits are at most 4095"));
     }

@@ -55,7 +55,7 @@ impl SkipReason {
     }
 }
 
-/// What ended a daemon, under the name that the state machine catches. `contracts/failures.json` says what each one means.
+/// The failure that ended a daemon, by the name that the state machine catches; see `contracts/failures.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(Deserialize))]
 pub enum Failure {
@@ -108,7 +108,7 @@ pub enum Event {
         files: u64,
         chunks: u64,
         sent_bytes: u64,
-        /// Of chunks that went out on a second path too, since the first was cut off or late.
+        /// Bytes of chunks that went out on a second path too, since the first was cut off or late.
         #[serde(skip_serializing_if = "is_zero")]
         hedged_bytes: u64,
         #[serde(skip_serializing_if = "is_zero")]
@@ -162,7 +162,7 @@ pub struct LaneProgress {
     pub rate_mb_s: f64,
 }
 
-/// What an end reports every two seconds.
+/// An end's report, made every two seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
@@ -181,7 +181,7 @@ pub struct Progress {
     pub at: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte_at: Option<f64>,
-    /// Of the oldest call of the file system that has not returned, by this end's own clock.
+    /// Age of the oldest call of the file system that has not returned, by this end's own clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_file_system_seconds: Option<f64>,
     pub lanes: Vec<LaneProgress>,

@@ -13,7 +13,7 @@ pub const MAX_HOPS: usize = 4;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Hop {
     pub node_id: String,
-    /// Where the previous hop connects to.
+    /// The address to which the previous hop connects.
     pub address: Address,
 }
 
@@ -26,7 +26,7 @@ pub struct Path {
     pub generation: u64,
     /// Relays in order; empty for the direct path.
     pub hops: Vec<Hop>,
-    /// Where the last hop connects to.
+    /// The address to which the last hop connects.
     pub receiver: Address,
     /// TCP streams.
     pub lanes: u32,

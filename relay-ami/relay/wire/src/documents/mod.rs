@@ -1,5 +1,6 @@
 //! The documents of `contracts/`, as types: whoever holds one holds a checked one.
 
+pub mod attributes;
 pub mod chunk;
 pub mod command;
 pub mod entry;
@@ -7,5 +8,6 @@ pub mod event;
 pub mod membership;
 pub mod percent;
 pub mod plan;
+pub mod selection;
 pub mod survey;
 pub mod text;

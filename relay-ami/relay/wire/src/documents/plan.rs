@@ -10,7 +10,7 @@ use super::text::{HexDigest, PlanId, SchemaVersion1, TransferId};
 /// Their numbers have seven digits in the table's keys.
 const RANGES: u64 = 10_000_000;
 
-/// Where the listing lies that the plan is made of: what must be at the destination in the end.
+/// The place of the listing that the plan is made of: it says what must be at the destination in the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PlanListing {
@@ -28,14 +28,14 @@ pub struct PlanListing {
 }
 
 impl PlanListing {
-    /// Whether all lines of the listing are planned.
+    /// Returns whether all lines of the listing are planned.
     #[must_use]
     pub fn is_planned_whole(&self) -> bool {
         self.planned_folder == LISTING_FOLDER
     }
 }
 
-/// What Plan Chunks hands to the data plane.
+/// The document that Plan Chunks hands to the data plane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TransferPlan {

@@ -1,8 +1,11 @@
-//! What a scan prints.
+//! The output of a scan.
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use super::percent;
+use super::selection::Reason;
 use super::text::SchemaVersion1;
 
 /// Folder of the source's whole listing, below the transfer's prefix.
@@ -20,13 +23,19 @@ pub fn part_key(folder: &str, part: u64) -> String {
     format!("{folder}part-{part:05}.ndjson")
 }
 
+/// Key of an object of the list of what was left out.
+#[must_use]
+pub fn unselected_key(part: u64) -> String {
+    part_key("unselected/", part)
+}
+
 /// Key of an object with the digests of the source's files, for a comparison by them.
 #[must_use]
 pub fn compare_key(part: u64) -> String {
     part_key("compare/", part)
 }
 
-/// What is listed so far: announced after each object, and at the end.
+/// Totals of the listing so far: announced after each object, and at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Announcement {
@@ -45,6 +54,12 @@ pub struct Announcement {
     pub complete: bool,
 }
 
+// Serde gives a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// Something that makes the transfer impossible; `path` is percent-encoded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
@@ -53,7 +68,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Of a path as the system has it.
+    /// Returns the problem of a path as the system has it.
     #[must_use]
     pub fn of(path: &[u8], reason: String) -> Self {
         Self { path: percent::encode(path), reason }
@@ -78,14 +93,20 @@ pub enum Survey {
         symlinks: u64,
         /// Sockets, devices, pipes, and partial files of earlier transfers at the top, which are not moved.
         skipped: u64,
+        /// How many are not moved, by the reason. An excluded directory is one, whatever it holds.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        unselected: BTreeMap<Reason, u64>,
+        /// Objects of their list.
+        #[serde(skip_serializing_if = "is_zero")]
+        unselected_parts: u64,
         bytes: u64,
         largest_file_bytes: u64,
-        /// Of the disk, by a short trial with the largest file.
+        /// Rate of the disk, by a short trial with the largest file.
         #[serde(rename = "readMBps", skip_serializing_if = "Option::is_none")]
         read_mb_s: Option<f64>,
         /// Objects of the listing: only their number is printed, since SSM keeps 24 000 characters.
         parts: u64,
-        /// Of those objects, one after the other.
+        /// Digest of those objects, one after the other.
         listing_digest: String,
         problems: Vec<Problem>,
         problem_count: u64,
@@ -95,19 +116,19 @@ pub enum Survey {
         daemon_version: &'static str,
         free_bytes: u64,
         free_inodes: u64,
-        /// Whether anything but partial files is there.
+        /// Something else than partial files is there.
         occupied: bool,
-        /// Which directory it is.
+        /// The directory, by every way that leads to it.
         ways: Vec<Way>,
-        /// Of the disk, by a short trial.
+        /// Rate of the disk, by a short trial.
         #[serde(rename = "writeMBps", skip_serializing_if = "Option::is_none")]
         write_mb_s: Option<f64>,
         problems: Vec<Problem>,
         problem_count: u64,
     },
-    /// What the source digested for a comparison.
+    /// The source's digests for a comparison.
     Digests { schema_version: SchemaVersion1, daemon_version: &'static str, files: u64, bytes: u64 },
-    /// What of the listing is to be sent; `same_…`: what is not, since it is there.
+    /// The part of the listing that is to be sent, of it in files that are not there (`new_…`); `same_…`: the part that is there already.
     Comparison {
         schema_version: SchemaVersion1,
         daemon_version: &'static str,
@@ -119,5 +140,7 @@ pub enum Survey {
         parts: u64,
         same_files: u64,
         same_bytes: u64,
+        new_files: u64,
+        new_bytes: u64,
     },
 }

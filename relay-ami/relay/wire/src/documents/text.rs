@@ -48,7 +48,7 @@ checked_text!(
     "a transfer id: a letter or digit, then at most 79 letters, digits, '_' or '-'"
 );
 checked_text!(
-    /// What names both machines of a transfer and the transfer: the key under which its ends share records, chunks and objects.
+    /// The name of both machines and the transfer: the key under which its ends share records, chunks and objects.
     Partition,
     |text| {
         let parts: Vec<&str> = text.split('+').collect();

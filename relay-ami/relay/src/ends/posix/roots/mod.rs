@@ -19,7 +19,10 @@ pub use walk::{Step, Walk};
 
 use crate::ends::posix::tree::{BENEATH, PARTIAL};
 
-/// Whether this kernel can open beneath a directory; the text says what is needed.
+/// Names of one directory, as the system has them.
+pub type Names = Vec<Vec<u8>>;
+
+/// Returns whether this kernel can open beneath a directory; the text says what is needed.
 pub fn check_kernel() -> Result<(), String> {
     match fs::openat2(fs::CWD, "/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
         Err(error @ (Errno::NOSYS | Errno::PERM)) => {
@@ -38,7 +41,7 @@ pub struct Root {
     directory: OwnedFd,
     /// Path of `directory` without a slash at its end; empty for the file system's root.
     base: Vec<u8>,
-    /// What of `directory` is meant; none for all of it.
+    /// The part of `directory` that is meant; none for all of it.
     name: Option<Vec<u8>>,
 }
 
@@ -63,9 +66,9 @@ impl Root {
         Ok((names.iter().flat_map(|name| [b"/", *name].concat()).collect(), name))
     }
 
-    /// Names that this brings to the top of the destination, sorted, each once, and how many of them are left out: those of
+    /// Names that this brings to the top of the destination, sorted, each once, and those of them that are left out: those of
     /// partial files of earlier transfers to here, which no receiver takes.
-    pub fn names(&self) -> io::Result<(Vec<Vec<u8>>, u64)> {
+    pub fn names(&self) -> io::Result<(Names, Names)> {
         let all = match &self.name {
             Some(name) => {
                 fs::statat(&self.directory, OsStr::from_bytes(name), fs::AtFlags::SYMLINK_NOFOLLOW)?;
@@ -73,13 +76,37 @@ impl Root {
             }
             None => walk::names(&fs::openat(&self.directory, ".", walk::DIRECTORY, Mode::empty())?)?.to_vec(),
         };
-        let count = all.len();
-        let kept: Vec<Vec<u8>> = all.into_iter().filter(|name| !name.starts_with(PARTIAL)).collect();
-        let left_out = count - kept.len();
-        Ok((kept, left_out as u64))
+        Ok(all.into_iter().partition(|name| !name.starts_with(PARTIAL)))
     }
 
-    /// Where `name`, one of those at the top, is.
+    /// What of this an absolute path is, by names below the root's directory; none where it is not beneath it.
+    #[must_use]
+    pub fn relative<'a>(&self, source: &'a [u8]) -> Option<&'a [u8]> {
+        below(&self.base, self.name.as_deref(), source)
+    }
+
+    /// Whether this is where what lands as `path` comes from.
+    #[must_use]
+    pub fn brings(&self, path: &[u8]) -> bool {
+        self.name.as_deref().is_none_or(|name| path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/")))
+    }
+
+    /// The file system of the path itself: of the directory that was named, whose contents or which is meant.
+    pub fn device(&self) -> io::Result<u64> {
+        let stat = match &self.name {
+            Some(name) => fs::statat(&self.directory, OsStr::from_bytes(name), fs::AtFlags::SYMLINK_NOFOLLOW)?,
+            None => fs::fstat(&self.directory)?,
+        };
+        Ok(stat.st_dev)
+    }
+
+    /// Returns whether `relative` is the very path that was asked for.
+    #[must_use]
+    pub fn is(&self, relative: &[u8]) -> bool {
+        self.name.as_deref() == Some(relative)
+    }
+
+    /// Returns where `name`, one of those at the top, is.
     #[must_use]
     pub fn path_of(&self, name: &[u8]) -> PathBuf {
         OsStr::from_bytes(&[&*self.base, b"/", name].concat()).into()
@@ -96,7 +123,7 @@ impl Root {
     }
 }
 
-/// What of `source` is below the directory of a root, if it is the root's.
+/// Returns what of `source` is below the directory of a root, if it is the root's.
 fn below<'a>(base: &[u8], name: Option<&[u8]>, source: &'a [u8]) -> Option<&'a [u8]> {
     let relative = source.strip_prefix(base)?.strip_prefix(b"/")?;
     match name {
@@ -105,7 +132,7 @@ fn below<'a>(base: &[u8], name: Option<&[u8]>, source: &'a [u8]) -> Option<&'a [
     }
 }
 
-/// All paths of a command. Each is opened when something beneath it is first read, and stays open.
+/// The paths of a command. Each is opened when something beneath it is first read, and stays open.
 #[derive(Debug, Default)]
 pub struct Roots(Vec<Lazy>);
 

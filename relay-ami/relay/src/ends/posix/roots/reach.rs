@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{self, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-/// As many links as the kernel follows on one way (`MAXSYMLINKS`).
+/// The number of links that the kernel follows on one way (`MAXSYMLINKS`).
 const MOST_LINKS: usize = 40;
 /// With `DIRECTORY`, so that the way to an automounted directory mounts it; `O_PATH` alone would not.
 const STEP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -22,7 +22,7 @@ pub struct Reached {
     pub directory: OwnedFd,
     /// Its path, with links resolved.
     pub path: PathBuf,
-    /// What of the way does not exist, in order.
+    /// The part of the way that does not exist, in order.
     pub missing: Vec<Vec<u8>>,
 }
 

@@ -15,9 +15,9 @@ pub const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFla
 /// Directories of the way down that stay open; above them each is opened again on the way back. A tree may be 2 000 deep,
 /// and 1 024 open files are the usual limit.
 const HELD: usize = 64;
-/// Of names that one call asks for: about 1 000 entries.
+/// Bytes of names that one call asks for: about 1 000 entries.
 const NAMES_BYTES: usize = 32 << 10;
-/// What the kernel takes as a path (`PATH_MAX`), its zero included: nothing longer can be named to the sender.
+/// The kernel's limit of a path (`PATH_MAX`), its zero included: nothing longer can be named to the sender.
 const PATH_MAX: usize = 4096;
 
 /// Names in one piece of memory, each with a zero behind it: 10⁷ of them cost their bytes and 9 more each.
@@ -41,7 +41,7 @@ fn at(bytes: &[u8], start: usize) -> &CStr {
     CStr::from_bytes_until_nul(bytes.get(start..).unwrap_or_default()).unwrap_or_default()
 }
 
-/// What a directory holds, sorted. A name that is renamed to and fro meanwhile may be given twice; it is listed once.
+/// Returns what a directory holds, sorted. A name that is renamed to and fro meanwhile may be given twice; it is listed once.
 pub fn names(directory: &OwnedFd) -> io::Result<Names> {
     let mut buffer = Vec::with_capacity(NAMES_BYTES);
     let mut entries = RawDir::new(directory, buffer.spare_capacity_mut());
@@ -65,11 +65,11 @@ struct Level {
     directory: Option<OwnedFd>,
     names: Names,
     next: usize,
-    /// Of the part of the path that is this directory's.
+    /// Length of the part of the path that is this directory's.
     length: usize,
 }
 
-/// What comes next.
+/// The next step of a walk.
 pub enum Step {
     Entry(Stat),
     /// The entry, or the names of the directory, cannot be had.
@@ -83,7 +83,7 @@ pub struct Walk<'a> {
     relative: Vec<u8>,
     name: usize,
     levels: Vec<Level>,
-    /// What was given last is a directory, and is to be gone into.
+    /// The last entry is a directory that is to be entered.
     descends: bool,
     begun: bool,
 }
@@ -111,6 +111,11 @@ impl<'a> Walk<'a> {
     pub fn place(&self) -> (BorrowedFd<'_>, &OsStr) {
         let directory = self.levels.last().and_then(|level| level.directory.as_ref()).map_or(self.root.as_fd(), |found| found.as_fd());
         (directory, OsStr::from_bytes(self.relative.get(self.name..).unwrap_or_default()))
+    }
+
+    /// What was given last is a directory that is not gone into.
+    pub fn pass(&mut self) {
+        self.descends = false;
     }
 
     #[cfg(test)]

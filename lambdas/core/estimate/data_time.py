@@ -1,0 +1,112 @@
+"""How long the data of a transfer takes, by its figures: expected, at best and at worst, and what limits it."""
+
+from math import inf
+
+from lambdas.core.chunks import plan
+from lambdas.core.estimate.figures import Figure, Figures
+from lambdas.core.zero_wait import Limit, Serving, zero_wait
+
+_WORDS = {
+    "source": "the source machine sends at most",
+    "source_disk": "the source's disk reads at most",
+    "source_processor": "the source's processors hash and encrypt at most",
+    "destination": "the destination machine receives at most",
+    "destination_disk": "the destination's disk writes at most",
+    "destination_processor": "the destination's processors decrypt and hash at most",
+    "files": "files as small as these go at most at",
+}
+NEAR = 1e-6
+
+
+def seconds_for(
+    size_bytes: int,
+    pairs: int,
+    figures: Figures,
+    wait_seconds: float = 0.0,
+    gain: float = 0.0,
+) -> float:
+    """Zero-wait data time and its tail; `wait_seconds`: the pre-test, after which the pairs join; `gain`: by how much
+    more than the mean pair they then carry.
+
+    Never more than without relays: what would be late goes by the direct path.
+    """
+    ends, caps = [figure.limit for figure in figures.of_ends.values()], figures.caps
+    alone = zero_wait(size_bytes / 1e6, _paths(0, figures, 0.0, 0.0), *ends, caps=caps)
+    if not pairs:
+        return alone
+    together = zero_wait(size_bytes / 1e6, _paths(pairs, figures, wait_seconds, gain), *ends, caps=caps)
+    if together <= figures.joins(0) + wait_seconds or together >= alone:
+        return min(together, alone)
+    return min(together + _tail_seconds(size_bytes, pairs, figures, together), alone)
+
+
+def _tail_seconds(size_bytes: int, pairs: int, figures: Figures, seconds: float) -> float:
+    """At the end a lane waits half a chunk's time on average for those that are not done; a single one for nobody."""
+    if figures.lanes is None:
+        return 0.0
+    planned = plan.lanes_per_path(max(figures.direct.now, figures.pair.now), size_bytes, files=1) * (1 + pairs)
+    chunk_seconds = plan.chunk_size(size_bytes, planned, None) * planned * figures.lanes.value * seconds / size_bytes
+    return chunk_seconds / 2 * (1 - 1 / planned)
+
+
+def bounds(
+    size_bytes: int, pairs: int, figures: Figures, wait_seconds: float = 0.0, gain: float = 0.0
+) -> tuple[float, float]:
+    """Seconds with all figures at their better, and at their worse bounds."""
+    best, worst = (seconds_for(size_bytes, pairs, figures.at(bound), wait_seconds, gain) for bound in ("high", "low"))
+    return best, worst
+
+
+def limit_in_words(
+    size_bytes: int, seconds: float, pairs: int, figures: Figures, wait_seconds: float, gain: float = 0.0
+) -> str:
+    """What a transfer that takes `seconds` is limited by: the one thing that alone would make it take the longest."""
+    joins = figures.joins(0) + wait_seconds
+    if pairs and seconds <= joins:
+        return f"done before relays serve ({joins:.0f} s)"
+    size, paths = size_bytes / 1e6, _paths(pairs, figures, wait_seconds, gain)
+    longest, words, limits = zero_wait(size, paths, inf), "", [path.limit for path in paths]
+    together = sum(limit.allows(limit.credit) for limit in limits)
+    for name, figure in figures.of_ends.items():
+        alone = zero_wait(size, paths, figure.limit)
+        fills = not words and figure.now <= together * (1 + NEAR)
+        if fills or alone > longest * (1 + NEAR):
+            longest, words, limits = alone, _WORDS[name], [figure.limit]
+    caps = [cap for cap in figures.caps if cap.joins < seconds]
+    if caps and zero_wait(size, paths, inf, caps=caps) > longest * (1 + NEAR):
+        return f"the request's timetable, which lets {min(cap.rate for cap in caps):.1f} MB/s pass at times"
+    if not words:
+        words = f"the direct path{f' and {_many(pairs)} carry' if pairs else ' carries'}"
+    now, lasting = (sum(part) for part in zip(*((one.allows(one.credit), one.rate) for one in limits), strict=True))
+    never_ends = [Serving(path.limit.allows(path.credit), path.joins) for path in paths]
+    bursts_on = zero_wait(size, never_ends, *(Limit(figure.now) for figure in figures.of_ends.values()))
+    if now <= lasting or seconds <= bursts_on * (1 + NEAR):
+        return f"{words} {now:.1f} MB/s"
+    return f"{words} {now:.1f} MB/s, {lasting:.1f} once credits are used up"
+
+
+def _paths(pairs: int, figures: Figures, wait_seconds: float, gain: float) -> list[Serving]:
+    share = _share(pairs, figures)
+    relays = [
+        _serving(
+            figures.pair_at(slot),
+            share if slot < len(figures.lent) else share * (1 + gain),
+            figures.joins(slot) + wait_seconds,
+        )
+        for slot in range(pairs)
+    ]
+    return [_serving(figures.direct, 1.0, 0.0), *relays]
+
+
+def _serving(figure: Figure, factor: float, joins: float) -> Serving:
+    limit = figure.limit
+    return Serving(limit.rate * factor, joins, burst=limit.burst * factor, credit=limit.credit * factor)
+
+
+def _share(pairs: int, figures: Figures) -> float:
+    """What each of the pairs carries, in shares of a single one: p pairs carry 1 + (p - 1)·gain (GEO-DMS, Eq. 5)."""
+    return (1 + (pairs - 1) * figures.gain.value) / pairs if pairs and figures.gain else 1.0
+
+
+def _many(pairs: int) -> str:
+    return f"{pairs} pair{'s' if pairs > 1 else ''}"

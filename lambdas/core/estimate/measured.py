@@ -1,0 +1,69 @@
+"""Figures from what was measured or configured: a rate, its bounds, and how long it is known to last."""
+
+from math import exp, log1p, sqrt
+
+from lambdas.core.estimate import published_limits
+from lambdas.core.estimate.figures import Burst, Figure
+from lambdas.core.estimate.history import LEAST_SPREAD
+from lambdas.core.estimate.profile import CREDIT_OF, LASTING_OF, Known, Metric, Profile
+from lambdas.core.tariff.instance_types import TypeFacts
+
+# Nine of ten values of a normal distribution lie above the mean less so many standard deviations, nine below it plus.
+# The logarithm of a rate or a time is taken as normal: however much it varies, it is never 0.
+NINE_OF_TEN = 1.28
+# What is left of a credit depends on what the machine did before: half of what was seen, or twice as much.
+CREDIT_VARIES = 2.0
+
+
+def figure(profile: Profile | None, metric: Metric, what: str, facts: TypeFacts | None = None) -> Figure | None:
+    """The metric's figure, `what` being its subject in words; None where nothing is known.
+
+    `facts`: of the machine, for a rate. One above the published baseline is a burst until it was seen to last as long
+    as AWS lets one last; a transfer in which it fell tells what lasts, and with which credit.
+    """
+    known = profile.known(metric) if profile else None
+    if profile is None or known is None:
+        return None
+    if known.origin == "configured":
+        return Figure(value=known.value, origin="configured", note=what)
+    seen = _measured(known, _note(what, known))
+    lasting = _lasting(profile, metric, what)
+    if lasting is not None and seen.value > lasting.value:
+        spent = profile.known(CREDIT_OF[metric]) if metric in CREDIT_OF else None
+        mb = spent.value if spent else published_limits.USUAL_BURST_SECONDS * (seen.value - lasting.value)
+        note = "until the rate fell in an earlier transfer"
+        credit = Figure(value=mb, low=mb / CREDIT_VARIES, high=mb * CREDIT_VARIES, origin="measured", note=note)
+        return lasting.model_copy(update={"burst": Burst(rate=seen, credit=credit)})
+    if facts is None or not facts.bursts or seen.least <= facts.network:
+        return seen
+    if known.longest_seconds >= published_limits.LONGEST_BURST_SECONDS:
+        return seen
+    rate = seen.model_copy(update={"note": f"{seen.note}, for {known.longest_seconds:.0f} s at the longest"})
+    credit = published_limits.credit(facts.network, rate, (rate.least - facts.network) * known.longest_seconds)
+    note = f"{facts.instance_type}: baseline {facts.baseline_gbps:g} Gbps"
+    return Figure(value=facts.network, burst=Burst(rate=rate, credit=credit), origin="published", note=note)
+
+
+def gain(profile: Profile | None, what: str) -> Figure | None:
+    """What a pair after the first adds, in shares of the first, at most 1; None where nobody measured it."""
+    known = figure(profile, "gain", what)
+    if known is None:
+        return None
+    bounds = {"value": known.value, "low": known.least, "high": known.greatest}
+    return known.model_copy(update={name: min(1.0, bound) for name, bound in bounds.items()})
+
+
+def _lasting(profile: Profile, metric: Metric, what: str) -> Figure | None:
+    known = profile.known(LASTING_OF[metric]) if metric in LASTING_OF else None
+    return _measured(known, f"{_note(what, known)}, after its credit") if known else None
+
+
+def _measured(known: Known, note: str) -> Figure:
+    spread = max(known.sigma / known.value, LEAST_SPREAD) if known.value else 0.0
+    times = exp(NINE_OF_TEN * sqrt(log1p(spread * spread)))
+    return Figure(value=known.value, low=known.value / times, high=known.value * times, origin=known.origin, note=note)
+
+
+def _note(what: str, known: Known) -> str:
+    times = f"{known.samples} sample{'s' if known.samples > 1 else ''}"
+    return f"{what}: {times}, standard deviation {known.sigma:.3g}"

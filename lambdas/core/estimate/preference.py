@@ -1,0 +1,24 @@
+"""What the objective prefers among rows, as a key: the least is best."""
+
+from lambdas.core.estimate.rows import Row
+from lambdas.core.request import Objective
+
+
+def worth(seconds: float, usd_per_hour: float) -> float:
+    """Dollars that so much time is worth."""
+    return seconds / 3600 * usd_per_hour
+
+
+def preference(row: Row, objective: Objective) -> tuple[float, float]:
+    """By time, cost, energy, or the cost with what its hours are worth; a deadline is met at the least cost."""
+    if objective.deadline_seconds is not None:
+        return max(row.sure_seconds - objective.deadline_seconds, 0.0), row.cost_usd
+    match objective.minimise:
+        case "time":
+            return row.seconds, row.pairs
+        case "cost":
+            return row.cost_usd, row.seconds
+        case "energy":
+            return row.energy_wh or 0.0, row.pairs
+        case "balanced":
+            return round(row.cost_usd + worth(row.seconds, objective.value_of_time), 9), row.pairs

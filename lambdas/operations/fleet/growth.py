@@ -1,0 +1,92 @@
+"""More relays for a transfer: launched by what was decided, at its start or while data moves."""
+
+from dataclasses import replace
+
+from lambdas.adapters.world import World
+from lambdas.core import transfer_life
+from lambdas.core.errors import CptError, NoCapacity
+from lambdas.core.estimate import first_contact
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.fleet import pairing
+from lambdas.core.fleet.relay_counts import RelayCounts
+from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS
+from lambdas.core.fleet.topology import route_of
+from lambdas.core.transfer_record import Estimated, Spawned
+from lambdas.operations.estimate import deciding
+from lambdas.operations.fence import running
+from lambdas.operations.fleet.existing import enlist
+from lambdas.operations.fleet.launch import Launched, launch_relays
+from lambdas.operations.fleet.relay_end import release_singles
+from lambdas.operations.fleet.relay_start import await_ready
+from lambdas.operations.spending import metering
+
+# A decision is not taken again so soon: an event may come twice, and what was launched needs T_v to show.
+REST_SECONDS = 120.0
+
+
+def launch_pairs(world: World, record: Estimated, estimate: Estimate, taken: int, wanted: int) -> Launched:
+    """`wanted` pairs in the slots after those that are `taken`; raises NoCapacity where the budget bears none."""
+    request = record.transfer.request
+    relay_counts = RelayCounts.of(record.transfer)
+    there, all_in_all = relay_counts.launched(taken), taken + wanted
+    affordable = metering.affordable(world, record, relay_counts.launched(all_in_all) - there)
+    bearable = relay_counts.most_pairs(there + affordable, all_in_all) - taken
+    budget = f"$.objective.maxCostUsd: {request.objective.max_cost_usd} bears {bearable} of {wanted} pairs now"
+    if bearable <= 0:
+        raise NoCapacity(budget)
+    # The selected one first; where it has no capacity, the others in the request's order.
+    types = {at: [estimate.type_of(at), *request.relays.types_of(at, world.env.instance_types)] for at in (0, 1)}
+    slots = relay_counts.to_launch(taken + bearable)
+    new = {at: left for at, every in slots.items() if (left := [slot for slot in every if slot > taken])}
+    launched = launch_relays(world, record, new, types)
+    route = route_of(record.transfer, relay_counts.of_stages(bearable))
+    existing = enlist(world, record, route) if taken == 0 else []
+    launched = replace(launched, nodes=[*launched.nodes, *existing])
+    return launched if bearable == wanted else replace(launched, notes=[*launched.notes, budget])
+
+
+def note_spawned(world: World, record: Estimated, spawned: Spawned) -> None:
+    """Add to what was noted of earlier launches of the transfer."""
+    before = record.spawned if record.decisions else None
+    if before:
+        spawned = Spawned(
+            wanted=before.wanted + spawned.wanted,
+            launched=before.launched + spawned.launched,
+            notes=[*before.notes, *spawned.notes],
+        )
+    world.transfers.change(record.transfer, transfer_life.note(spawned=spawned))
+
+
+def decide_anew(world: World, transfer_id: str) -> str:
+    """Look at a transfer whose rate has fallen for good, launch the pairs that pay now; what was done, in a word."""
+    record = running(world, transfer_id)
+    if record is None or not _is_due(world, record):
+        return "over" if record is None else "known"
+    seen = deciding.look(world, transfer_id, record.transfer.shared, None)
+    record = running(world, transfer_id)
+    if seen is None or record is None:
+        return "over"
+    if not _is_due(world, record) or first_contact.verdict(seen, record.decisions[-1]) != "fell":
+        return "known"
+    estimate = deciding.decide_again(world, record, seen)
+    record = running(world, transfer_id)
+    if record is None:
+        return "over"
+    decision = record.decisions[-1]
+    if decision.pairs <= decision.served:
+        return "kept"
+    wanted = decision.pairs - decision.served
+    try:
+        launched = launch_pairs(world, record, estimate, decision.last_slot, wanted)
+    except CptError as error:
+        note_spawned(world, record, Spawned(wanted=wanted, launched=0, notes=[f"{type(error).__name__}: {error}"]))
+        raise
+    pairs = pairing.strength(route_of(record.transfer), launched.nodes, "SPAWNED")
+    note_spawned(world, record, Spawned(wanted=wanted, launched=pairs, notes=launched.notes))
+    nodes = await_ready(world, record, join_at_once=True, seconds=JOIN_TIMEOUT_SECONDS)
+    release_singles(world, record.transfer, nodes)
+    return "grown"
+
+
+def _is_due(world: World, record: Estimated) -> bool:
+    return bool(record.decisions) and world.clock.now() - record.decisions[-1].at >= REST_SECONDS

@@ -1,0 +1,135 @@
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use super::*;
+
+impl Known {
+    fn is_empty(&self) -> bool {
+        self.whole.is_empty() && self.parts.is_empty()
+    }
+}
+
+const BORN: i64 = 1_700_000_000_000_000_001;
+
+fn plan(digit: char) -> PlanId {
+    PlanId::new(digit.to_string().repeat(32)).unwrap()
+}
+
+fn placed(digit: u8) -> Placed {
+    let identity = Some(Identity { inode: 77, changed_ns: -5 });
+    Placed { digest: [digit; 32], identity: identity.filter(|_| digit != 1) }
+}
+
+fn journal(folder: &Path) -> Journal {
+    Journal::new(fs::open(folder, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap())
+}
+
+/// A file in its place, and two parts of another one.
+fn written(folder: &Path) {
+    let journal = journal(folder);
+    assert!(journal.recall(&plan('9')).unwrap().is_empty());
+    journal.whole(3, &placed(3)).unwrap();
+    journal.part(7, 5000, BORN, 0, [7; 32]).unwrap();
+    journal.part(7, 5000, BORN, 2, [8; 32]).unwrap();
+    journal.sync().unwrap();
+}
+
+#[test]
+fn a_file_that_got_names_is_the_one_that_it_was_for_later_receivers_too_until_something_else_changes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, journal) = (Identity { inode: 77, changed_ns: -5 }, journal(folder.path()));
+    let at = |changed_ns| Identity { changed_ns, ..first };
+    journal.recall(&plan('9')).unwrap();
+    journal.linked(&first, &at(6)).unwrap();
+    journal.linked(&first, &at(7)).unwrap();
+    // Not closed in order: a receiver that is killed does not come to that.
+    std::mem::forget(journal);
+    let known = self::journal(folder.path()).recall(&plan('9')).unwrap().linked;
+    assert_eq!([at(6), at(7), at(8)].map(|now| known.unlinked(now)), [at(6), first, at(8)]);
+}
+
+#[test]
+fn what_was_noted_is_known_again_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    written(folder.path());
+    for more in 0..2 {
+        let journal = journal(folder.path());
+        let known = journal.recall(&plan('9')).unwrap();
+        assert_eq!(known.whole.len(), 1 + more);
+        assert_eq!(known.whole[&3], placed(3));
+        assert_eq!((known.parts[&7].size, known.parts[&7].digests.len()), (5000, 2));
+        assert_eq!(known.parts[&7].digests[&2], [8; 32]);
+        journal.whole(100 + more as u64, &placed(1)).unwrap();
+        journal.sync().unwrap();
+    }
+}
+
+#[test]
+fn a_record_that_was_cut_off_or_lost_ends_what_is_known_and_not_what_is_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    written(folder.path());
+    let path = folder.path().join(NAME);
+    let whole = std::fs::read(&path).unwrap();
+    let mut spoiled = whole.clone();
+    spoiled[3 * RECORD_BYTES + 30] ^= 1;
+    for text in [&whole[..whole.len() - 1], &whole[..3 * RECORD_BYTES + 1], &spoiled[..]] {
+        std::fs::write(&path, text).unwrap();
+        let first = journal(folder.path());
+        assert_eq!(first.recall(&plan('9')).unwrap().parts[&7].digests.len(), 1);
+        first.part(7, 5000, BORN, 1, [6; 32]).unwrap();
+        assert_eq!(journal(folder.path()).recall(&plan('9')).unwrap().parts[&7].digests.len(), 2);
+    }
+}
+
+/// A write that the disk refuses half-way, and then takes.
+#[test]
+fn what_a_full_disk_refused_is_written_once_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = journal(folder.path());
+    first.recall(&plan('9')).unwrap();
+    first.whole(3, &placed(3)).unwrap();
+    // Like a disk that is full: `/dev/full` takes nothing, and cannot be cut off either.
+    let file = lock(&first.state).file.replace(File::options().write(true).open("/dev/full").unwrap());
+    assert!(first.sync().is_err());
+    assert!(first.part(7, 5000, BORN, 0, [7; 32]).is_err());
+    lock(&first.state).file = file;
+    first.part(7, 5000, BORN, 2, [8; 32]).unwrap();
+    first.sync().unwrap();
+    let known = journal(folder.path()).recall(&plan('9')).unwrap();
+    assert_eq!(known.whole.keys().collect::<Vec<_>>(), [&3]);
+    assert_eq!(known.parts[&7].digests.keys().collect::<Vec<_>>(), [&2], "its chunk is sent again");
+}
+
+#[test]
+fn what_was_forgotten_is_not_known_again() {
+    let folder = tempfile::tempdir().unwrap();
+    written(folder.path());
+    let again = journal(folder.path());
+    again.recall(&plan('9')).unwrap();
+    again.forgotten(3).unwrap();
+    again.forgotten(7).unwrap();
+    again.part(7, 5000, BORN, 1, [6; 32]).unwrap();
+    let known = journal(folder.path()).recall(&plan('9')).unwrap();
+    assert!(known.whole.is_empty());
+    assert_eq!(known.parts[&7].digests.keys().collect::<Vec<_>>(), [&1]);
+}
+
+#[test]
+fn what_is_of_another_plan_is_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    written(folder.path());
+    let other = journal(folder.path());
+    assert!(other.recall(&plan('1')).unwrap().is_empty());
+    other.whole(5, &placed(5)).unwrap();
+    other.sync().unwrap();
+    assert!(journal(folder.path()).recall(&plan('9')).unwrap().is_empty());
+}
+
+#[test]
+fn nothing_noted_is_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = journal(folder.path());
+    journal.sync().unwrap();
+    assert!(!folder.path().join(NAME).exists());
+}

@@ -1,0 +1,100 @@
+"""What a transfer teaches whose credits ran out, and what a short one does not."""
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from lambdas.core.estimate.profile import Profile, hosts
+from lambdas.core.learning.bursts import split
+from lambdas.core.learning.samples import Sample, samples_of
+from tests.lambdas.builders import DESTINATION_ID, SOURCE_ID, node, transfer
+from tests.lambdas.traffic import Traffic
+
+HOSTS, TYPE = hosts(SOURCE_ID, DESTINATION_ID), "t3.small"
+ACCURACY = 0.05
+
+
+def learnt(traffic: Traffic, pairs: int = 0, profiles: dict[str, Profile] | None = None) -> dict[str, Sample]:
+    nodes = [
+        node(side, slot, state="TERMINATED", joined_at=1040.0, ready_at=1035.0)
+        for slot in range(1, pairs + 1)
+        for side in ("source", "destination")
+    ]
+    samples = samples_of(transfer(), traffic.arrivals(), nodes, profiles or {})
+    return {f"{sample.metric} of {sample.subject}": sample for sample in samples}
+
+
+@settings(max_examples=8, deadline=None, phases=[Phase.generate])
+@given(st.floats(15, 60), st.floats(40, 200), st.floats(0.1, 0.7), st.integers(0, 50))
+def test_a_direct_path_whose_credit_ran_out_teaches_both_rates_and_the_credit(
+    falls_at: float, rate: float, share: float, seed: int
+) -> None:
+    lasting = rate * share
+    size = rate * falls_at + lasting * 30
+    traffic = Traffic({"direct": rate}, {"direct": 0.0}, size, 2.0, falls_at=falls_at, seed=seed, latest_sync=0.2)
+    traffic.lasting = {"direct": lasting}
+    found = learnt(traffic)
+    assert found[f"direct of {HOSTS}"].value == pytest.approx(rate, rel=ACCURACY)
+    assert found[f"directLasting of {HOSTS}"].value == pytest.approx(lasting, rel=ACCURACY)
+    credit = found[f"directCredit of {HOSTS}"].value
+    # Which second it fell in, and how far the first one had come, is known to a second or two.
+    assert credit == pytest.approx((rate - lasting) * falls_at, abs=2.5 * rate)
+
+
+def test_relays_whose_credits_ran_out_teach_it_of_their_type() -> None:
+    rates = {"direct": 40.0, "pair-1": 60.0, "pair-2": 60.0}
+    traffic = Traffic(rates, {"direct": 0.0, "pair-1": 8.0, "pair-2": 8.0}, 5200, 2.0, falls_at=30.0)
+    traffic.lasting = {"pair-1": 12.0, "pair-2": 12.0}
+    found = learnt(traffic, 2)
+    assert found[f"interRegion of {TYPE}"].value == pytest.approx(60.0, rel=ACCURACY)
+    assert found[f"interRegionLasting of {TYPE}"].value == pytest.approx(12.0, rel=ACCURACY)
+    assert found[f"interRegionCredit of {TYPE}"].value == pytest.approx(48.0 * 22, rel=0.1)
+    assert f"directLasting of {HOSTS}" not in found
+
+
+def test_ends_whose_credits_ran_out_teach_it_of_the_two_machines() -> None:
+    rates = {"direct": 40.0, "pair-1": 60.0}
+    traffic = Traffic(rates, {"direct": 0.0, "pair-1": 8.0}, 4000, 2.0, falls_at=30.0, lasting_ceiling=30.0)
+    found = learnt(traffic, 1)
+    assert found[f"endsLasting of {HOSTS}"].value == pytest.approx(30.0, rel=ACCURACY)
+    assert f"interRegionLasting of {TYPE}" not in found
+    assert f"directLasting of {HOSTS}" not in found
+
+
+def test_a_steady_transfer_teaches_how_long_its_rate_lasted_and_no_other() -> None:
+    found = learnt(Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=1000))
+    assert found.keys() == {f"direct of {HOSTS}"}
+    assert found[f"direct of {HOSTS}"].lasted_seconds == pytest.approx(50.0, abs=5.0)
+
+
+def test_a_rate_that_falls_a_little_or_comes_back_is_no_burst() -> None:
+    def parts(*rates: float) -> tuple[int, int]:
+        before, after = split([{"direct": rate} for rate in rates])
+        return len(before), len(after)
+
+    assert parts(*[100.0] * 20, 60.0, *[20.0] * 20) in {(19, 20), (20, 19)}
+    assert parts(*[100.0] * 20, *[85.0] * 20) == (40, 0)
+    assert parts(*[100.0] * 20, *[20.0] * 10) == (30, 0)
+    assert parts(*[100.0] * 20, *[20.0] * 12, *[100.0] * 20) == (52, 0)
+    assert parts(*[100.0, 20.0] * 20) == (40, 0)
+    assert parts(*[100.0] * 2, *[20.0] * 20) == (22, 0)
+    assert parts() == (0, 0)
+    assert parts(5.0) == (1, 0)
+
+
+def test_small_files_that_hold_the_ends_back_teach_files_per_second_and_no_limit_of_the_ends() -> None:
+    rates = {"direct": 40.0, "pair-1": 40.0}
+    small = Traffic(rates, {"direct": 0.0, "pair-1": 8.0}, 1000, 2.0, ceiling=50.0, file_mb=0.02)
+    found = learnt(small, 1)
+    assert found[f"files of {HOSTS}"].value == pytest.approx(50.0 / 0.02, rel=ACCURACY)
+    assert f"ends of {HOSTS}" not in found
+    large = Traffic(rates, {"direct": 0.0, "pair-1": 8.0}, 1000, 2.0, ceiling=50.0)
+    assert learnt(large, 1)[f"ends of {HOSTS}"].value == pytest.approx(50.0, rel=ACCURACY)
+
+
+def test_pairs_that_add_less_than_the_first_teach_a_gain() -> None:
+    joins = {"direct": 0.0, "pair-1": 6.0, "pair-2": 14.0, "pair-3": 14.0}
+    alone = Traffic(dict.fromkeys(joins, 30.0), joins, 2500, 2.0)
+    assert learnt(alone, 3)[f"gain of {TYPE}"].value == pytest.approx(1.0, abs=0.03)
+    less = Traffic({**dict.fromkeys(joins, 30.0), "pair-2": 28.0, "pair-3": 28.0}, joins, 2500, 2.0)
+    assert learnt(less, 3)[f"gain of {TYPE}"].value == pytest.approx(28 / 30, abs=0.03)

@@ -1,0 +1,156 @@
+"""The direct path carries 20 MB/s; nobody has measured these machines."""
+
+from typing import Any
+
+import pytest
+
+from lambdas.core import transfer_life
+from lambdas.core.chunks.progress import LaneProgress
+from lambdas.core.estimate.first_contact import LOOK_SECONDS, RelayDecision
+from lambdas.core.transfer_record import TransferRecord
+from lambdas.handlers.states.await_relays import AwaitInput, await_relays
+from lambdas.handlers.states.decide_relays import DecideInput, decide_relays
+from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
+from tests.lambdas.builders import SHARED, delivered, estimate, plan, profile, progress, transfer
+from tests.lambdas.cloud import Cloud
+from tests.lambdas.fleet import spawned, states
+
+SIZE = 100 * 10**9
+MB = 10**6
+
+
+def undecided(size: int = SIZE, **changes: Any) -> Cloud:
+    """Data begins to flow when the state does."""
+    cloud = spawned(0, **changes)
+    cloud.profiles.profiles["t3.small", transfer().region_pair] = profile(20.0, 160.0, 5.0)
+    chosen = estimate(0, size=size).model_copy(update={"on_the_way": "never measured"})
+    cloud.transfers.change(transfer(), transfer_life.note(plan=plan(size=size), estimate=chosen))
+    return cloud
+
+
+def flow(cloud: Cloud, **rates: float) -> dict[str, float]:
+    """The sender reports MB/s by path each two seconds from now; whoever changes the answer changes what it reports."""
+    began = cloud.clock.now()
+
+    def report() -> None:
+        lanes = [LaneProgress(path_id=p.replace("_", "-"), lane=0, bytes=0, rate=rate) for p, rate in rates.items()]
+        said = {"at": cloud.clock.now(), "first_byte_at": began, "lanes": lanes, "bytes": 0}
+        cloud.agents.progresses[SHARED, "sender"] = progress(1).model_copy(update=said)
+
+    for at in range(0, 60, 2):
+        cloud.clock.at(at, report)
+    return rates
+
+
+def decide(cloud: Cloud) -> Any:
+    return decide_relays(DecideInput(transfer=transfer()), cloud.world)
+
+
+def record(cloud: Cloud) -> TransferRecord:
+    found = cloud.transfers.get("first")
+    assert found is not None
+    return found
+
+
+def decisions(cloud: Cloud) -> list[RelayDecision]:
+    return record(cloud).decisions
+
+
+def test_relays_are_decided_by_the_first_reports_that_agree() -> None:
+    cloud = undecided()
+    began = cloud.clock.now()
+    flow(cloud, direct=20.0)
+    found = decide(cloud)
+    assert found.chosen_pairs > 0
+    assert found.on_the_way == "never measured"
+    assert found.figures.direct.value == 20.0
+    assert cloud.clock.now() - began < LOOK_SECONDS / 2
+    (one,) = decisions(cloud)
+    assert (one.served, one.pairs, one.direct) == (0, found.chosen_pairs, 20.0)
+    assert one.reason.startswith("the direct path carries 20.0 MB/s; ")
+    (kind, told), *_ = cloud.events.put_events
+    assert (kind, told["pairs"]) == ("Relays Decided", one.pairs)
+
+
+def test_a_transfer_that_is_all_but_done_gets_none() -> None:
+    cloud = undecided(size=130 * MB)
+    flow(cloud, direct=20.0)
+    found = decide(cloud)
+    assert (found.chosen_pairs, found.on_the_way) == (0, None)
+    assert "relays do not help" in decisions(cloud)[0].reason
+
+
+def test_nothing_is_decided_for_a_transfer_that_has_ended_or_sends_nothing() -> None:
+    ended, silent = undecided(), undecided()
+    ended.transfers.change(transfer(), transfer_life.finish(delivered()))
+    for cloud in (ended, silent):
+        assert decide(cloud).on_the_way is None
+        assert decisions(cloud) == []
+    assert silent.clock.now() - ended.clock.now() == pytest.approx(120, abs=2)
+
+
+def test_unsteady_reports_are_decided_by_their_mean_after_the_last_second() -> None:
+    cloud = undecided()
+    began = cloud.clock.now()
+    rates = flow(cloud, direct=10.0)
+    for at in range(1, 60, 4):
+        cloud.clock.at(at, lambda: rates.update(direct=30.0))
+        cloud.clock.at(at + 2, lambda: rates.update(direct=10.0))
+    decide(cloud)
+    assert cloud.clock.now() - began == pytest.approx(LOOK_SECONDS, abs=2)
+    assert 15 < decisions(cloud)[0].direct < 25
+
+
+def served(pairs: int = 1, **rates: float) -> Cloud:
+    """A first decision for `pairs`, which have joined; then the paths carry `rates`."""
+    cloud = undecided()
+    reported = flow(cloud, direct=20.0)
+    chosen = decide(cloud).model_copy(update={"chosen_pairs": pairs, "pre_test": False})
+    taken = decisions(cloud)[0].model_copy(update={"pairs": pairs})
+    cloud.transfers.change(transfer(), transfer_life.note(decisions=[taken.to_document()], estimate=chosen))
+    spawn_relays(SpawnInput(transfer=transfer(), estimate=chosen), cloud.world)
+    await_relays(AwaitInput(transfer=transfer()), cloud.world)
+    reported.clear()
+    reported.update(rates)
+    cloud.clock.sleep(4)
+    return cloud
+
+
+def test_relays_that_help_bring_more_and_only_those_are_launched() -> None:
+    cloud = served(1, direct=20.0, pair_1=20.0)
+    found = decide(cloud)
+    last = decisions(cloud)[-1]
+    assert (last.served, last.last_slot, last.total) == (1, 1, 40.0)
+    assert last.pairs > 1
+    assert found.on_the_way is not None
+    answer = spawn_relays(SpawnInput(transfer=transfer(), estimate=found), cloud.world)
+    assert answer["spawned"] == last.pairs - 1
+    slots = sorted(node.slot for node in cloud.nodes.of("first") if node.stage == 0)
+    assert slots == list(range(1, last.pairs + 1))
+
+
+def test_relays_that_do_not_help_are_released_and_the_transfer_goes_on() -> None:
+    cloud = served(1, direct=10.0, pair_1=10.0)
+    found = decide(cloud)
+    assert (found.chosen_pairs, found.on_the_way) == (0, None)
+    assert "relays do not help: 1 pair and the direct path carry 20.0 MB/s" in decisions(cloud)[-1].reason
+    assert set(states(cloud).values()) == {"LOST"}
+    assert cloud.alive() == []
+    assert record(cloud).running
+
+
+def test_ends_that_are_full_get_no_more_relays_and_keep_those_that_helped() -> None:
+    cloud = served(2, direct=12.0, pair_1=12.0, pair_2=12.0)
+    found = decide(cloud)
+    assert (found.chosen_pairs, found.on_the_way) == (2, None)
+    assert "the end machines are full" in decisions(cloud)[-1].reason
+    assert found.figures.ends == 36.0
+    assert set(states(cloud).values()) == {"JOINED"}
+
+
+def test_a_budget_bears_what_is_launched_later_too() -> None:
+    cloud = undecided(objective={"maxCostUsd": 2.2})
+    flow(cloud, direct=20.0)
+    found = decide(cloud)
+    rows = {row.pairs: row.cost_usd for row in found.rows}
+    assert rows[found.chosen_pairs] < 2.2
