@@ -14,10 +14,10 @@ from tests.e2e.test_events import begin, paths_with_data, rules_disabled, source
 pytestmark = pytest.mark.alone
 
 LARGE = 600_000_000  # 2 minutes as slowly as it begins, then 30 s on the direct path (20 MB/s)
-# The machine's network carries a tenth from now on; its daemon begins anew, since it has read the rates.
+# The machine's network carries a fifth from now on; its daemon begins anew, since it has read the rates.
 SLOW_DOWN = """
-sed -i 's/"megabytesPerSecond": [0-9.]*/"megabytesPerSecond": 0.3/g' "$CPT_RATE_LIMITS"
-grep -q 0.3 "$CPT_RATE_LIMITS" && systemctl kill --signal=KILL 'cpt-relay-*'
+sed -i 's/"megabytesPerSecond": [0-9.]*/"megabytesPerSecond": 0.6/g' "$CPT_RATE_LIMITS"
+grep -q 0.6 "$CPT_RATE_LIMITS" && systemctl kill --signal=KILL 'cpt-relay-*'
 """
 # What was on its way through a relay when it froze has long come by then.
 SETTLED_SECONDS = 1.0

@@ -43,9 +43,12 @@ fn run(from: &TcpStream, to: &Outlet, moved: &AtomicU64) -> io::Result<()> {
             return Ok(());
         }
         let mut left = count;
-        to.pace(count);
         while left > 0 {
-            left -= retry(|| splice(&reader, None, &*socket, None, left, SpliceFlags::MOVE))?;
+            let mut piece = to.pace(left);
+            left -= piece;
+            while piece > 0 {
+                piece -= retry(|| splice(&reader, None, &*socket, None, piece, SpliceFlags::MOVE))?;
+            }
         }
         moved.fetch_add(count as u64, Ordering::Relaxed);
     }

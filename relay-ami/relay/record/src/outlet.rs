@@ -39,21 +39,26 @@ impl Outlet {
         Arc::clone(&self.socket)
     }
 
-    /// Waits until `bytes` may go.
-    pub fn pace(&self, bytes: usize) {
-        for cap in &self.caps {
-            cap.take(bytes);
+    /// Waits until some of `bytes` may go, and returns how many: streams that share a cap take turns of `PACE_BYTES`, so
+    /// that none waits for all that another has at hand.
+    #[must_use]
+    pub fn pace(&self, bytes: usize) -> usize {
+        if self.caps.iter().all(|cap| cap.is_unlimited()) {
+            return bytes;
         }
+        let piece = bytes.min(PACE_BYTES);
+        for cap in &self.caps {
+            cap.take(piece);
+        }
+        piece
     }
 
     /// Writes all, as fast as the caps allow.
-    pub fn write_paced(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.caps.iter().all(|cap| cap.is_unlimited()) {
-            return (&*self.socket).write_all(bytes);
-        }
-        for piece in bytes.chunks(PACE_BYTES) {
-            self.pace(piece.len());
+    pub fn write_paced(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let (piece, rest) = bytes.split_at(self.pace(bytes.len()));
             (&*self.socket).write_all(piece)?;
+            bytes = rest;
         }
         Ok(())
     }
@@ -61,8 +66,8 @@ impl Outlet {
 
 impl Write for Outlet {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.pace(bytes.len());
-        (&*self.socket).write(bytes)
+        let piece = self.pace(bytes.len());
+        (&*self.socket).write(&bytes[..piece])
     }
 
     fn flush(&mut self) -> io::Result<()> {
