@@ -15,6 +15,8 @@ use crate::thread::lock;
 pub struct Counters {
     /// Payload bytes that went out or came in, resent ones included.
     pub moved: AtomicU64,
+    /// Bytes of those for which nothing went out: of holes, and by packing.
+    pub saved: AtomicU64,
     pub bytes: AtomicU64,
     pub chunks: AtomicU64,
     pub files: AtomicU64,
@@ -29,6 +31,10 @@ impl Counters {
         if self.moved.fetch_add(bytes, Ordering::Relaxed) == 0 {
             lock(&self.first_byte_at).get_or_insert_with(unix_now);
         }
+    }
+
+    pub fn saved(&self, bytes: u64) {
+        self.saved.fetch_add(bytes, Ordering::Relaxed);
     }
 
     pub fn delivered(&self, bytes: u64, files: u64) {
@@ -63,6 +69,7 @@ impl Reporter {
         if let Some(before) = before.filter(|before| same_start(before.epoch, epoch)) {
             (sequence, moved) = (before.sequence, before.moved_bytes);
             counters.moved.store(moved, Ordering::Relaxed);
+            counters.saved.store(before.saved_bytes, Ordering::Relaxed);
             *lock(&counters.first_byte_at) = before.first_byte_at;
         }
         Self { side, epoch, sequence, advance: u64::MAX, moved, at: Instant::now(), in_file_system: None }
@@ -90,6 +97,7 @@ impl Reporter {
             sequence: self.sequence,
             bytes: load(&counters.bytes),
             moved_bytes: moved,
+            saved_bytes: load(&counters.saved),
             chunks: load(&counters.chunks),
             files: load(&counters.files),
             failed_chunks: load(&counters.failed),

@@ -1,6 +1,9 @@
 //! Frames over TLS: a reading half and a writing half.
 
+use std::io;
 use std::sync::Mutex;
+
+use zstd::bulk::Decompressor;
 
 use crate::defaults::MAX_FRAME_BYTES;
 use crate::secure::SecureError;
@@ -8,7 +11,7 @@ use crate::secure::record::DATA_BYTES;
 use crate::secure::record::{Opener, PLAIN_BYTES, Sealer};
 use crate::thread::lock;
 use crate::wire::WireError;
-use crate::wire::frame::{DATA, Frame, HEADER_BYTES};
+use crate::wire::frame::{DATA, Frame, HEADER_BYTES, PACKED};
 
 /// The stream between sender and receiver cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -36,12 +39,45 @@ pub struct FrameReader {
     plain: Vec<u8>,
     start: usize,
     end: usize,
+    /// None before the first packed frame.
+    unpacked: Option<Unpacked>,
+}
+
+/// What the last packed frame had, as far as it is not taken yet: from `start` on.
+struct Unpacked {
+    decompressor: Decompressor<'static>,
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Unpacked {
+    fn new() -> io::Result<Self> {
+        Ok(Self { decompressor: Decompressor::new()?, bytes: Vec::with_capacity(DATA_BYTES), start: 0 })
+    }
+
+    /// Nothing is unpacked beyond a data frame's length, whatever the packed bytes say of themselves.
+    fn unpack(&mut self, packed: &[u8]) -> Result<usize, StreamError> {
+        self.bytes.clear();
+        self.start = 0;
+        let unpacked = self.decompressor.decompress_to_buffer(packed, &mut self.bytes);
+        let count = unpacked.map_err(|why| StreamError::Protocol(format!("a packed frame of {} bytes: {why}", packed.len())))?;
+        if count == 0 {
+            return Err(StreamError::Protocol("a packed frame of nothing".to_owned()));
+        }
+        Ok(count)
+    }
+
+    fn take(&mut self, limit: usize) -> &[u8] {
+        let count = limit.min(self.bytes.len() - self.start);
+        self.start += count;
+        &self.bytes[self.start - count..self.start]
+    }
 }
 
 impl FrameReader {
     #[must_use]
     pub fn new(opener: Opener) -> Self {
-        Self { opener, plain: vec![0; MAX_FRAME_BYTES + PLAIN_BYTES], start: 0, end: 0 }
+        Self { opener, plain: vec![0; MAX_FRAME_BYTES + PLAIN_BYTES], start: 0, end: 0, unpacked: None }
     }
 
     fn available(&self) -> usize {
@@ -62,7 +98,8 @@ impl FrameReader {
         Ok(true)
     }
 
-    /// The next frame; none when the peer ended the stream between frames. After `Data` its bytes follow by [`data`](Self::data).
+    /// The next frame; none when the peer ended the stream between frames. After `Data` its bytes follow by [`data`](Self::data),
+    /// whether they came packed or not.
     pub fn frame(&mut self) -> Result<Option<Frame>, StreamError> {
         if !self.fill(HEADER_BYTES)? {
             return if self.available() == 0 { Ok(None) } else { Err(StreamError::Ended) };
@@ -70,7 +107,7 @@ impl FrameReader {
         let header = &self.plain[self.start..self.start + HEADER_BYTES];
         let kind = header[0];
         let length = header[1..].iter().fold(0usize, |sum, byte| sum << 8 | usize::from(*byte));
-        let most = if kind == DATA { DATA_BYTES } else { MAX_FRAME_BYTES };
+        let most = if matches!(kind, DATA | PACKED) { DATA_BYTES } else { MAX_FRAME_BYTES };
         if length > most {
             return Err(StreamError::Protocol(format!("frame of type {kind} has {length} bytes; at most {most} are allowed")));
         }
@@ -81,9 +118,16 @@ impl FrameReader {
         if !self.fill(length)? {
             return Err(StreamError::Ended);
         }
-        let frame = Frame::decode(kind, &self.plain[self.start..self.start + length])?;
+        let payload = &self.plain[self.start..self.start + length];
         self.start += length;
-        Ok(Some(frame))
+        if kind == PACKED {
+            let unpacked = match &mut self.unpacked {
+                Some(unpacked) => unpacked,
+                none => none.insert(Unpacked::new()?),
+            };
+            return Ok(Some(Frame::Data(unpacked.unpack(payload)?)));
+        }
+        Ok(Some(Frame::decode(kind, payload)?))
     }
 
     /// The next frame, which must come.
@@ -93,6 +137,9 @@ impl FrameReader {
 
     /// Returns what is there of a data frame's bytes: at least one, at most `limit`.
     pub fn data(&mut self, limit: usize) -> Result<&[u8], StreamError> {
+        if self.unpacked.as_ref().is_some_and(|unpacked| unpacked.start < unpacked.bytes.len()) {
+            return Ok(self.unpacked.as_mut().map_or(&[], |unpacked| unpacked.take(limit)));
+        }
         if limit > 0 && !self.fill(1)? {
             return Err(StreamError::Ended);
         }

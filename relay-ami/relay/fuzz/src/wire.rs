@@ -10,8 +10,9 @@ use crate::fixed_keys::{opener, sealer};
 use cpt_relay::documents::text::TransferId;
 use cpt_relay::route::{Router, rate};
 use cpt_relay::secure::keys::{generate_route_key, route_public};
+use cpt_relay::secure::record::DATA_BYTES;
 use cpt_relay::stream::FrameReader;
-use cpt_relay::wire::frame::{DATA, Frame, HEADER_BYTES};
+use cpt_relay::wire::frame::{DATA, Frame, HEADER_BYTES, PACKED};
 use cpt_relay::wire::route::{Action, MAX_HEADER_BYTES, RouteHeader, read_signed};
 
 pub fn relay() -> SocketAddrV4 {
@@ -68,6 +69,11 @@ fn expected(mut plain: &[u8]) -> Vec<Seen> {
         let Some((payload, rest)) = rest.split_at_checked(length) else { break };
         if head[0] == DATA {
             seen.push(Seen::Data(payload.to_vec()));
+        } else if head[0] == PACKED {
+            match zstd::bulk::decompress(payload, DATA_BYTES) {
+                Ok(bytes) if !bytes.is_empty() => seen.push(Seen::Data(bytes)),
+                _ => break,
+            }
         } else if let Ok(frame) = Frame::decode(head[0], payload) {
             seen.push(Seen::Frame(frame));
         } else {

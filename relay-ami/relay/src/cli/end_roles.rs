@@ -14,6 +14,7 @@ use super::roles::{control_error, listen, open_files};
 use super::{CliError, Failure, LEFT_OUT};
 use crate::control::{Control, ControlError, KeyRecord, Side, until_answered};
 use crate::defaults::CONTROL_START;
+use crate::documents::command::Compress;
 use crate::documents::event::{Event, Progress};
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::{SchemaVersion1, TransferId};
@@ -89,6 +90,15 @@ pub fn route_key(file: Option<&Path>) -> Result<Ed25519KeyPair, CliError> {
     file.map_or_else(generate_route_key, kept_route_key).map_err(|error| CliError::failed(Failure::NoKey, error))
 }
 
+/// What a sender is told besides its plan.
+pub struct SendOptions {
+    /// Pause between two keepalives to a relay.
+    pub keepalive: Duration,
+    /// With a destination that takes nothing.
+    pub patience: Patience,
+    pub compress: Compress,
+}
+
 /// A sender with its keys.
 pub struct Sender {
     identity: Identity,
@@ -133,17 +143,19 @@ impl Sender {
         (plan, plan_key): (TransferPlan, String),
         prefix: String,
         source: Arc<dyn Source>,
-        (keepalive, patience): (Duration, Patience),
+        options: SendOptions,
         control: Arc<dyn Control>,
         stop: &Stop,
     ) -> Result<ExitCode, CliError> {
         let (transfer, epoch) = (self.router.transfer.clone(), self.epoch);
         let Self { identity, router, rules, before, journal, .. } = self;
-        let config = send::Config { epoch, before, journal, plan, plan_key, prefix, source, router, identity, rules, keepalive, patience };
+        let SendOptions { keepalive, patience, compress } = options;
+        let config =
+            send::Config { epoch, before, journal, plan, plan_key, prefix, source, router, identity, rules, keepalive, patience, compress };
         let result = match send::run(config, Arc::clone(&control), stop) {
             Ok(send::Outcome::Delivered(totals)) => {
                 tracing::info!(?totals, "delivered");
-                let send::Totals { bytes, files, chunks, sent_bytes, hedged_bytes, repaired_chunks, skipped } = totals;
+                let send::Totals { bytes, files, chunks, sent_bytes, saved_bytes, hedged_bytes, repaired_chunks, skipped } = totals;
                 let schema_version = SchemaVersion1;
                 put_surely(
                     &*control,
@@ -156,6 +168,7 @@ impl Sender {
                         files,
                         chunks,
                         sent_bytes,
+                        saved_bytes,
                         hedged_bytes,
                         repaired_chunks,
                         skipped,

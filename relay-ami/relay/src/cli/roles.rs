@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use aws_lc_rs::signature::Ed25519KeyPair;
 
-use super::end_roles::{Sender, route_key, run_receiver};
+use super::end_roles::{SendOptions, Sender, route_key, run_receiver};
 use super::options::Options;
 use super::run_as;
 use super::{CliError, Failure};
@@ -250,14 +250,9 @@ fn send(ready: &ReadyFile, sender: Sender, command: command::Send, stop: &Stop) 
     let sender = sender.publish(&*control, stop)?;
     ready.write("send", &[], None).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
     let keepalive = Duration::from_secs(command.keepalive_seconds);
-    sender.run(
-        (plan, command.plan),
-        command.control.prefix,
-        Arc::new(source_of(&command.paths)),
-        (keepalive, Patience::default()),
-        control,
-        stop,
-    )
+    let options = SendOptions { keepalive, patience: Patience::default(), compress: command.compress };
+    let source = Arc::new(source_of(&command.paths));
+    sender.run((plan, command.plan), command.control.prefix, source, options, control, stop)
 }
 
 fn relay(ready: &ReadyFile, rules: RateRules, command: &command::Relay, machine: Option<&str>, stop: &Stop) -> Result<ExitCode, CliError> {

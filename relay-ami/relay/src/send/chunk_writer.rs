@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use super::packing::Packer;
 use super::skipped::Skipped;
 use super::work_queue::Work;
 use crate::digest::{Digest, is_subtree, part_digest, part_hasher};
@@ -47,24 +48,34 @@ impl<E: Into<StreamError>> From<E> for ChunkError {
 trait Sink {
     /// A segment's header, as a frame.
     fn header(&mut self, frame: &[u8]);
-    /// Bytes of the file.
-    fn data(&mut self, bytes: &[u8]) -> Result<(), StreamError>;
+    /// Bytes of the file. Returns how many went out for them.
+    fn data(&mut self, bytes: &[u8]) -> Result<u64, StreamError>;
     /// So many bytes that are a hole.
     fn hole(&mut self, length: u64);
 }
 
-impl Sink for Sealer {
+/// A lane's stream.
+struct Stream<'a> {
+    sealer: &'a mut Sealer,
+    packer: Option<&'a mut Packer>,
+}
+
+impl Sink for Stream<'_> {
     fn header(&mut self, frame: &[u8]) {
-        self.frames().extend_from_slice(frame);
+        self.sealer.frames().extend_from_slice(frame);
     }
 
-    fn data(&mut self, bytes: &[u8]) -> Result<(), StreamError> {
-        Frame::Data(bytes.len()).encode(self.frames());
-        Ok(self.write(bytes)?)
+    fn data(&mut self, bytes: &[u8]) -> Result<u64, StreamError> {
+        if let Some(packer) = &mut self.packer {
+            return packer.send(self.sealer, bytes);
+        }
+        Frame::Data(bytes.len()).encode(self.sealer.frames());
+        self.sealer.write(bytes)?;
+        Ok(bytes.len() as u64)
     }
 
     fn hole(&mut self, length: u64) {
-        Frame::Hole(length).encode(self.frames());
+        Frame::Hole(length).encode(self.sealer.frames());
     }
 }
 
@@ -74,8 +85,8 @@ struct Nowhere;
 impl Sink for Nowhere {
     fn header(&mut self, _frame: &[u8]) {}
 
-    fn data(&mut self, _bytes: &[u8]) -> Result<(), StreamError> {
-        Ok(())
+    fn data(&mut self, bytes: &[u8]) -> Result<u64, StreamError> {
+        Ok(bytes.len() as u64)
     }
 
     fn hole(&mut self, _length: u64) {}
@@ -88,7 +99,8 @@ struct Reader<'a> {
     frame: Vec<u8>,
     source: &'a dyn Source,
     skipped: &'a Skipped,
-    moved: &'a dyn Fn(u64),
+    /// Told of bytes of the files, and of how many went out for them.
+    moved: &'a dyn Fn(u64, u64),
     /// The rest of the chunk is still wanted.
     goes_on: &'a dyn Fn() -> bool,
     /// Words that are added to the problem of a file.
@@ -98,6 +110,8 @@ struct Reader<'a> {
 /// A lane's sending side with its read buffer.
 pub struct ChunkWriter {
     pub sealer: Sealer,
+    /// None where nothing is packed.
+    packer: Option<Packer>,
     buffer: Vec<u8>,
     source: Arc<dyn Source>,
     skipped: Arc<Skipped>,
@@ -105,8 +119,8 @@ pub struct ChunkWriter {
 
 impl ChunkWriter {
     #[must_use]
-    pub fn new(sealer: Sealer, source: Arc<dyn Source>, skipped: Arc<Skipped>) -> Self {
-        Self { sealer, buffer: vec![0; DATA_BYTES], source, skipped }
+    pub fn new(sealer: Sealer, packer: Option<Packer>, source: Arc<dyn Source>, skipped: Arc<Skipped>) -> Self {
+        Self { sealer, packer, buffer: vec![0; DATA_BYTES], source, skipped }
     }
 
     /// Sends one frame at once.
@@ -117,14 +131,14 @@ impl ChunkWriter {
 
     /// Sends all but the digest, which [`Self::finish`] sends once the caller has noted what it will stand for.
     /// Files with a problem of their own are left out. Where the chunk fails the receiver has been told to give it up.
-    pub fn send(&mut self, work: &Work, moved: &dyn Fn(u64), goes_on: &dyn Fn() -> bool) -> Result<(Digest, Sent), ChunkError> {
+    pub fn send(&mut self, work: &Work, moved: &dyn Fn(u64, u64), goes_on: &dyn Fn() -> bool) -> Result<(Digest, Sent), ChunkError> {
         let segments = parse(work).map_err(ChunkError::Plan)?;
         let count = u32::try_from(segments.len()).unwrap_or(u32::MAX);
         Frame::Chunk { chunk: work.chunk, attempt: work.attempt, segments: count, phase: work.phase }.encode(self.sealer.frames());
         let skipped = Arc::clone(&self.skipped);
         let mut reader =
             Reader { buffer: &mut self.buffer, frame: Vec::new(), source: &*self.source, skipped: &skipped, moved, goes_on, when: "" };
-        let result = reader.segments(&segments, &mut self.sealer);
+        let result = reader.segments(&segments, &mut Stream { sealer: &mut self.sealer, packer: self.packer.as_mut() });
         match &result {
             Err(ChunkError::Plan(why)) => self.abort(FailureReason::SourceUnreadable, why)?,
             Err(ChunkError::Answered) => self.refused()?,
@@ -177,8 +191,15 @@ impl<'a> Digester<'a> {
     pub fn digest(&mut self, work: &Work, read: &dyn Fn(u64)) -> Result<Sent, String> {
         let segments = parse(work)?;
         let (buffer, source, skipped) = (&mut *self.buffer, self.source, self.skipped);
-        let mut reader =
-            Reader { buffer, frame: Vec::new(), source, skipped, moved: read, goes_on: &|| true, when: ", after it was delivered" };
+        let mut reader = Reader {
+            buffer,
+            frame: Vec::new(),
+            source,
+            skipped,
+            moved: &|bytes, _| read(bytes),
+            goes_on: &|| true,
+            when: ", after it was delivered",
+        };
         match reader.segments(&segments, &mut Nowhere) {
             Ok((_, sent)) => Ok(sent),
             Err(ChunkError::Plan(why)) => Err(why),
@@ -263,7 +284,7 @@ impl Reader<'_> {
                         Ok::<(), Infallible>(())
                     });
                     sink.hole(hole);
-                    (self.moved)(hole);
+                    (self.moved)(hole, 0);
                     offset += hole;
                     continue;
                 }
@@ -280,8 +301,8 @@ impl Reader<'_> {
                 };
                 let bytes = &self.buffer[..count];
                 hasher.update(bytes);
-                sink.data(bytes)?;
-                (self.moved)(count as u64);
+                let sent = sink.data(bytes)?;
+                (self.moved)(count as u64, sent);
                 offset += count as u64;
             }
         }

@@ -9,11 +9,13 @@ use super::blame;
 use super::chunk_writer::{self, ChunkError, ChunkWriter};
 pub use super::handle::Handle;
 use super::pace::{Rest, Speed};
+use super::packing::Packer;
 use super::repair::{self, Repair};
 use super::streams::LaneError;
 use super::unacknowledged::Unacknowledged;
 use super::work_queue::{Next, Taker, Verdict, Work};
 use crate::defaults::{COMES_BACK_LOOK, COMES_BACK_WITHIN, LANE_WINDOW, RECONNECT_PAUSE, RECONNECT_PAUSE_MAX, STACK_BYTES};
+use crate::documents::command::Compress;
 use crate::documents::event::FailureReason;
 use crate::documents::membership::Path;
 use crate::stream::{FrameReader, StreamError};
@@ -112,7 +114,8 @@ impl Lane {
         let (sealer, reader) = shared.streams.open(&self.path, self.number, &self.handle)?;
         let now = Instant::now();
         shared.hearing.heard(&self.handle, now);
-        let mut writer = ChunkWriter::new(sealer, Arc::clone(&shared.source), Arc::clone(&shared.chunks.skipped));
+        let packer = (shared.compress == Compress::Auto).then(Packer::new).transpose().map_err(StreamError::from)?;
+        let mut writer = ChunkWriter::new(sealer, packer, Arc::clone(&shared.source), Arc::clone(&shared.chunks.skipped));
         tracing::info!(path = %self.path.path_id, generation = self.path.generation, lane = self.number, "lane begins");
         let speed = self.shared.pace.begins(now);
         self.handle.begins(Arc::clone(&speed), now);
@@ -223,8 +226,9 @@ impl Link<'_> {
         *lock(&self.leaving_since) = None;
         self.speed.takes(work.bytes);
         self.waiting.begin(work.clone());
-        let moved = |bytes| {
+        let moved = |bytes, sent| {
             shared.chunks.counters.moved(bytes);
+            shared.chunks.counters.saved(bytes - sent);
             lane.handle.moved.fetch_add(bytes, Ordering::Relaxed);
         };
         // The receiver may refuse it before its end, or acknowledge another lane's copy.

@@ -18,6 +18,7 @@ mod lane;
 mod ledger;
 mod outcome;
 mod pace;
+mod packing;
 mod paths;
 mod pretest;
 mod recall;
@@ -54,6 +55,7 @@ pub use work_queue::GivenUp;
 use crate::control::{Control, ControlError, Side};
 use crate::defaults;
 use crate::digest::Digest;
+use crate::documents::command::Compress;
 use crate::documents::event::Progress;
 use crate::documents::plan::TransferPlan;
 use crate::ends::Source;
@@ -86,6 +88,7 @@ pub struct Config {
     pub keepalive: Duration,
     /// With a destination that takes nothing.
     pub patience: Patience,
+    pub compress: Compress,
 }
 
 /// The sender cannot go on.
@@ -122,6 +125,7 @@ struct Shared {
     blame: Blame,
     pace: Pace,
     repairs: Repairs,
+    compress: Compress,
     /// The error that keeps this end from finishing.
     trouble: Mutex<Option<SendError>>,
     /// Calls of the control plane without which it does not get on.
@@ -169,7 +173,7 @@ impl Shared {
 
 /// Sends until both ends have finished, or told to stop.
 pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Outcome, SendError> {
-    let Config { epoch, before, journal, plan, plan_key, prefix, source, router, identity, rules, keepalive, patience } = config;
+    let Config { epoch, before, journal, plan, plan_key, prefix, source, router, identity, rules, keepalive, patience, compress } = config;
     let serial = u64::from_be_bytes(crate::secure::keys::random().map_err(io::Error::other)?);
     let (chunks, Inboxes { failures, recalls }) = Chunks::new(&plan, patience);
     let (sent_journal, sent_before) = SentJournal::go_on(journal, &plan.plan_id);
@@ -187,6 +191,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         blame: Blame::default(),
         pace: Pace::default(),
         stop: stop.clone(),
+        compress,
         plan,
         plan_key,
         prefix,

@@ -25,6 +25,8 @@ pub struct Totals {
     pub chunks: u64,
     /// Payload bytes sent, resent ones included.
     pub sent_bytes: u64,
+    /// Bytes of those for which nothing went out: of holes, and by packing.
+    pub saved_bytes: u64,
     /// Bytes of chunks that went out on a second path too, since the first was cut off or late.
     pub hedged_bytes: u64,
     /// Chunks that were sent again since the files at the end differed.
@@ -56,6 +58,7 @@ fn totals(shared: &Shared) -> Totals {
         files: count(&counters.files).saturating_sub(left_out.entries),
         chunks: count(&counters.chunks),
         sent_bytes: count(&counters.moved),
+        saved_bytes: count(&counters.saved),
         hedged_bytes: shared.chunks.queue.hedged_bytes(),
         repaired_chunks: shared.repairs.chunks(),
         skipped: left_out.entries,

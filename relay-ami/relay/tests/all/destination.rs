@@ -16,14 +16,14 @@ const CHUNK: u64 = 64 << 10;
 const SECRET: &[u8] = b"not to be touched";
 
 /// A receiver, its hostile sender, and a folder beside the destination that nothing may change.
-struct Siege {
-    transfer: Transfer,
-    receiver: Running<receive::Outcome>,
-    identity: Identity,
+pub struct Siege {
+    pub transfer: Transfer,
+    pub receiver: Running<receive::Outcome>,
+    pub identity: Identity,
 }
 
 impl Siege {
-    fn begin(prepare: impl FnOnce(&Self)) -> (Self, Speaker) {
+    pub fn begin(prepare: impl FnOnce(&Self)) -> (Self, Speaker) {
         let mut transfer = Transfer::plan(CHUNK, None, |_| {});
         transfer.plan.bytes = 1 << 20;
         let identity = introduce(&transfer);
@@ -38,7 +38,7 @@ impl Siege {
         (siege, speaker)
     }
 
-    fn inside(&self, name: &str) -> PathBuf {
+    pub fn inside(&self, name: &str) -> PathBuf {
         self.transfer.destination().join(name)
     }
 
@@ -51,7 +51,7 @@ impl Siege {
     }
 
     /// Nothing outside has come, gone or changed.
-    fn end(self) {
+    pub fn end(self) {
         let outside: Vec<_> = fs::read_dir(self.outside()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(outside, ["secret"]);
         assert_eq!(fs::read(self.outside().join("secret")).unwrap(), SECRET);

@@ -15,7 +15,7 @@ use cpt_relay::acceptor::Limits;
 use cpt_relay::control::{Control, KeyRecord, Side};
 use cpt_relay::documents::attributes::{Owners, Preserve};
 use cpt_relay::documents::chunk::Chunk;
-use cpt_relay::documents::command::Verify;
+use cpt_relay::documents::command::{Compress, Verify};
 use cpt_relay::documents::membership::{self, Hop, Membership, Probe};
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::documents::text::{Address, PathId, SchemaVersion1, TransferId};
@@ -40,6 +40,7 @@ pub struct Transfer {
     pub router_key: [u8; 32],
     pub verify: Verify,
     pub preserve: Preserve,
+    pub compress: Compress,
     pub keepalive: Duration,
     /// With a destination that takes nothing; short, since what a test makes full it also empties.
     pub patience: Patience,
@@ -138,6 +139,7 @@ impl Transfer {
             router: Some(router),
             verify: Verify::Digest,
             preserve: Preserve::default(),
+            compress: Compress::Never,
             keepalive: Duration::from_secs(60),
             patience: Patience { probe_interval: Duration::from_millis(50), limit: Duration::from_secs(60) },
             notes_sent: false,
@@ -232,6 +234,7 @@ impl Transfer {
             rules: RateRules::default(),
             keepalive: self.keepalive,
             patience: self.patience,
+            compress: self.compress,
         };
         let (control, stopped) = (Arc::clone(&self.control), stop.clone());
         let thread = std::thread::spawn(move || send::run(config, control, &stopped).unwrap());

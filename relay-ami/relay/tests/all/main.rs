@@ -3,6 +3,7 @@
 mod aws;
 mod by_hand;
 mod comparison;
+mod compression;
 mod contracts;
 mod destination;
 mod ends;

@@ -15,7 +15,7 @@ use cpt_laboratory::plan;
 use cpt_relay::acceptor::Limits;
 use cpt_relay::control::{Control, KeyRecord, Side};
 use cpt_relay::documents::attributes::Preserve;
-use cpt_relay::documents::command::Verify;
+use cpt_relay::documents::command::{Compress, Verify};
 use cpt_relay::documents::percent;
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::ends::posix::{PosixDestination, PosixSource};
@@ -240,6 +240,8 @@ impl Home {
             rules: RateRules::default(),
             keepalive: Duration::from_secs(60),
             patience: send::Patience::default(),
+            // Those that are processes send as it is.
+            compress: Compress::Auto,
         };
         let (counted, _) = Counted::new(self.directory(), None);
         Running::thread(&stop, move |stop| {

@@ -1,6 +1,6 @@
 //! Frames inside TLS: `type:1 length:4 payload`.
 //!
-//! Sender: `Hello`, then per chunk `Chunk`, for each segment `Segment` and its bytes as `Data` and `Hole`, then `Digest` or `Abort`;
+//! Sender: `Hello`, then per chunk `Chunk`, for each segment `Segment` and its bytes as `Data`, `Packed` and `Hole`, then `Digest` or `Abort`;
 //! `Pause` when it has nothing more to send for now, `Drain` before it leaves, or `Finish` on one lane; where that shows that files differ,
 //! `Forget` for each of them before they come again. Receiver: `Welcome`, then `Ack` and `Nack` as chunks end, `Finished`, `Forgotten`;
 //! and each second, unasked, `Alive`.
@@ -15,11 +15,12 @@ use crate::documents::entry::Kind;
 use crate::documents::event::{FailureReason, SkipReason};
 
 /// Version of the frames; both ends must have the same.
-pub const VERSION: u16 = 6;
+pub const VERSION: u16 = 7;
 /// `type` and `length`.
 pub const HEADER_BYTES: usize = 5;
 
 pub const DATA: u8 = 0x04;
+pub const PACKED: u8 = 0x0d;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
@@ -40,6 +41,8 @@ pub enum Frame {
     Segment(SegmentHeader),
     /// Length of the data that follows the frame's header.
     Data(usize),
+    /// The same, packed: one frame of zstd (RFC 8878), of at least one byte and at most a data frame's. Who reads frames unpacks it.
+    Packed(usize),
     /// So many bytes of a sparse file that are zeros and no blocks.
     Hole(u64),
     Digest(Digest),
@@ -142,6 +145,7 @@ impl Frame {
             Self::Forget { .. } => 0x0a,
             Self::Skip { .. } => 0x0b,
             Self::Hole(_) => 0x0c,
+            Self::Packed(_) => PACKED,
             Self::Welcome { .. } => 0x81,
             Self::Ack { .. } => 0x82,
             Self::Nack { .. } => 0x83,
@@ -153,7 +157,7 @@ impl Frame {
         }
     }
 
-    /// Appends the frame; of `Data` only the header, the bytes are the caller's.
+    /// Appends the frame; of `Data` and `Packed` only the header, the bytes are the caller's.
     #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
@@ -185,7 +189,7 @@ impl Frame {
                 put16(out, &segment.target);
                 put16(out, &segment.attributes);
             }
-            Self::Data(_) | Self::Drain | Self::Pause | Self::Forgotten => {}
+            Self::Data(_) | Self::Packed(_) | Self::Drain | Self::Pause | Self::Forgotten => {}
             Self::Hole(length) => out.extend_from_slice(&length.to_be_bytes()),
             Self::Digest(digest) => out.extend_from_slice(digest),
             Self::Alive { is_busy } => out.push(u8::from(*is_busy)),
@@ -240,12 +244,12 @@ impl Frame {
                 put16(out, message.as_bytes());
             }
         }
-        let length = if let Self::Data(length) = self { *length } else { out.len() - start - HEADER_BYTES };
+        let length = if let Self::Data(length) | Self::Packed(length) = self { *length } else { out.len() - start - HEADER_BYTES };
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         out[start + 1..start + HEADER_BYTES].copy_from_slice(&length.to_be_bytes());
     }
 
-    /// Reads a frame other than `Data`.
+    /// Reads a frame other than `Data` and `Packed`.
     #[inline]
     pub fn decode(type_byte: u8, payload: &[u8]) -> Result<Self, WireError> {
         let mut fields = Fields::new("frame", payload);

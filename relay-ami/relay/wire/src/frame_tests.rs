@@ -65,6 +65,9 @@ fn golden_bytes_both_ways() {
     let mut data = Vec::new();
     Frame::Data(70_000).encode(&mut data);
     assert_eq!(data, [0x04, 0x00, 0x01, 0x11, 0x70]);
+    data.clear();
+    Frame::Packed(258).encode(&mut data);
+    assert_eq!(data, [0x0d, 0x00, 0x00, 0x01, 0x02]);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use cpt_relay::control::clients::{Setup, Times};
 use cpt_relay::control::{Control, ControlError, Delivery, KeyRecord, Side, Undelivered, until_answered};
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::chunk::{Chunk, ChunkState, range_key};
-use cpt_relay::documents::command::ControlPlace;
+use cpt_relay::documents::command::{Compress, ControlPlace};
 use cpt_relay::documents::event::Progress;
 use cpt_relay::documents::membership::Membership;
 use cpt_relay::documents::text::{HexDigest, SchemaVersion1};
@@ -134,6 +134,7 @@ impl Account {
             rules: RateRules::default(),
             keepalive: Duration::from_secs(60),
             patience: send::Patience::default(),
+            compress: Compress::Never,
         };
         let sent = send::run(config, control, &to_send).unwrap();
         (sent, receiver.join().unwrap())
@@ -243,6 +244,7 @@ fn progress(sequence: u64) -> Progress {
         sequence,
         bytes: 0,
         moved_bytes: 0,
+        saved_bytes: 0,
         chunks: 0,
         files: 0,
         failed_chunks: 0,

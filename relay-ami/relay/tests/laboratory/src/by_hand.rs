@@ -13,7 +13,7 @@ use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::{self, PLAN_KEY, RANGE_SIZE};
 use cpt_relay::acceptor::Limits;
 use cpt_relay::cli::CliError;
-use cpt_relay::cli::end_roles::{self, Sender};
+use cpt_relay::cli::end_roles::{self, SendOptions, Sender};
 use cpt_relay::cli::roles::{self, print_json, print_probe};
 use cpt_relay::control::{Control, ControlError, Side};
 use cpt_relay::defaults::PORT;
@@ -177,7 +177,8 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     }
     roles::ready_file(options.ready.as_deref())?.write("send", &[], None).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
     let patience = options.patience.map(Duration::from_secs_f64).map_or_else(Patience::default, Patience::of);
-    sender.run((plan, PLAN_KEY.to_owned()), String::new(), source, (KEEPALIVE_INTERVAL, patience), control, stop)
+    let send_options = SendOptions { keepalive: KEEPALIVE_INTERVAL, patience, compress: options.compress };
+    sender.run((plan, PLAN_KEY.to_owned()), String::new(), source, send_options, control, stop)
 }
 
 fn membership(options: &Options, receiver: SocketAddrV4, lanes: u32) -> Result<Membership, CliError> {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use cpt_relay::defaults::PORT;
 use cpt_relay::documents::attributes::Preserve;
-use cpt_relay::documents::command::{MAX_PROBE_SECONDS, Verify};
+use cpt_relay::documents::command::{Compress, MAX_PROBE_SECONDS, Verify};
 use cpt_relay::documents::text::TransferId;
 
 #[derive(Debug, Default)]
@@ -32,6 +32,7 @@ pub struct Options {
     pub seconds: Option<f64>,
     pub verify: Verify,
     pub preserve: Preserve,
+    pub compress: Compress,
     pub paths: Vec<PathBuf>,
 }
 
@@ -100,6 +101,13 @@ impl Options {
                     "digest" => Verify::Digest,
                     "readback" => Verify::Readback,
                     _ => return Err(format!("--verify is {text:?}; it must be digest or readback")),
+                }
+            }
+            "--compress" => {
+                self.compress = match text {
+                    "never" => Compress::Never,
+                    "auto" => Compress::Auto,
+                    _ => return Err(format!("--compress is {text:?}; it must be never or auto")),
                 }
             }
             "--preserve" => self.preserve = serde_json::from_str(text).map_err(|why| format!("--preserve is {text:?}: {why}"))?,

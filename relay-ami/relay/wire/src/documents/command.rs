@@ -34,6 +34,17 @@ pub enum Verify {
     Readback,
 }
 
+/// Whether data goes out packed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compress {
+    /// As it is.
+    #[default]
+    Never,
+    /// Where that takes less time.
+    Auto,
+}
+
 /// The condition on which a file at the destination is the same as the source's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -164,6 +175,8 @@ command!(
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run_as: Option<UserText>,
         keepalive_seconds: u64,
+        #[serde(default)]
+        compress: Compress,
     }
 );
 command!(

@@ -108,6 +108,9 @@ pub enum Event {
         files: u64,
         chunks: u64,
         sent_bytes: u64,
+        /// Bytes of those for which nothing went out: of holes, and by packing.
+        #[serde(skip_serializing_if = "is_zero")]
+        saved_bytes: u64,
         /// Bytes of chunks that went out on a second path too, since the first was cut off or late.
         #[serde(skip_serializing_if = "is_zero")]
         hedged_bytes: u64,
@@ -172,6 +175,9 @@ pub struct Progress {
     pub bytes: u64,
     /// Payload bytes that went out or came in, repeated ones included.
     pub moved_bytes: u64,
+    /// Bytes of those for which nothing went out: of holes, and by packing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub saved_bytes: u64,
     pub chunks: u64,
     pub files: u64,
     pub failed_chunks: u64,
