@@ -203,6 +203,11 @@ def _summary(report: dict[str, Any]) -> list[str]:
         f"estimated {duration(seconds['estimate'])}; "
         f"the direct path alone would take {duration(direct)} ({times:.2f} × as long)",
         f"first byte after {duration(seconds['firstByte'])}, all done after {duration(seconds['total'])}",
+        *(
+            [f"{megabytes(saved)} did not cross the network: packed, or holes"]
+            if (saved := report.get("savedBytes"))
+            else []
+        ),
         _dollars(cost),
         *(
             [f"about {energy['wattHours']:,.1f} Wh ({energy['assumption']})"]

@@ -20,6 +20,7 @@ from bench.data_plane.cases import (
     large_pair,
     long_fat,
     memory,
+    packed,
     relay_cpu,
     small_files,
     tail,
@@ -39,6 +40,7 @@ CASES: dict[str, Callable[[Bench], list[Result]]] = {
     "tail": tail.run,
     "long-fat": long_fat.run,
     "memory": memory.run,
+    "packed": packed.run,
     "idle": idle.run,
 }
 FAILURES = (BenchError, NetworkError, OSError, ValueError)

@@ -18,6 +18,14 @@ def large(folder: Path, size: int) -> None:
             file.write(os.urandom(min(BLOCK, size - start)))
 
 
+def log(folder: Path, size: int) -> None:
+    """One file of lines as a web server writes them, no two alike; zstd's level 1 leaves about a fifth of it."""
+    line = "2026-11-25T07:{:02}:{:02} GET /items/{:09}/{:09} 200\n"
+    with (folder / "log").open("w") as file:
+        for number in range(size // len(line.format(0, 0, 0, 0))):
+            file.write(line.format(number // 60 % 60, number % 60, number * 7919 % 10**9, number))
+
+
 def large_source(bench: Bench) -> tuple[Path, int]:
     """A folder with one large file, and the file's bytes."""
     source, size = bench.folder("source"), bench.size(2 << 30, 64 << 20)

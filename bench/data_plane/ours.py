@@ -59,6 +59,7 @@ class Transfer:
     chunk_mib: int | None = None
     """None: what the planner would choose for so many bytes and lanes."""
     environment: Mapping[str, str] = field(default_factory=dict)
+    compress: bool = False
 
     def plan(self, paths: int) -> Path:
         """Plan anew into an empty control directory."""
@@ -145,7 +146,7 @@ class Transfer:
     @contextmanager
     def sender(self, control: Path, route: Route) -> Iterator[Program]:
         """The sender; without a path it waits for one in the membership."""
-        argv = ["send", *(["--direct"] if route.direct else [])]
+        argv = ["send", *(["--direct"] if route.direct else []), *(["--compress", "auto"] if self.compress else [])]
         for relays in route.pairs:
             argv += ["--via", ",".join(f"{node.address}:{PORT}" for node in relays)]
         with self._run("send", argv, control, route.sender) as sender:

@@ -171,6 +171,7 @@ class TransferRequest(Document):
     chunk_size_mib: Annotated[ChunkSize, BeforeValidator(whole)] | None = Field(default=None, alias="chunkSizeMiB")
     bandwidth_limit_mbps: LimitWish | None = None
     verify: Literal["digest", "readback"] = "digest"
+    compress: Literal["never", "auto"] = "never"
     when_busy: Literal["refuse", "wait"] = "refuse"
     on_problem: Literal["fail", "skip"] = "fail"
     preserve: Preserve = Field(default_factory=Preserve)

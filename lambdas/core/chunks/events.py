@@ -76,10 +76,17 @@ class Delivered(Document):
     chunks: Count
     sent_bytes: Count
     """Bytes sent by all processes of the sender's start."""
+    saved_bytes: Annotated[int, Field(ge=1)] | None = None
+    """Of those, the ones for which nothing crossed the network: holes of sparse files, and what packing saved."""
     epoch: Epoch
     hedged_bytes: Annotated[int, Field(ge=1)] | None = None
     repaired_chunks: Annotated[int, Field(ge=1)] | None = None
     skipped: Annotated[int, Field(ge=1)] | None = None
+
+    @property
+    def wire_bytes(self) -> int:
+        """Bytes that crossed the network."""
+        return self.sent_bytes - (self.saved_bytes or 0)
 
 
 class TransferDelivered(Delivered):

@@ -26,6 +26,8 @@ class Progress(Document):
     sequence: Count
     bytes: Count
     moved_bytes: Count = 0
+    saved_bytes: Count = 0
+    """Of `moved_bytes`, those for which nothing crossed the network: holes of sparse files, and what packing saved."""
     chunks: Count
     files: Count
     failed_chunks: Count
@@ -35,3 +37,8 @@ class Progress(Document):
     in_file_system_seconds: Annotated[float, Field(ge=0)] | None = None
     """Seconds that a call of the destination's file system has kept the receiver, by its own clock; None below 5 s."""
     lanes: list[LaneProgress]
+
+    @property
+    def wire_bytes(self) -> int:
+        """Bytes that crossed the network, those that were repeated included."""
+        return self.moved_bytes - self.saved_bytes

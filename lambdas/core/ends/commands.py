@@ -175,6 +175,7 @@ def send(
         "plan": plan_key,
         "paths": transfer.request.source.paths,
         "keepaliveSeconds": max(1, relay_time_to_live_seconds // KEEPALIVES_PER_LIFE),
+        "compress": transfer.request.compress,
     }
 
 

@@ -99,6 +99,7 @@ class Report(Document):
     nodes: list[dict[str, Any]]
     decisions: list[RelayDecision] | None = None
     replacements: list[Replacement]
+    saved_bytes: Count | None = None
     hedged_bytes: Count | None = None
     repaired_chunks: Count | None = None
     restarts: Restarts | None = None
@@ -196,6 +197,7 @@ def build(
         nodes=[node.to_document() for node in nodes],
         decisions=record.decisions or None,
         replacements=replacements(nodes),
+        saved_bytes=record.delivered.saved_bytes if record.delivered else None,
         hedged_bytes=record.delivered.hedged_bytes if record.delivered else None,
         repaired_chunks=record.delivered.repaired_chunks if record.delivered else None,
         restarts=record.ends.restarts if record.ends else None,

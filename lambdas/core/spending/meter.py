@@ -19,7 +19,7 @@ from lambdas.core.tariff.prices import Market, PriceBook
 
 
 class Sent(Document):
-    """Payload bytes that the sender has sent, repeated ones included.
+    """Bytes of payload that the sender has put on the wire, repeated ones included; packed ones as they are there.
 
     Processes of one start count on; those of the next begin at 0 again.
     """
@@ -33,13 +33,13 @@ class Sent(Document):
         """Of all starts."""
         return self.earlier_bytes + self.start_bytes
 
-    def after(self, start: int, sent_bytes: int) -> "Sent":
+    def after(self, start: int, wire_bytes: int) -> "Sent":
         """With the report of a sender of `start`; one of an earlier start comes late and changes nothing."""
         if start < self.start:
             return self
         if start == self.start:
-            return self.model_copy(update={"start_bytes": max(self.start_bytes, sent_bytes)})
-        return Sent(start=start, start_bytes=sent_bytes, earlier_bytes=self.bytes)
+            return self.model_copy(update={"start_bytes": max(self.start_bytes, wire_bytes)})
+        return Sent(start=start, start_bytes=wire_bytes, earlier_bytes=self.bytes)
 
 
 class Dollars(NamedTuple):

@@ -15,6 +15,8 @@ from lambdas.core.transfer_record import TransferRecord
 
 # The stage of a transfer whose listing was followed.
 FOLLOWED = "Extend Plan"
+# Rates are of payload. Where a larger share of it did not cross the network, they say nothing of the network.
+MOST_SAVED = 0.02
 
 logger = Logger()
 
@@ -22,14 +24,15 @@ logger = Logger()
 def learn(world: World, record: TransferRecord, tally: Tally, nodes: list[Node]) -> None:
     """Integrate what the transfer measured; where the store fails it is logged, and what is left is not learnt.
 
-    Where data waited for the listing, paths were held back in seconds that look like any other: no rate is learnt.
+    Where data waited for the listing, paths were held back in seconds that look like any other: no rate is learnt. Nor
+    is one where much was packed.
     """
     transfer, limit, measured = record.transfer, record.limit.lowest_mbps, record.measured
     pair, now = transfer.region_pair, world.clock.now()
     try:
         found = {subject: world.profiles.get(subject, pair) for subject in subjects(transfer, nodes)}
         profiles = {subject: profile for subject, profile in found.items() if profile}
-        rates = Arrivals() if FOLLOWED in record.stages else tally.arrivals
+        rates = Arrivals() if FOLLOWED in record.stages or _saved_much(record) else tally.arrivals
         direct = measured.direct if measured else None
         samples = samples_of(transfer, rates, nodes, profiles, direct, limit)
         if record.delivered:
@@ -42,3 +45,8 @@ def learn(world: World, record: TransferRecord, tally: Tally, nodes: list[Node])
     except (CptError, ClientError, BotoCoreError, ValidationError):
         # A finished transfer is not to fail for it, and trying on would keep its execution waiting.
         logger.warning("what the transfer measured was not learnt", exc_info=True)
+
+
+def _saved_much(record: TransferRecord) -> bool:
+    delivered = record.delivered
+    return delivered is not None and (delivered.saved_bytes or 0) > MOST_SAVED * delivered.sent_bytes

@@ -23,7 +23,14 @@ def look(world: World, record: TransferRecord, delivered_bytes: int = 0) -> Spen
     """Count, and keep what was counted; `delivered_bytes`: what is known to have arrived, whatever the sender said."""
     sent = _sent(world, record)
     reading = _read(world, record, sent)
-    return _keep(world, record, replace(reading, sent_bytes=max(reading.sent_bytes, delivered_bytes)), sent)
+    least = 0 if _may_save(record) else delivered_bytes
+    return _keep(world, record, replace(reading, sent_bytes=max(reading.sent_bytes, least)), sent)
+
+
+def _may_save(record: TransferRecord) -> bool:
+    """Whether the request lets more arrive than crosses the network; the sender alone knows how much."""
+    request = record.transfer.request
+    return request.compress != "never" or request.preserve.sparse
 
 
 def _keep(world: World, record: TransferRecord, reading: Reading, sent: Sent) -> Spent:
@@ -67,9 +74,9 @@ def affordable(world: World, record: TransferRecord, wanted: int) -> int:
 def _sent(world: World, record: TransferRecord) -> Sent:
     sent = record.spent.sent if record.spent else Sent()
     if progress := world.agents.progress(record.transfer.shared, "sender"):
-        sent = sent.after(start_of(progress.epoch), progress.moved_bytes)
+        sent = sent.after(start_of(progress.epoch), progress.wire_bytes)
     if record.delivered:
-        sent = sent.after(start_of(record.delivered.epoch), record.delivered.sent_bytes)
+        sent = sent.after(start_of(record.delivered.epoch), record.delivered.wire_bytes)
     return sent
 
 
@@ -78,10 +85,10 @@ def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
     nodes = world.nodes.of(transfer.transfer_id)
     progress = world.agents.progress(transfer.shared, "sender")
     planned = record.plan.bytes if record.plan else record.estimate.bytes if record.estimate else 0
-    delivered, rate = (progress.bytes, progress.rate) if progress else (0, 0.0)
-    on_the_way = min(max(sent.start_bytes - delivered, 0), rate * FLIGHT_SECONDS * 1e6)
+    delivered, moved, rate = (progress.bytes, progress.moved_bytes, progress.rate) if progress else (0, 0, 0.0)
+    on_the_way = min(max(moved - delivered, 0), rate * FLIGHT_SECONDS * 1e6)
     useful = delivered + on_the_way
-    repeats = max(sent.start_bytes / useful, 1.0) if useful else 1.0
+    repeats = max(moved / useful, 1.0) if useful else 1.0
     first_byte_at = progress.first_byte_at if progress else None
     return Reading(
         now=world.clock.now(),
@@ -91,6 +98,7 @@ def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
         # Where nothing is moved, relays are measured for as long as the execution runs.
         since=transfer.execution_started_at if transfer.request.is_profiling else first_byte_at,
         sent_bytes=sent.bytes + _probe_bytes(world, record, nodes),
+        # Nobody knows whether what is left can be packed as well as what was sent.
         left_bytes=max(round((planned - useful) * repeats), 0),
         rate=rate,
         market=transfer.request.relays.market,

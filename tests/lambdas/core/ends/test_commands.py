@@ -32,6 +32,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "receive": commands.receive(transfer(), CONTROL, 1, f"{ENDS}plan.json"),
     "receive with readback": commands.receive(transfer(verify="readback"), CONTROL, 1, f"{ENDS}plan.json"),
     "send": commands.send(transfer(), CONTROL, 1, f"{ENDS}plan.json", 900),
+    "send packed": commands.send(transfer(compress="auto"), CONTROL, 1, f"{ENDS}plan.json", 900),
     "scan digests": commands.scan_digests(transfer(), CONTROL, 3),
     "scan comparison": commands.scan_comparison(transfer(), CONTROL, 3),
     "relay": commands.relay("first", "k" * 43, 600, {"i-0123456789abcdef0": LAUNCHED}),
@@ -46,6 +47,10 @@ COMMANDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", COMMANDS)
 def test_command_fits_its_contract(name: str) -> None:
     SCHEMA.validate(COMMANDS[name])
+
+
+def test_the_sender_packs_where_the_request_says_so() -> None:
+    assert [COMMANDS[name]["compress"] for name in ("send", "send packed")] == ["never", "auto"]
 
 
 def test_what_reads_the_source_is_told_its_paths() -> None:

@@ -292,6 +292,19 @@ def test_where_data_waited_for_the_listing_no_rate_is_learnt() -> None:
     assert set(hosts.metrics) == {"repeated"}
 
 
+@pytest.mark.parametrize(("saved", "learnt"), [(None, True), (3 * 10**7, True), (5 * 10**7, False)])
+def test_a_rate_of_what_hardly_crossed_the_network_is_not_learnt(saved: int | None, learnt: bool) -> None:
+    cloud = finished(**({} if saved is None else {"saved_bytes": saved}))
+    chunks = Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=800).chunks()
+    cloud.transfers.change(transfer(), transfer_life.note(plan=plan(chunks=len(chunks))))
+    cloud.chunks.put_all(chunks)
+    found = run(cloud)
+    SCHEMA.validate(found)
+    assert found.get("savedBytes") == saved
+    hosts = cloud.profiles.profiles["i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1"]
+    assert (set(hosts.metrics) != {"repeated"}) is learnt
+
+
 def test_what_was_only_measured_is_told_paid_for_and_learnt() -> None:
     cloud = Cloud()
     cloud.transfers.create(transfer(profile="measure"))

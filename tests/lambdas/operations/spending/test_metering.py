@@ -21,6 +21,12 @@ from tests.lambdas.fleet import amend, begin, path_ids, spawned, states
 BUDGET, SLOW_SECONDS = 0.03, 60.0
 
 
+def _spent_of(cloud: Cloud, *, delivered_bytes: int) -> float:
+    record = cloud.transfers.get("first")
+    assert record is not None
+    return metering.look(cloud.world, record, delivered_bytes).egress
+
+
 def joined(pairs: int = 1, **objective: Any) -> Cloud:
     cloud = spawned(pairs, objective=objective)
     await_relays(AwaitInput(transfer=transfer()), cloud.world)
@@ -135,6 +141,26 @@ def test_relays_are_released_and_the_rest_goes_on_the_direct_path() -> None:
     assert (record.status, record.fenced, record.outcome) == ("ACTIVE", False, None)
     assert cloud.executions.answers == []
     assert look(cloud) is Decision.GO_ON
+
+
+@pytest.mark.parametrize("wish", [{"compress": "auto"}, {"preserve": {"sparse": True}}])
+def test_what_did_not_cross_the_network_costs_nothing(wish: dict[str, Any]) -> None:
+    cloud = spawned(1, **wish)
+    report(cloud, moved=10**9)
+    said = cloud.agents.progresses[SHARED, "sender"]
+    cloud.agents.progresses[SHARED, "sender"] = said.model_copy(update={"saved_bytes": 7 * 10**8})
+    assert _spent_of(cloud, delivered_bytes=10**9) == pytest.approx(0.3 * 0.02)
+    # The event that ends it says the same of all.
+    cloud.transfers.change(transfer(), transfer_life.finish(delivered(sent_bytes=2 * 10**9, saved_bytes=10**9)))
+    assert _spent_of(cloud, delivered_bytes=2 * 10**9) == pytest.approx(1.0 * 0.02)
+
+
+def test_a_sender_that_may_save_nothing_pays_for_what_arrived_whatever_it_says() -> None:
+    cloud = spawned(1)
+    report(cloud, moved=10**9)
+    said = cloud.agents.progresses[SHARED, "sender"]
+    cloud.agents.progresses[SHARED, "sender"] = said.model_copy(update={"saved_bytes": 10**9})
+    assert _spent_of(cloud, delivered_bytes=10**9) == pytest.approx(0.02)
 
 
 def test_lanes_drain_before_their_relays_are_terminated() -> None:
