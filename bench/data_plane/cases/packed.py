@@ -1,7 +1,7 @@
 """A log and random bytes, packed where that pays and as they are, over links of several rates.
 
-The time is that of the whole transfer. Nothing is packed at the fastest link, or in random bytes, so the bar there is that trying
-costs nothing that could be measured; a log over a slow link has to gain.
+The time is that of the whole transfer. Nothing is packed over the fastest link, nor of random bytes. There the bar is
+that trying costs nothing that could be measured; a log over a slow link has to gain.
 """
 
 from collections.abc import Callable
@@ -57,6 +57,7 @@ def _measure(bench: Bench, source: Path, net: Network, name: str, gains: bool) -
     found = bench.alternate({kind: move(side) for kind, side in sides.items()})
     seconds = {kind: median([one for one, _ in values]) for kind, values in found.items()}
     cpu = {kind: median([one for _, one in values]) for kind, values in found.items()}
-    note = f"{seconds['never']:.2f} s as it is, {seconds['auto']:.2f} s; sender's CPU {cpu['never']:.2f} and {cpu['auto']:.2f} s"
+    note = f"{seconds['never']:.2f} s as it is, {seconds['auto']:.2f} s; "
+    note += f"sender's CPU {cpu['never']:.2f} and {cpu['auto']:.2f} s"
     bar = GAIN_BAR if gains else COST_BAR
     return Result(f"packed, {name}", seconds["never"] / seconds["auto"], "×", bar, "higher", note)
