@@ -192,6 +192,8 @@ class SourceSurvey(Listed):
     unselected_parts: Annotated[int, Field(ge=1)] | None = None
     listing_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     read_mb_s: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="readMBps")
+    packed_share: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Bytes on the wire for a byte of the source, by a sample; only where the request lets it be packed."""
     problems: list[SurveyProblemEntry]
     problem_count: Count
 

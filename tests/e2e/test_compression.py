@@ -29,4 +29,6 @@ def test_a_log_arrives_as_it_was_and_costs_what_crossed_the_network(account: Acc
     assert tree(tmp_path / "out" / "logs") == tree(source)
     size, saved = run.report["bytes"], run.report["savedBytes"]
     assert saved > 0.6 * size
+    expected = run.report["estimate"]["packing"]
+    assert expected["savedBytes"] > 0.6 * size
     assert run.report["cost"]["egress"] < 0.5 * size / 1e9 * EGRESS_USD_PER_GB

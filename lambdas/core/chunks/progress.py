@@ -26,7 +26,7 @@ class Progress(Document):
     sequence: Count
     bytes: Count
     moved_bytes: Count = 0
-    saved_bytes: Count = 0
+    saved_bytes: Annotated[int, Field(ge=1)] | None = None
     """Of `moved_bytes`, those for which nothing crossed the network: holes of sparse files, and what packing saved."""
     chunks: Count
     files: Count
@@ -41,4 +41,4 @@ class Progress(Document):
     @property
     def wire_bytes(self) -> int:
         """Bytes that crossed the network, those that were repeated included."""
-        return self.moved_bytes - self.saved_bytes
+        return self.moved_bytes - (self.saved_bytes or 0)

@@ -96,6 +96,7 @@ def scan_source(transfer: AcceptedTransfer, control: Control, announce: str | No
         "paths": transfer.request.source.paths,
     }
     select = transfer.request.select.command(transfer.execution_started_at)
+    command |= {} if transfer.request.compress == "never" else {"compress": transfer.request.compress}
     return command | ({} if announce is None else {"announce": announce}) | ({"select": select} if select else {})
 
 

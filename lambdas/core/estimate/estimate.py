@@ -8,6 +8,7 @@ from lambdas.core.documents import Count, Document
 from lambdas.core.errors import NoSuitableType
 from lambdas.core.estimate import first_contact
 from lambdas.core.estimate.figures import EndFigures, Figures
+from lambdas.core.estimate.packing import Packing
 from lambdas.core.estimate.pair_choice import choose
 from lambdas.core.estimate.pre_test_choice import better_of
 from lambdas.core.estimate.rows import Row, build_rows
@@ -37,6 +38,8 @@ class Estimate(Document):
     notes: list[str]
     on_the_way: str | None = None
     """Why the first seconds of the transfer decide about relays, in words; absent where that is decided beforehand."""
+    packing: Packing | None = None
+    """What packing may save; absent where the request does not ask for it, or nothing was sampled."""
 
     def type_of(self, stage: int) -> str:
         """The type of a stage's relays: each side may have its own."""

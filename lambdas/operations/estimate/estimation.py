@@ -12,6 +12,7 @@ from lambdas.core.estimate.figures import EndFigures, Figure, TimedLimit
 from lambdas.core.estimate.lent import lent_pairs
 from lambdas.core.estimate.mixed_offers import mixed_offers
 from lambdas.core.estimate.offers import Side
+from lambdas.core.estimate.packing import Packing
 from lambdas.core.estimate.profile import Profile, hosts
 from lambdas.core.estimate.profiling import estimate_of_measuring
 from lambdas.core.estimate.type_choice import Offer
@@ -99,7 +100,9 @@ def estimate_for(
     )
     notes = [*found.notes, *_notes_on_relays(found, transfer, market)]
     reason = found.reason if size_bytes or request.is_profiling else "there is nothing to send"
-    found = found.model_copy(update={"notes": notes, "reason": reason})
+    packing = _packing(found, survey)
+    notes += [packing.words] if packing else []
+    found = found.model_copy(update={"notes": notes, "reason": reason, "packing": packing})
     if request.is_profiling:
         found = estimate_of_measuring(found, world.pre_test_seconds(request), request.objective.max_cost_usd)
     if market.market == request.relays.market:
@@ -137,6 +140,15 @@ def _with_machines(
     rates = survey.source.read_mb_s, survey.destination.write_mb_s
     known = end_limits.with_disks(known, *rates, facts, readback=readback)
     return end_limits.with_files(known, survey.to_send.files, survey.to_send.bytes, machines)
+
+
+def _packing(found: Estimate, survey: Survey | None) -> Packing | None:
+    """What of the chosen row packing may save; none where the survey has sampled nothing."""
+    share = survey.source.packed_share if survey else None
+    if share is None or not found.bytes:
+        return None
+    pairs = found.chosen_pairs
+    return Packing.of(share, found.bytes, found.row(pairs).seconds, found.figures.gb_usd(pairs))
 
 
 def _requested(transfer: AcceptedTransfer, size_bytes: int) -> int | Literal["auto"]:

@@ -22,6 +22,7 @@ pub mod ready;
 pub mod receive;
 pub mod relay;
 pub mod route;
+mod sample;
 pub mod scan;
 pub mod select;
 pub mod send;

@@ -7,16 +7,36 @@ use std::path::Path;
 use crate::VERSION;
 use crate::control::{Control, ControlError};
 use crate::defaults::{FIRST_PART_LINES, PART_LINES, PROBLEMS_NAMED};
+use crate::documents::command::Compress;
 use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
 use crate::documents::selection::{Reason, Unselected};
 use crate::documents::survey::{Announcement, Problem, Survey, listing_key, unselected_key};
 use crate::documents::text::SchemaVersion1;
 use crate::ends::{Listed, Source};
+use crate::sample::Sample;
 
-/// Lists a source into objects `{prefix}listing/part-NNNNN.ndjson`. `announce` is the key, below the prefix, of the object that
-/// says what is listed so far.
-pub fn source(source: &dyn Source, control: &dyn Control, prefix: &str, announce: Option<&str>) -> Result<Survey, ControlError> {
+/// What a scan does besides listing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// Key, below the prefix, of the object that says what is listed so far.
+    pub announce: Option<&'a str>,
+    /// With `Auto`, it looks how well the data packs.
+    pub compress: Compress,
+}
+
+impl<'a> Options<'a> {
+    /// It says in this object what is listed so far.
+    #[must_use]
+    pub fn announcing(key: &'a str) -> Self {
+        Self { announce: Some(key), ..Self::default() }
+    }
+}
+
+/// Lists a source into objects `{prefix}listing/part-NNNNN.ndjson`.
+pub fn source(source: &dyn Source, control: &dyn Control, prefix: &str, options: Options<'_>) -> Result<Survey, ControlError> {
+    let Options { announce, compress } = options;
+    let sample = (compress == Compress::Auto).then(Sample::default);
     let so_far = Announcement {
         schema_version: SchemaVersion1,
         daemon_version: VERSION,
@@ -33,12 +53,12 @@ pub fn source(source: &dyn Source, control: &dyn Control, prefix: &str, announce
     let (lines, largest, problems, digest) = (Vec::new(), String::new(), Vec::new(), blake3::Hasher::new());
     let full = FIRST_PART_LINES;
     let left_out = Left { control, prefix, lines: Vec::new(), count: 0, parts: 0, reasons: BTreeMap::new() };
-    let mut listing = Listing { control, prefix, announce, lines, count: 0, full, digest, so_far, left_out, largest, problems };
+    let mut listing = Listing { control, prefix, announce, lines, count: 0, full, digest, so_far, left_out, largest, sample, problems };
     source.list(&mut |listed| listing.take(listed))?;
     listing.write()?;
     listing.left_out.write()?;
     listing.tell(true)?;
-    let Listing { so_far, left_out: Left { reasons, parts: unselected_parts, .. }, largest, problems, digest, .. } = listing;
+    let Listing { so_far, left_out: Left { reasons, parts: unselected_parts, .. }, largest, sample, problems, digest, .. } = listing;
     Ok(Survey::Source {
         schema_version: SchemaVersion1,
         daemon_version: VERSION,
@@ -51,6 +71,7 @@ pub fn source(source: &dyn Source, control: &dyn Control, prefix: &str, announce
         bytes: so_far.bytes,
         largest_file_bytes: so_far.largest_file_bytes,
         read_mb_s: source.read_rate(&largest, so_far.largest_file_bytes),
+        packed_share: sample.and_then(|sample| sample.packed_share(source)),
         parts: so_far.parts,
         listing_digest: digest.finalize().to_hex().to_string(),
         problems,
@@ -71,6 +92,8 @@ struct Listing<'a> {
     left_out: Left<'a>,
     /// The largest file, as the listing has it.
     largest: String,
+    /// None where nobody asks how well it packs.
+    sample: Option<Sample>,
     problems: Vec<Problem>,
 }
 
@@ -83,6 +106,9 @@ impl Listing<'_> {
                     Kind::File => {
                         so_far.files += 1;
                         so_far.bytes += entry.size;
+                        if let Some(sample) = &mut self.sample {
+                            sample.take(&entry.source, entry.size);
+                        }
                         if entry.size > so_far.largest_file_bytes {
                             (so_far.largest_file_bytes, self.largest) = (entry.size, entry.source.clone());
                         }
@@ -189,6 +215,7 @@ pub fn refused_source(path: &Path, reason: String) -> Survey {
         bytes: 0,
         largest_file_bytes: 0,
         read_mb_s: None,
+        packed_share: None,
         parts: 0,
         listing_digest: blake3::hash(b"").to_hex().to_string(),
         problems: vec![Problem::of(path.as_os_str().as_bytes(), reason)],

@@ -140,15 +140,9 @@ fn obey(
     match command {
         Command::ScanSource(scan) => {
             let control = alone(&scan.control)?;
-            print_json(
-                &scan::source(
-                    &source_of(&scan.paths).selecting(scan.select).preserving(scan.preserve),
-                    &control,
-                    &scan.control.prefix,
-                    scan.announce.as_ref().map(AnnouncementKey::as_str),
-                )
-                .map_err(control_error)?,
-            )
+            let options = scan::Options { announce: scan.announce.as_ref().map(AnnouncementKey::as_str), compress: scan.compress };
+            let source = source_of(&scan.paths).selecting(scan.select).preserving(scan.preserve);
+            print_json(&scan::source(&source, &control, &scan.control.prefix, options).map_err(control_error)?)
         }
         Command::ScanDestination(scan) => match posix::cannot_keep(&scan.preserve) {
             Some(why) => print_json(&posix::refused(scan.path.as_str().as_ref(), why)),

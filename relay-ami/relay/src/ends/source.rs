@@ -22,6 +22,9 @@ pub trait Source: Send + Sync {
     /// The digest of a file as it is now; `source` is its path as the listing has it.
     fn digest(&self, source: &str) -> io::Result<Digest>;
 
+    /// Reads a piece of a file as it is now; returns how many bytes there are.
+    fn sample(&self, source: &str, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+
     /// MB/s at which a file of `size` bytes can be read, by a short trial; none where that cannot tell.
     fn read_rate(&self, source: &str, size: u64) -> Option<f64>;
 }

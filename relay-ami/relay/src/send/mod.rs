@@ -18,7 +18,7 @@ mod lane;
 mod ledger;
 mod outcome;
 mod pace;
-mod packing;
+pub(crate) mod packing;
 mod paths;
 mod pretest;
 mod recall;

@@ -207,6 +207,12 @@ impl Packer {
         Ok(wire.len() as u64)
     }
 
+    /// Returns how many bytes would go out for these, at the fastest level.
+    pub fn trial(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let packed = bytes.len() >= LEAST_BYTES && self.pack(1, bytes)?;
+        Ok(if packed { self.packed.len() } else { bytes.len() })
+    }
+
     /// Returns whether it became smaller, by a sixteenth at least: for less nobody should unpack.
     fn pack(&mut self, level: usize, bytes: &[u8]) -> io::Result<bool> {
         self.compressor.set_compression_level(LEVELS[level - 1])?;

@@ -36,7 +36,7 @@ fn compared(by: Compare, change: impl FnOnce(&Path)) -> (Value, Vec<String>) {
     change(&copy);
     let control = Directory::open(folder.path().join("control"), plan::RANGE_SIZE, None).unwrap();
     let from = PosixSource::new(vec![source.join("")]);
-    scan::source(&from, &control, "", None).unwrap();
+    scan::source(&from, &control, "", scan::Options::default()).unwrap();
     let listing = Listing { control: &control, prefix: "", parts: 1 };
     if by == Compare::Digest {
         listing.digests(&from).unwrap();

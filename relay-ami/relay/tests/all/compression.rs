@@ -1,9 +1,12 @@
 //! Data that is packed on its way arrives as it was; what does not shrink goes out as it is.
 
+use cpt_laboratory::directory::Directory;
+use cpt_laboratory::plan;
 use cpt_relay::documents::command::Compress;
+use cpt_relay::ends::posix::PosixSource;
 use cpt_relay::secure::record::DATA_BYTES;
 use cpt_relay::wire::frame::Frame;
-use cpt_relay::{receive, send};
+use cpt_relay::{receive, scan, send};
 
 use crate::destination::Siege;
 use crate::harness::{Transfer, noise, path};
@@ -54,6 +57,31 @@ fn what_does_not_shrink_is_sent_as_it_is() {
 fn nothing_is_packed_where_the_request_does_not_say_so() {
     let totals = send(Compress::Never, |root| std::fs::write(root.join("log"), log(4 << 20)).unwrap());
     assert_eq!(totals.saved_bytes, 0);
+}
+
+#[test]
+fn a_survey_says_how_well_the_source_packs_where_it_is_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let control = Directory::open(directory.path().join("control"), plan::RANGE_SIZE, None).unwrap();
+    let share = |name: &str, compress: Compress| {
+        let source = PosixSource::new(vec![directory.path().join(name).join("")]);
+        let options = scan::Options { compress, ..scan::Options::default() };
+        serde_json::to_value(scan::source(&source, &control, "", options).unwrap()).unwrap()["packedShare"].as_f64()
+    };
+    for (name, texts, photos) in [("text", 16, 0), ("photos", 0, 16), ("both", 8, 8), ("nothing", 0, 0)] {
+        std::fs::create_dir(directory.path().join(name)).unwrap();
+        for number in 0..texts {
+            std::fs::write(directory.path().join(name).join(format!("text-{number}")), log(1 << 20)).unwrap();
+        }
+        for number in 0..photos {
+            std::fs::write(directory.path().join(name).join(format!("photo-{number}")), noise(number, 1 << 20)).unwrap();
+        }
+    }
+    let (text, both) = (share("text", Compress::Auto).unwrap(), share("both", Compress::Auto).unwrap());
+    assert!(text < 0.4, "{text}");
+    assert_eq!(share("photos", Compress::Auto), Some(1.0));
+    assert!((both - f64::midpoint(text, 1.0)).abs() < 0.1, "{both} of half a text of {text}");
+    assert_eq!((share("nothing", Compress::Auto), share("text", Compress::Never)), (None, None));
 }
 
 fn packed(speaker: &mut Speaker, bytes: &[u8]) {

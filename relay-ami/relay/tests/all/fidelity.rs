@@ -180,7 +180,8 @@ fn a_path_of_the_request_that_is_a_pipe_is_a_problem_that_says_so() {
     let pipe = folder.path().join("pipe");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
     let control = Directory::open(folder.path().join("control"), plan::RANGE_SIZE, None).unwrap();
-    let survey = |source: PosixSource| serde_json::to_value(scan::source(&source, &control, "", None).unwrap()).unwrap();
+    let survey =
+        |source: PosixSource| serde_json::to_value(scan::source(&source, &control, "", scan::Options::default()).unwrap()).unwrap();
     let found = survey(PosixSource::new(vec![pipe.clone()]));
     assert_eq!((&found["problemCount"], &found["files"]), (&1.into(), &0.into()));
     assert!(found["problems"][0].to_string().contains("is a pipe"), "{found}");
@@ -278,7 +279,7 @@ fn attributes_that_are_too_large_are_a_problem_of_their_file() {
     attribute(&folder.path().join("file"), "user.large", &[0; 20_000]);
     let control = Directory::open(folder.path().join("control"), plan::RANGE_SIZE, None).unwrap();
     let source = PosixSource::new(vec![folder.path().join("file")]).preserving(EVERYTHING);
-    let found = serde_json::to_value(scan::source(&source, &control, "", None).unwrap()).unwrap();
+    let found = serde_json::to_value(scan::source(&source, &control, "", scan::Options::default()).unwrap()).unwrap();
     assert_eq!((&found["problemCount"], &found["files"]), (&1.into(), &0.into()));
     assert!(found["problems"][0]["reason"].as_str().unwrap().contains("extended attributes are"), "{found}");
 

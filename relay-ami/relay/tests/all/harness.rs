@@ -127,7 +127,7 @@ impl Transfer {
         cpt_relay::descriptors::raise();
         let id = TransferId::new("t-1").unwrap();
         let control = Arc::new(Directory::open(directory.path().join("control"), plan::RANGE_SIZE, attempts).unwrap());
-        let survey = scan::source(from, &*control, "", None).unwrap();
+        let survey = scan::source(from, &*control, "", scan::Options::default()).unwrap();
         let plan = plan::make(&control, &id, &survey, chunk_size, 2).unwrap();
         let router = kept_router(directory.path(), &id);
         Self {
@@ -153,7 +153,7 @@ impl Transfer {
     /// Plans the same source once more, under the same name.
     pub fn plan_again(&mut self, chunk_size: u64) {
         self.control.clear().unwrap();
-        let survey = scan::source(&PosixSource::new(vec![self.source().join("")]), &*self.control, "", None).unwrap();
+        let survey = scan::source(&PosixSource::new(vec![self.source().join("")]), &*self.control, "", scan::Options::default()).unwrap();
         self.plan = plan::make(&self.control, &self.id, &survey, chunk_size, 2).unwrap();
     }
 

@@ -101,7 +101,7 @@ fn the_first_objects_of_a_listing_are_small_and_its_end_is_announced() {
         std::fs::write(source.join(format!("{number:03}")), b"x").unwrap();
     }
     let control = Directory::open(directory.path().join("control"), 1, None).unwrap();
-    scan::source(&PosixSource::new(vec![source.join("")]), &control, "", Some("announced/far.json")).unwrap();
+    scan::source(&PosixSource::new(vec![source.join("")]), &control, "", scan::Options::announcing("announced/far.json")).unwrap();
     let announced: Value = serde_json::from_slice(&control.read_object("announced/far.json", None).unwrap()).unwrap();
     assert_eq!((&announced["parts"], &announced["files"], &announced["complete"]), (&3.into(), &310.into(), &true.into()));
     let lines =

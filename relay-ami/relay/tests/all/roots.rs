@@ -32,7 +32,9 @@ fn listed(directory: &Path, roots: &[&str]) -> (Value, Vec<String>) {
     control.clear().unwrap();
     // By their text: joined paths would lose what is at their end.
     let roots: Vec<PathBuf> = roots.iter().map(|root| format!("{}/{root}", directory.display()).into()).collect();
-    let survey = serde_json::to_value(scan::source(&PosixSource::new(roots), &control, "", Some("announcement")).unwrap()).unwrap();
+    let survey =
+        serde_json::to_value(scan::source(&PosixSource::new(roots), &control, "", scan::Options::announcing("announcement")).unwrap())
+            .unwrap();
     let mut paths = Vec::new();
     for part in 0..survey["parts"].as_u64().unwrap() {
         let text = control.read_object(&cpt_relay::documents::survey::listing_key(part), None).unwrap();

@@ -48,7 +48,7 @@ fn listed(root: &Path, selection: Value) -> (Value, Vec<String>, Vec<(String, St
     control.clear().unwrap();
     let selection: Selection = serde_json::from_value(selection).unwrap();
     let source = PosixSource::new(vec![format!("{}/source/", root.display()).into()]).selecting(selection);
-    let survey = serde_json::to_value(scan::source(&source, &control, "", None).unwrap()).unwrap();
+    let survey = serde_json::to_value(scan::source(&source, &control, "", scan::Options::default()).unwrap()).unwrap();
     let text = |line: &Value, name: &str| line[name].as_str().unwrap().to_owned();
     let paths = lines(&control, survey["parts"].as_u64().unwrap(), listing_key).iter().map(|line| text(line, "path")).collect();
     let left_out = lines(&control, survey["unselectedParts"].as_u64().unwrap_or_default(), unselected_key);

@@ -122,7 +122,8 @@ impl World {
         }
         let sources = serde_json::to_vec(&[percent::encode(path.as_os_str().as_bytes())]).unwrap();
         control.write_object("sources.json", sources).unwrap();
-        let survey = scan::source(&PosixSource::new(vec![path]).preserving(self.home.preserve), &control, "", None).unwrap();
+        let survey =
+            scan::source(&PosixSource::new(vec![path]).preserving(self.home.preserve), &control, "", scan::Options::default()).unwrap();
         let Survey::Source { parts, problem_count, .. } = &survey else { panic!("{survey:?}") };
         if *problem_count > 0 {
             return;

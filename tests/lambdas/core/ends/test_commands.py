@@ -28,6 +28,7 @@ LENT = RelayMachine(node_id="source-2-0", listen=LISTEN, bandwidth_limit_mbps=80
 COMMANDS: dict[str, dict[str, Any]] = {
     "scan source": commands.scan_source(transfer(), CONTROL),
     "scan source, announced": commands.scan_source(transfer(), CONTROL, "announced/first.json"),
+    "scan source that may be packed": commands.scan_source(transfer(compress="auto"), CONTROL),
     "scan destination": commands.scan_destination(transfer()),
     "receive": commands.receive(transfer(), CONTROL, 1, f"{ENDS}plan.json"),
     "receive with readback": commands.receive(transfer(verify="readback"), CONTROL, 1, f"{ENDS}plan.json"),
@@ -51,6 +52,8 @@ def test_command_fits_its_contract(name: str) -> None:
 
 def test_the_sender_packs_where_the_request_says_so() -> None:
     assert [COMMANDS[name]["compress"] for name in ("send", "send packed")] == ["never", "auto"]
+    assert COMMANDS["scan source that may be packed"]["compress"] == "auto"
+    assert "compress" not in COMMANDS["scan source"]
 
 
 def test_what_reads_the_source_is_told_its_paths() -> None:

@@ -35,6 +35,20 @@ def test_where_nothing_is_moved_the_estimate_is_of_measuring() -> None:
     assert found.row(1).seconds == 5 + 3 * cloud.world.env.pre_test_seconds
 
 
+def test_what_a_sample_says_is_told_beside_rows_of_the_plain_size() -> None:
+    known = survey(size=2 * 10**9)
+    sampled = known.model_copy(update={"source": known.source.model_copy(update={"packed_share": 0.25})})
+    plain, packed = (
+        estimate_transfer(EstimateInput(transfer=transfer(), survey=one), Cloud().world) for one in (known, sampled)
+    )
+    assert plain.packing is None
+    assert packed.packing is not None
+    assert packed.packing.saved_bytes == 15 * 10**8
+    assert packed.packing.saved_seconds == pytest.approx(0.75 * packed.row(packed.chosen_pairs).seconds, abs=1e-3)
+    assert packed.rows == plain.rows
+    assert packed.notes == [*plain.notes, packed.packing.words]
+
+
 def test_what_nobody_knows_is_marked_assumed() -> None:
     found = estimate_transfer(EstimateInput(transfer=transfer(), survey=survey()), Cloud().world)
     assert (found.figures.source.origin, found.figures.spawn.origin) == ("assumed", "assumed")

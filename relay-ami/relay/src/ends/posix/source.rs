@@ -148,6 +148,12 @@ impl Source for PosixSource {
         Ok(*blake3::Hasher::new().update_reader(file)?.finalize().as_bytes())
     }
 
+    fn sample(&self, source: &str, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let path = percent::decode(source).map_err(io::Error::other)?;
+        let file = File::from(self.roots.open(&path, OFlags::RDONLY | OFlags::NONBLOCK)?);
+        file.read_at(buffer, offset)
+    }
+
     fn read_rate(&self, source: &str, size: u64) -> Option<f64> {
         let path = percent::decode(source).ok()?;
         disk::read_rate(|flags| self.roots.open(&path, flags), size)

@@ -84,7 +84,7 @@ fn scan(options: &Options) -> Result<ExitCode, CliError> {
     // Without a directory only the totals are wanted.
     let scratch = options.control_dir.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("cpt-scan-{}", std::process::id())));
     let control = Directory::open(&scratch, RANGE_SIZE, None).map_err(failed)?;
-    let survey = scan::source(&PosixSource::new(absolute(&options.paths)?), &control, "", None).map_err(failed);
+    let survey = scan::source(&PosixSource::new(absolute(&options.paths)?), &control, "", scan::Options::default()).map_err(failed);
     if options.control_dir.is_none() {
         let _ = std::fs::remove_dir_all(&scratch);
     }
@@ -105,7 +105,7 @@ fn plan(options: &Options) -> Result<ExitCode, CliError> {
     let control = open(options)?;
     control.clear().map_err(failed)?;
     let paths = absolute(&options.paths)?;
-    let survey = scan::source(&PosixSource::new(paths.clone()), &control, "", None).map_err(failed)?;
+    let survey = scan::source(&PosixSource::new(paths.clone()), &control, "", scan::Options::default()).map_err(failed)?;
     if let cpt_relay::documents::survey::Survey::Source { problems, problem_count, .. } = &survey
         && *problem_count > 0
     {

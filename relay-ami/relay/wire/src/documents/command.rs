@@ -100,6 +100,9 @@ command!(
         /// What of the paths is listed.
         #[serde(default)]
         select: Selection,
+        /// With `Auto`, the survey says how well the data packs.
+        #[serde(default)]
+        compress: Compress,
     }
 );
 command!(

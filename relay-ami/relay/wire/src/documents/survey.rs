@@ -104,6 +104,9 @@ pub enum Survey {
         /// Rate of the disk, by a short trial with the largest file.
         #[serde(rename = "readMBps", skip_serializing_if = "Option::is_none")]
         read_mb_s: Option<f64>,
+        /// Bytes on the wire for a byte of the source, by a sample; only where the transfer may pack.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        packed_share: Option<f64>,
         /// Objects of the listing: only their number is printed, since SSM keeps 24 000 characters.
         parts: u64,
         /// Digest of those objects, one after the other.
