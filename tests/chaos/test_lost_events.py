@@ -89,7 +89,7 @@ def test_the_end_of_the_data(account: Account, tmp_path: Path) -> None:
     lose(account, "Transfer Delivered", times=1)
     arn = start(account, tmp_path, "untold")
     finish(account, tmp_path, arn, "untold")
-    assert account.wait(arn).report["restarts"]["sender"] == 0  # the reconciler finds what the sender wrote
+    assert "restarts" not in account.wait(arn).report  # the reconciler finds what the sender wrote
 
 
 @only_full
