@@ -2,11 +2,13 @@
 
 from lambdas.adapters.world import World
 from lambdas.core import transfer_life
+from lambdas.core.deletion import WouldDelete
 from lambdas.core.documents import Handover
 from lambdas.core.estimate.dry_run import dry_run
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.transfer import AcceptedTransfer, Survey
 from lambdas.operations.estimate.estimation import estimate_for
+from lambdas.operations.intake.extras import where as extras_where
 from lambdas.runtime.handler import task_state
 
 
@@ -24,7 +26,9 @@ def estimate_transfer(event: EstimateInput, world: World) -> Estimate:
     world.transfers.change(transfer, transfer_life.note(estimate=result))
     if transfer.request.dry_run:
         where = f"s3://{world.env.control_bucket}/{world.shared_key(transfer, survey.folder)}"
-        world.transfers.change(transfer, transfer_life.note(dry_run=dry_run(survey, result, where)))
+        extras, most = survey.extras, transfer.request.max_delete
+        deleted = WouldDelete.of(extras, most, extras_where(transfer, world)) if extras else None
+        world.transfers.change(transfer, transfer_life.note(dry_run=dry_run(survey, result, where, deleted)))
     return result
 
 
