@@ -22,19 +22,14 @@ RemainingReason = Literal["changed", "not-empty", "refused"]
 RemainingCounts = dict[RemainingReason, Annotated[int, Field(ge=1)]]
 
 
-class ExtrasSurvey(Document):
-    """Output of `cpt-relay scan` about the extras, which it lists; `spared`: what else only the destination has."""
+class Extras(Document):
+    """How many there are, and what else only the destination has (`spared`); `digest`: of their list."""
 
-    schema_version: Literal[1]
-    side: Literal["extras"]
-    daemon_version: str
     files: Count
     directories: Count
     symlinks: Count
     bytes: Count
-    parts: Count
     digest: Digest
-    directory: Annotated[str, Field(pattern=r"^[0-9]+:[0-9]+$")]
     spared: SparedCounts | None = None
 
     @property
@@ -50,20 +45,39 @@ class ExtrasSurvey(Document):
         )
 
 
-class WouldDelete(Document):
+# Of a destination where nothing is; BLAKE3 of nothing.
+NO_EXTRAS = Extras(
+    files=0,
+    directories=0,
+    symlinks=0,
+    bytes=0,
+    digest="af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262",
+)
+
+
+class ExtrasSurvey(Extras):
+    """Output of `cpt-relay scan` about the extras, which it lists in `parts` objects; `directory`: device and inode."""
+
+    schema_version: Literal[1]
+    side: Literal["extras"]
+    daemon_version: str
+    parts: Count
+    directory: Annotated[str, Field(pattern=r"^[0-9]+:[0-9]+$")]
+
+
+class WouldDelete(Extras):
     """Contract `report`, `dryRun.deleted`; `where` (`s3://…/`): where there are any."""
 
-    files: Count
-    directories: Count
-    symlinks: Count
-    bytes: Count
-    digest: Digest
     max_delete: Count
-    spared: SparedCounts | None = None
     where: str | None = None
 
+    @property
+    def refused(self) -> bool:
+        """Whether they are too many, so that a transfer that confirms them is refused."""
+        return self.entries > self.max_delete
+
     @classmethod
-    def of(cls, extras: ExtrasSurvey, max_delete: int, where: str) -> "WouldDelete":
+    def of(cls, extras: Extras, max_delete: int, where: str) -> "WouldDelete":
         """What a transfer would remove that confirms these."""
         return cls(
             files=extras.files,
@@ -73,7 +87,7 @@ class WouldDelete(Document):
             digest=extras.digest,
             max_delete=max_delete,
             spared=extras.spared,
-            where=where if extras.parts else None,
+            where=where if extras.entries else None,
         )
 
 
@@ -117,7 +131,7 @@ class RemainingEntry(Document):
         return f"{self.path} ({self.reason}{f': {self.message}' if self.message else ''})"
 
 
-def in_words(counts: RemainingCounts) -> str:
+def in_words(counts: RemainingCounts | SparedCounts) -> str:
     """Counts by reason, e.g. `2 changed, 1 not-empty`."""
     return ", ".join(f"{count:,} {reason}" for reason, count in sorted(counts.items()))
 

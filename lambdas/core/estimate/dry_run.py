@@ -26,7 +26,7 @@ class DryRun(Document):
 
     `new`: the destination has nothing in their place. `changed`: it has something else. `equal`: they are there as the
     source has them. `where`: folder of the list of what would be sent, contract `listing-entry` (`s3://…/`). `deleted`:
-    where the request may remove anything and the destination has something.
+    where the request says delete.
     """
 
     new: Action
