@@ -172,12 +172,8 @@ fn obey(
                 listing.with_destination(&PosixDestination(scan.path.as_str().into()), scan.compare, &scan.folder, &scan.equal_folder);
             print_json(&found.map_err(control_error)?)
         }
-        Command::ScanExtras(scan) => {
-            mirror_roles::scan_extras(&scan, &PosixDestination(scan.path.as_str().into()), &alone(&scan.control)?)
-        }
-        Command::Delete(delete) => {
-            mirror_roles::delete(&delete, &PosixDestination(delete.path.as_str().into()), &alone(&delete.control)?)
-        }
+        Command::ScanExtras(scan) => mirror_roles::scan_extras(&scan, &PosixDestination(scan.path.as_str().into()), &alone(&scan.control)?),
+        Command::Delete(delete) => mirror_roles::delete(&delete, &PosixDestination(delete.path.as_str().into()), &alone(&delete.control)?),
         Command::Receive(command) => receive(ready, rules, command, stop),
         Command::Send(command) => {
             let (key, journal) = kept.map_or_else(|| Ok((route_key(None)?, None)), |kept| Ok((kept.route_key, kept.journal)))?;

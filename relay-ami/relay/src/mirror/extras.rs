@@ -182,7 +182,8 @@ impl Walk<'_> {
 
     /// Leaves the directories that do not hold `path`; without one, all. One that stays keeps the one above it.
     fn leave(&mut self, path: Option<&[u8]>) -> Result<(), ControlError> {
-        let holds = |above: &Above| path.and_then(|path| path.strip_prefix(&*above.path)).is_some_and(|rest| rest.is_empty() || rest[0] == b'/');
+        let holds =
+            |above: &Above| path.and_then(|path| path.strip_prefix(&*above.path)).is_some_and(|rest| rest.is_empty() || rest[0] == b'/');
         while let Some(left) = self.above.pop_if(|above| !holds(above)) {
             if left.stays {
                 self.keep_above();

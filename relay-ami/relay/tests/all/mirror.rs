@@ -149,7 +149,8 @@ impl World {
 
 #[test]
 fn what_the_source_does_not_have_is_listed_with_what_it_holds_first_and_nothing_else_is() {
-    let world = World::new(&["a", "d/x", "empty/"], &["a", "b", "d/x", "d/y", "d/old/deep/z", "d/old/w", "empty/", "bare/", ".cpt-partial-t/1"]);
+    let world =
+        World::new(&["a", "d/x", "empty/"], &["a", "b", "d/x", "d/y", "d/old/deep/z", "d/old/w", "empty/", "bare/", ".cpt-partial-t/1"]);
     let (extras, spared) = world.extras();
     assert_eq!(extras, ["b", "bare", "d/old/deep/z", "d/old/deep", "d/old/w", "d/old", "d/y"]);
     assert_eq!(spared, json!({"partial": 1}));
@@ -194,7 +195,8 @@ fn what_a_rule_leaves_out_at_the_source_stays_though_it_is_another_thing_here() 
 
 #[test]
 fn sizes_and_times_protect_here_as_they_do_there() {
-    let world = World::new(&[], &["small", "old", "young"]).selecting(json!({"minSizeBytes": 3, "modifiedUntilNs": 2_000_000_000_000_000_000_i64}));
+    let world =
+        World::new(&[], &["small", "old", "young"]).selecting(json!({"minSizeBytes": 3, "modifiedUntilNs": 2_000_000_000_000_000_000_i64}));
     fs::write(world.at("to/small"), "1").unwrap();
     File::open(world.at("to/young")).unwrap().set_modified(UNIX_EPOCH + Duration::from_secs(2_000_000_000)).unwrap();
     assert_eq!(world.extras(), (vec!["old".to_owned()], json!({"not-selected": 2})));

@@ -192,7 +192,13 @@ impl Keeping<'_> {
     }
 }
 
-fn entry(walk: &Walk<&Root>, stat: &Stat, kind: Kind, keeping: &mut Keeping<'_>, each: Each<'_>) -> Result<Option<ListingEntry>, ControlError> {
+fn entry(
+    walk: &Walk<&Root>,
+    stat: &Stat,
+    kind: Kind,
+    keeping: &mut Keeping<'_>,
+    each: Each<'_>,
+) -> Result<Option<ListingEntry>, ControlError> {
     let (source, (directory, name)) = (walk.source(), walk.place());
     let (mode, path) = (stat.st_mode & 0o7777, percent::encode(walk.relative()));
     if let Some(first) = keeping.first(stat, &path) {

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::attributes::Preserve;
 use super::selection::Selection;
 use super::text::{
-    AbsolutePath, Address, AnnouncementKey, DirectoryId, HexDigest, Partition, Region, RouteKeyText, SchemaVersion1, TopName, TransferId, UserText,
+    AbsolutePath, Address, AnnouncementKey, DirectoryId, HexDigest, Partition, Region, RouteKeyText, SchemaVersion1, TopName, TransferId,
+    UserText,
 };
 
 /// The control plane in the home region.

@@ -163,7 +163,8 @@ impl<R: Borrow<Root>> Walk<R> {
     /// The directory of what was given last, and its name there.
     #[must_use]
     pub fn place(&self) -> (BorrowedFd<'_>, &OsStr) {
-        let directory = self.levels.last().and_then(|level| level.directory.as_ref()).map_or(self.root.borrow().as_fd(), |found| found.as_fd());
+        let directory =
+            self.levels.last().and_then(|level| level.directory.as_ref()).map_or(self.root.borrow().as_fd(), |found| found.as_fd());
         (directory, OsStr::from_bytes(self.relative.get(self.name..).unwrap_or_default()))
     }
 
