@@ -22,8 +22,13 @@ LOOKS = 5
 # Only where a person is asked (test_approval.py), where a listing takes long (test_listing.py), where little is known
 # of the machines (test_first_contact.py), or where something is removed (test_mirror.py).
 RARE = {
-    *{"Await Approval", "Apply Approval", "Open Plan", "Extend Plan", "Finish Survey"},
-    *{"Decide Relays", "Delete Extras"},
+    "Await Approval",
+    "Apply Approval",
+    "Open Plan",
+    "Extend Plan",
+    "Finish Survey",
+    "Decide Relays",
+    "Delete Extras",
 }
 STATES = [
     name for name in tasks(json.loads(Path("statemachine/transfer.asl.json").read_text())["States"]) if name not in RARE

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT};
+use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT};
 use rustix::io::Errno;
 
 use super::roots::{Reached, reach};
@@ -24,6 +24,7 @@ pub struct PosixRemover {
     path: PathBuf,
     directory: DirectoryId,
     root: OwnedFd,
+    device: u64,
 }
 
 impl PosixRemover {
@@ -36,7 +37,8 @@ impl PosixRemover {
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::NOSYS | Errno::BADF) => {}
             Err(error) => return Err(error.into()),
         }
-        Ok(Self { path: path.to_owned(), directory: directory.clone(), root })
+        let device = fs::fstat(&root)?.st_dev;
+        Ok(Self { path: path.to_owned(), directory: directory.clone(), root, device })
     }
 }
 
@@ -57,19 +59,22 @@ impl Remover for PosixRemover {
             Err(Errno::NOTDIR | Errno::LOOP | Errno::XDEV) => return Ok(Removal::Stays(Stayed::Changed, None)),
             Err(error) => return Ok(refused(error)),
         };
-        let seen = match fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => found(&stat),
-            Err(Errno::NOENT) => return Ok(Removal::Gone),
-            Err(error) => return Ok(refused(error)),
+        let (above, stat) = match (fs::fstat(&parent), fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)) {
+            (Ok(above), Ok(stat)) => (above, stat),
+            (_, Err(Errno::NOENT)) => return Ok(Removal::Gone),
+            (Err(error), _) | (_, Err(error)) => return Ok(refused(error)),
         };
-        if !is(&seen) || base.starts_with(PARTIAL) {
+        let seen = found(&stat);
+        let is_directory = seen.kind == Kind::Directory;
+        // Other devices are subvolumes, whose contents are none of the list's.
+        let is_within = above.st_dev == self.device && (!is_directory || stat.st_dev == self.device);
+        if !is(&seen) || !is_within || base.starts_with(PARTIAL) {
             return Ok(Removal::Stays(Stayed::Changed, None));
         }
-        let modified = modified(&parent)?;
-        match fs::unlinkat(&parent, name, if seen.kind == Kind::Directory { AtFlags::REMOVEDIR } else { AtFlags::empty() }) {
+        match fs::unlinkat(&parent, name, if is_directory { AtFlags::REMOVEDIR } else { AtFlags::empty() }) {
             Ok(()) => {
                 // It is the source's, and a removal changes it. Only the directory's owner may put it back.
-                let times = Timestamps { last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT }, last_modification: modified };
+                let times = Timestamps { last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT }, last_modification: modified(&above) };
                 let _ = fs::futimens(&parent, &times);
                 Ok(Removal::Removed)
             }
@@ -97,9 +102,8 @@ fn check(root: &OwnedFd, directory: &DirectoryId) -> io::Result<()> {
     if is == *directory { Ok(()) } else { Err(other()) }
 }
 
-fn modified(directory: &OwnedFd) -> io::Result<Timespec> {
-    let stat = fs::fstat(directory)?;
-    Ok(Timespec { tv_sec: stat.st_mtime, tv_nsec: stat.st_mtime_nsec.try_into().unwrap_or_default() })
+fn modified(directory: &Stat) -> Timespec {
+    Timespec { tv_sec: directory.st_mtime, tv_nsec: directory.st_mtime_nsec.try_into().unwrap_or_default() }
 }
 
 fn refused(error: Errno) -> Removal {

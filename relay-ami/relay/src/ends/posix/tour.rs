@@ -25,6 +25,7 @@ pub const WITHIN: ResolveFlags = BENEATH.union(ResolveFlags::NO_XDEV);
 pub struct PosixTour {
     walk: Walk<Root>,
     directory: DirectoryId,
+    device: u64,
     /// What was given last.
     last: Option<Stat>,
     /// The directory of this program's files.
@@ -41,8 +42,8 @@ impl PosixTour {
     /// With so many bytes of one directory's names in memory.
     fn holding(path: &Path, names: usize) -> io::Result<Self> {
         let root = Root::open(&path.join(""))?;
-        let directory = id_of(&root)?;
-        Ok(Self { walk: Walk::whole(root, names)?, directory, last: None, own: own_directory() })
+        let (directory, device) = (id_of(&root)?, fs::fstat(&root)?.st_dev);
+        Ok(Self { walk: Walk::whole(root, names)?, directory, device, last: None, own: own_directory() })
     }
 
     fn name(&self) -> &[u8] {
@@ -88,7 +89,9 @@ impl Tour for PosixTour {
         } else if self.own == Some((stat.st_dev, stat.st_ino)) {
             Some(Spared::Own)
         } else {
-            is_mounted(directory, name).then_some(Spared::OtherFileSystem)
+            // A subvolume is a file system of its own without being mounted. Files of one may have any device in layered file systems.
+            let is_other = found(stat).kind == Kind::Directory && stat.st_dev != self.device;
+            (is_other || is_mounted(directory, name)).then_some(Spared::OtherFileSystem)
         }
     }
 
