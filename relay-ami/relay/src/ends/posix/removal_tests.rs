@@ -80,7 +80,8 @@ fn another_name_of_a_file_stays_with_its_bytes() {
 
 #[test]
 fn what_is_not_what_was_meant_any_more_stays() {
-    let changes: [(&str, &dyn Fn(&Path)); 5] = [
+    type Change = &'static dyn Fn(&Path);
+    let changes: [(&str, Change); 5] = [
         ("size", &|path| {
             let time = path.metadata().unwrap().modified().unwrap();
             std_fs::write(path, "longer than it was").unwrap();
