@@ -9,6 +9,7 @@ from rich.text import Text
 
 from lambdas.core.bandwidth import limit_in_words
 from lambdas.core.chunks.skipped import SkippedEntry
+from lambdas.core.deletion import Deleted, WouldDelete, in_words
 from lambdas.core.estimate.figures import Figure
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.rows import Row
@@ -149,6 +150,7 @@ def report_view(report: dict[str, Any]) -> RenderableType:
     lines += [Text(sentence, style="yellow") for sentence in _limits(report.get("course"))]
     if (same := report.get("same")) and not report.get("dryRun"):
         lines.append(Text(f"{same['files']:,} files, {megabytes(same['bytes'])}, were there already and were not sent"))
+    lines += [Text(sentence) for sentence in _deleted(report.get("deleted"))]
     if unselected := report.get("unselected"):
         counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(unselected["counts"].items()))
         lines.append(Text(f"not selected: {counts}; listed in {unselected['where']}"))
@@ -173,8 +175,37 @@ def _dry_run(report: dict[str, Any]) -> list[str]:
         f"all of it with {estimate['chosenPairs']} pairs: {duration(report['seconds']['estimate'])}, "
         f"${report['cost']['estimate']:.4f}",
         f"what would be sent is listed in {found['where']}",
+        *_would_delete(found.get("deleted")),
         f"this run cost ${report['cost']['total']:.4f}",
     ]
+
+
+def _would_delete(found: dict[str, Any] | None) -> list[str]:
+    """What would be removed, and how to confirm that; nothing where the request does not say delete."""
+    if found is None:
+        return []
+    extras = WouldDelete.from_document(found)
+    spared = [f"only at the destination, and not deleted: {in_words(extras.spared)}"] if extras.spared else []
+    if not extras.entries:
+        return ["deleted: nothing", *spared]
+    most = f"; maxDelete is {extras.max_delete:,}, so give a larger one too" if extras.refused else ""
+    return [
+        f"deleted: {extras.words()}",
+        *spared,
+        f"what would be deleted is listed in {extras.where}",
+        f"to delete these and no others: cpt start REQUEST --confirm-delete {extras.digest}{most}",
+    ]
+
+
+def _deleted(found: dict[str, Any] | None) -> list[str]:
+    """What became of the extras; nothing where there were none."""
+    if found is None:
+        return []
+    deleted = Deleted.from_document(found)
+    lines = [f"{deleted.entries:,} extras, {megabytes(deleted.bytes)}, were deleted; listed in {deleted.where}"]
+    if rest := deleted.remaining:
+        lines.append(f"still there: {in_words(rest.counts)}; listed in {rest.where}")
+    return lines
 
 
 def _skipped(skipped: dict[str, Any] | None) -> list[str]:

@@ -36,6 +36,10 @@ def start(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only report what would be moved, in which time and for how much.")
     ] = False,
+    confirm_delete: Annotated[
+        str | None,
+        typer.Option(metavar="DIGEST", help="Delete at the destination what a dry run has listed."),
+    ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Watch until it ends.")] = False,
     local: Local = False,
     as_json: AsJson = False,
@@ -49,6 +53,8 @@ def start(
         document = {**document, "resume": True}
     if dry_run:
         document = {**document, "dryRun": True}
+    if confirm_delete is not None:
+        document = {**document, "confirmDelete": confirm_delete}
     if document.get("dryRun") is True and name is None:
         # That name stays free for the transfer itself.
         document = {key: value for key, value in document.items() if key != "name"}

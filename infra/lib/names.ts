@@ -23,6 +23,7 @@ export const STAGES = [
   'join_relays',
   'release_relays',
   'verify_transfer',
+  'delete_extras',
   'tear_down',
   'write_report',
 ] as const;
@@ -61,7 +62,7 @@ export function handlerFunction(handler: Handler): string {
 }
 
 /** Roles of `cpt-relay` that an SSM document starts, and `stop`. */
-export const DOCUMENTS = ['scan', 'receive', 'send', 'relay', 'probe', 'stop'] as const;
+export const DOCUMENTS = ['scan', 'delete', 'receive', 'send', 'relay', 'probe', 'stop'] as const;
 export type Document = (typeof DOCUMENTS)[number];
 
 export const TABLES = ['transfers', 'chunks', 'nodes', 'profiles', 'control-tokens', 'idempotency'] as const;

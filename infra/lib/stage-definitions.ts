@@ -203,6 +203,16 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         data.listTransferObjects(settings),
       ],
     },
+    delete_extras: {
+      description: 'Removes what only the destination has and a person has confirmed, once everything has arrived',
+      timeout: LONG,
+      access: [
+        readAndNote,
+        ...ssm.commandEnds(settings, 'delete'),
+        ssm.readResults(),
+        data.sharedObjects(settings, 'GetObject'),
+      ],
+    },
     tear_down: {
       description:
         'Fences the transfer, terminates the relays, stops the daemons, revokes the rules, gives the lock back',

@@ -5,7 +5,7 @@ from typing import Literal
 
 from lambdas.core.transfer import EndMachine
 
-DocumentName = Literal["scan", "receive", "send", "relay", "probe", "stop"]
+DocumentName = Literal["scan", "delete", "receive", "send", "relay", "probe", "stop"]
 
 
 @dataclass(frozen=True)

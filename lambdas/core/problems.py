@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from lambdas.core.bandwidth import TIME_OF_DAY, TIME_ZONE
+from lambdas.core.deletion import CONFIRMATION
 from lambdas.core.documents import ABSOLUTE_PATH, INSTANCE_ID, INSTANCE_TYPE, REGION, TRANSFER_ID, USER
 
 _RIGHT = {
@@ -21,6 +22,7 @@ PATTERNS = {
     ABSOLUTE_PATH: "write an absolute path, e.g. /data/set",
     TIME_OF_DAY: "write a time of day, e.g. 08:00",
     TIME_ZONE: "write the IANA name of a time zone, e.g. UTC or Europe/Berlin",
+    CONFIRMATION: 'write the digest that a dry run reports, 64 hexadecimal digits, or "without-dry-run"',
     USER: "write the name or the number of a user of that machine, e.g. backup or 1000",
 }
 _MESSAGES = {"model_type": "write a JSON object", "model_attributes_type": "write a JSON object"}

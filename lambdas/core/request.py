@@ -1,14 +1,16 @@
 """The request: its schema as models, its defaults, and the rules that a schema cannot say."""
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError
 
+from lambdas.core import path_rules
 from lambdas.core.bandwidth import MOST_MBPS, LimitWish, Timetable
+from lambdas.core.deletion import MOST_DELETED, WITHOUT_DRY_RUN, Confirmation
 from lambdas.core.documents import (
+    Count,
     Document,
     InstanceId,
     InstanceType,
@@ -29,12 +31,13 @@ DEADLINE_CONFIDENCE = 0.9
 MAX_VALUE_OF_TIME = 1_000_000
 # The thesis tests for 30 s between datacenters and 30 s inside (4.3.2).
 MAX_PRE_TEST_SECONDS = 60
-# A machine gets its command as one variable, which Linux limits to 131 072 bytes: in base64 90 000 bytes are 120 000.
-PATHS_BYTES = 90_000
 _RIGHT = {
     "$.relays.pairs": f'write "auto", 0 to {MAX_REQUEST_PAIRS}, or {{"source": 2, "destination": 3}}',
     "$.bandwidthLimitMbps": f"write Mbit/s as a whole number from 1 to {MOST_MBPS}, or a timetable",
 }
+_NOT_BESIDE_SKIPS = "extras are removed only once everything has arrived"
+_NOT_BY_A_LIST = "the list is the source's, and the destination cannot tell what it leaves out"
+_NOT_A_MACHINE = "it would be the whole machine, its system included"
 ChunkSize = Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 
@@ -158,6 +161,9 @@ class TransferRequest(Document):
     resume: bool = False
     compare: Literal["size-time", "digest"] = "size-time"
     dry_run: bool = False
+    delete: bool = False
+    max_delete: Count = MOST_DELETED
+    confirm_delete: Confirmation | None = None
     source: SourceMachine
     destination: DestinationMachine
     select: Selection = Field(default_factory=Selection)
@@ -248,10 +254,8 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
             f"$.destination.instanceId: '{request.destination.instance_id}' is the source as well; "
             "name another instance (to copy within one machine use cp or rsync there)"
         )
-    for i, path in enumerate(request.source.paths):
-        problems += _path_problem(f"$.source.paths[{i}]", path)
-    problems += _path_problem("$.destination.path", request.destination.path)
-    problems += _collisions(request.source.paths) + _too_long_together(request) + request.select.problems
+    problems += path_rules.problems(request.source.paths, request.destination.path, request.select)
+    problems += request.select.problems
     problems += _pairs_problems(request, limits)
     for stage, where in enumerate((".source", ".destination") if request.relays.by_side else ("",)):
         for i, instance_type in enumerate(request.relays.types_of(stage, ())):
@@ -278,12 +282,42 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
             )
             if value != usual
         ]
+    problems += _deletion_problems(request)
     written = request.objective.to_document()
     problems += [
         f"$.objective.{key}: {written[key]!r}: {why}; leave one of them out"
         for key, why in request.objective.contradictions
     ]
     return problems + _existing_problems(request)
+
+
+def _deletion_problems(request: TransferRequest) -> list[str]:
+    """What is said of extras, and does not go together."""
+    if not request.delete:
+        said: dict[str, object] = {"confirmDelete": request.confirm_delete}
+        said |= {"maxDelete": request.max_delete} if "max_delete" in request.model_fields_set else {}
+        return [
+            f"$.{key}: {value!r}, and $.delete is false, so nothing is removed; set it, or leave {key} out"
+            for key, value in said.items()
+            if value is not None
+        ]
+    path = request.destination.path
+    problems = [
+        f"$.delete: true, and $.{key} is {value!r}: {why}; leave one of them out"
+        for key, value, refused, why in (
+            ("profile", request.profile, request.profile == "measure", "nothing is moved"),
+            ("onProblem", request.on_problem, request.on_problem == "skip", _NOT_BESIDE_SKIPS),
+            ("select.pathsFrom", request.select.paths_from, request.select.paths_from is not None, _NOT_BY_A_LIST),
+            ("destination.path", path, all(name in ("", ".") for name in path.split("/")), _NOT_A_MACHINE),
+        )
+        if refused
+    ]
+    if request.confirm_delete is None and not request.dry_run:
+        problems.append(
+            "$.confirmDelete: is missing, and $.delete is true; start a dry run first (dryRun: true) and give the "
+            f"digest that it reports, or write '{WITHOUT_DRY_RUN}'"
+        )
+    return problems
 
 
 def _pairs_problems(request: TransferRequest, limits: Limits) -> list[str]:
@@ -321,49 +355,3 @@ def _existing_problems(request: TransferRequest) -> list[str]:
     if existing and request.relays.wanted == 0:
         problems.append("$.relays.existing: $.relays.pairs is 0, so no relay is used; leave one of them out")
     return problems
-
-
-def _path_problem(where: str, path: str) -> list[str]:
-    if ".." in path.split("/"):
-        return [f"{where}: '{path}' contains '..'; give the path without it"]
-    return []
-
-
-def _too_long_together(request: TransferRequest) -> list[str]:
-    paths, told = request.source.paths, request.select.command(0.0)
-    size, rules = len(json.dumps(paths)), len(json.dumps(told)) if told else 0
-    if size + rules <= PATHS_BYTES:
-        return []
-    if size <= rules:
-        return [
-            f"$.select: the rules are {rules} bytes of JSON, and {PATHS_BYTES} reach the machine with the paths; write "
-            "fewer, or list the paths in a file for $.select.pathsFrom"
-        ]
-    return [
-        f"$.source.paths: {len(paths)} paths are {size} bytes of JSON together, and {PATHS_BYTES} reach the machine; "
-        "name a directory above them, or move them in several transfers"
-    ]
-
-
-def _collisions(paths: list[str]) -> list[str]:
-    """Two paths that land under one name. What paths that end with a slash bring, the survey of the source knows."""
-    seen: dict[str, int] = {}
-    problems = []
-    for i, path in enumerate(paths):
-        name = _landing_name(path)
-        if name is None:
-            continue
-        if name in seen:
-            problems.append(
-                f"$.source.paths[{i}]: '{path}' and '{paths[seen[name]]}' both land as '{name}'; "
-                "move them in two transfers to two destinations"
-            )
-        seen.setdefault(name, i)
-    return problems
-
-
-def _landing_name(path: str) -> str | None:
-    """The name under which `path` lands, as the daemon does it ('/a//b/.' as 'b'); None where its contents do."""
-    if path.endswith("/"):
-        return None
-    return next((part for part in reversed(path.split("/")) if part not in ("", ".")), None)

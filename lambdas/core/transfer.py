@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from lambdas.core.bandwidth import Mbps
+from lambdas.core.deletion import ExtrasSurvey
 from lambdas.core.documents import (
     MAX_STAGES,
     Count,
@@ -23,6 +24,7 @@ from lambdas.core.documents import (
 )
 from lambdas.core.record_format import FORMAT_VERSION, format_of, with_stage
 from lambdas.core.request import TransferRequest
+from lambdas.core.whereabouts import DirectoryWay
 
 RELAY_PORT = 4600
 # Id of the path without relays.
@@ -190,27 +192,13 @@ class SourceSurvey(Listed):
     skipped: Count
     unselected: UnselectedCounts | None = None
     unselected_parts: Annotated[int, Field(ge=1)] | None = None
+    unselected_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
     listing_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     read_mb_s: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="readMBps")
     packed_share: Annotated[float, Field(gt=0, le=1)] | None = None
     """Bytes on the wire for a byte of the source, by a sample; only where the request lets it be packed."""
     problems: list[SurveyProblemEntry]
     problem_count: Count
-
-
-class DirectoryWay(Document):
-    """One way from the root to the destination: directories that exist, names that lead on from the first."""
-
-    directories: Annotated[list[str], Field(min_length=1)]
-    names: list[str]
-
-    @model_validator(mode="after")
-    def _names_lead_to_directories(self) -> Self:
-        if len(self.names) < len(self.directories) - 1:
-            raise ValueError(
-                f"names has {len(self.names)} entries; {len(self.directories)} directories need at least one fewer"
-            )
-        return self
 
 
 class DestinationSurvey(Document):
@@ -260,7 +248,7 @@ class Survey(Handover):
 
     `folder`: where it is listed what is to be sent, below the transfer's prefix; `equal_folder`: what the comparison
     found equal. `goes_on`: the plan of an earlier run
-    still fits, and the comparison's bytes are those that it has not delivered.
+    still fits, and the comparison's bytes are those that it has not delivered. `extras`: where they may be removed.
     """
 
     source: SourceSurvey
@@ -269,6 +257,7 @@ class Survey(Handover):
     folder: str = "listing/"
     equal_folder: str | None = None
     goes_on: bool = False
+    extras: ExtrasSurvey | None = None
 
     @property
     def to_send(self) -> Listed:

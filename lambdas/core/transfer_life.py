@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 from pydantic.alias_generators import to_camel
 
 from lambdas.core.bandwidth import BandwidthLimit
+from lambdas.core.deletion import Deleted
 from lambdas.core.documents import Document
 from lambdas.core.ends.liveness import Ends
 from lambdas.core.estimate.dry_run import DryRun
@@ -79,6 +80,7 @@ class Noted(TypedDict, total=False):
     same: Same
     unselected: Unselected
     dry_run: DryRun
+    deleted: Deleted
     estimate: Estimate
     plan: TransferPlan
     spawned: Spawned

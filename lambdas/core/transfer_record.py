@@ -10,6 +10,7 @@ from pydantic import Field
 
 from lambdas.core.bandwidth import BandwidthLimit, limit_at
 from lambdas.core.chunks.events import Delivered
+from lambdas.core.deletion import Deleted
 from lambdas.core.documents import Count, Document, Handover
 from lambdas.core.ends.liveness import Ends
 from lambdas.core.estimate.dry_run import DryRun
@@ -53,7 +54,8 @@ class TransferRecord(Handover):
     `active`: present until the transfer is reported and nothing is left to take down. `attempt`: the last start of
     the ends; `earlier_starts`: the last one of the runs before this. `teardown`: what was taken down, once all was.
     `budget`: present once the budget no longer covers relays. `same`: what was at the destination already.
-    `unselected`: what is not moved. `dry_run`: what would be done, where that is all that was asked for. `earlier`:
+    `unselected`: what is not moved. `dry_run`: what would be done, where that is all that was asked for. `deleted`:
+    what became of the extras. `earlier`:
     the plan of an earlier run, which may not be fulfilled. `bandwidth`: once another limit was set than that with which
     it began. `decisions`: about relays, taken while data moved.
     """
@@ -76,6 +78,7 @@ class TransferRecord(Handover):
     same: Same | None = None
     unselected: Unselected | None = None
     dry_run: DryRun | None = None
+    deleted: Deleted | None = None
     earlier: TransferPlan | None = None
     earlier_starts: Count = 0
     ends: Ends | None = None

@@ -70,6 +70,12 @@ def test_a_dry_run_leaves_the_name_of_the_request_to_the_transfer(account: Accou
     assert account.started[1]["name"] == "look"
 
 
+def test_what_a_dry_run_has_listed_is_confirmed_by_its_digest(account: Account, request_file: Path) -> None:
+    request_file.write_text('{"source": {}, "delete": true}')
+    cpt("start", request_file, "--confirm-delete", "5c" * 32)
+    assert json.loads(account.started[0]["input"]) == {"source": {}, "delete": True, "confirmDelete": "5c" * 32}
+
+
 def test_name_that_was_used_is_refused(account: Account, request_file: Path) -> None:
     account.refusal = "ExecutionAlreadyExists"
     answer = cpt("start", request_file)

@@ -38,3 +38,28 @@ def test_report_of_a_transfer_shows_what_moved() -> None:
     shown = text(report_view(json.loads((REPORTS / "succeeded.json").read_text())))
     assert "2,000 MB in 4,021 files and 260 chunks" in shown
     assert "measured" not in shown
+
+
+def test_a_dry_run_says_what_would_be_deleted_and_how_to_confirm_that() -> None:
+    report = json.loads((REPORTS / "dry-run-of-a-mirror.json").read_text())
+    shown = text(report_view(report))
+    assert "deleted: 5 entries (3 files of 1,300,000 bytes, 1 directory, 1 link)" in shown
+    assert "only at the destination, and not deleted: 2 not-selected" in shown
+    digest, where = report["dryRun"]["deleted"]["digest"], report["dryRun"]["deleted"]["where"]
+    assert f"cpt start REQUEST --confirm-delete {digest}\n" in shown
+    assert f"what would be deleted is listed in {where}" in shown
+    report["dryRun"]["deleted"]["maxDelete"] = 4
+    assert "; maxDelete is 4, so give a larger one too" in " ".join(text(report_view(report)).split())
+    report["dryRun"]["deleted"] |= {"files": 0, "directories": 0, "symlinks": 0}
+    shown = text(report_view(report))
+    assert "deleted: nothing" in shown
+    assert "confirm" not in shown
+
+
+def test_a_mirror_says_what_was_deleted_and_what_is_still_there() -> None:
+    shown = text(report_view(json.loads((REPORTS / "mirrored.json").read_text())))
+    assert "5 extras, 1 MB, were deleted; listed in s3://" in shown
+    assert "still there" not in shown
+    shown = text(report_view(json.loads((REPORTS / "mirror-incomplete.json").read_text())))
+    assert "still there: 1 changed, 1 not-empty; listed in s3://" in shown
+    assert "What to do: Look at what the report lists as remaining." in shown

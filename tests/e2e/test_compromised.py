@@ -225,7 +225,7 @@ def _relay(account: Account) -> str:
 FOREIGN = {"DaemonUri": ["s3://foreign/program"], "DaemonSha256": ["0" * 64]}
 
 
-@pytest.mark.parametrize("document", ["cpt-scan", "cpt-probe", "cpt-send", "cpt-receive", "cpt-relay"])
+@pytest.mark.parametrize("document", ["cpt-scan", "cpt-delete", "cpt-probe", "cpt-send", "cpt-receive", "cpt-relay"])
 def test_no_caller_of_a_document_names_the_program_that_it_runs(account: Account, document: str) -> None:
     for region, machine in ((HOME, account.source), (OTHER, account.destination)):
         given = {"TransferId": ["any"], "Command": ["e30"], **FOREIGN}

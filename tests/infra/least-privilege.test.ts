@@ -90,7 +90,14 @@ describe('least privilege', () => {
       .filter(([, { actions }]) => actions.includes('ssm:SendCommand'))
       .flatMap(([, statement]) => statement.resources);
     for (const arn of targets)
-      expect(arn).toMatch(/:document\/cpt-(scan|receive|send|relay|probe|stop)$|:instance\/\*$/);
+      expect(arn).toMatch(/:document\/cpt-(scan|delete|receive|send|relay|probe|stop)$|:instance\/\*$/);
+  });
+
+  it('one function alone has things removed, and it can write no list of what is removed', () => {
+    const senders = all.filter(([, { resources: on }]) => on.some((arn) => arn.endsWith(':document/cpt-delete')));
+    expect(senders.map(([policy]) => policy)).toEqual([expect.stringMatching(/^FunctionsDeleteExtrasRole/)]);
+    const actions = statementsOf(control, 'cpt-delete-extras').flatMap((statement) => statement.actions);
+    expect(actions.filter((action) => action.startsWith('s3:'))).toEqual(['s3:GetObject']);
   });
 
   it('the ends read and update two tables, of transfers only what agents write, and reach no token', () => {

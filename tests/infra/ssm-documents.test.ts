@@ -53,7 +53,7 @@ describe('documents', () => {
     for (const document of ['receive', 'send'] as const) {
       expect(Object.keys(contentOf(document).parameters)).toEqual(['TransferId', 'Command', 'CpuWeight', 'IoWeight']);
     }
-    for (const document of ['scan', 'probe'] as const) {
+    for (const document of ['scan', 'delete', 'probe'] as const) {
       expect(Object.keys(contentOf(document).parameters)).toEqual(['TransferId', 'Command']);
     }
   });

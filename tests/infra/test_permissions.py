@@ -88,7 +88,7 @@ PORTS: dict[str, list[str]] = {
     "quotas.vcpus": ["servicequotas:GetServiceQuota"],
 }
 IDEMPOTENCY = {f"idempotency:{action}Item" for action in ("Put", "Update", "Delete")}
-DOCUMENTS = {"scan", "receive", "send", "relay", "probe", "stop"}
+DOCUMENTS = {"scan", "delete", "receive", "send", "relay", "probe", "stop"}
 # Every function's own: its log, its traces, the queue of what it failed on.
 COMMON = {
     "logs:CreateLogStream",

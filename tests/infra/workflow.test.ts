@@ -169,7 +169,26 @@ describe('relays', () => {
     });
     expect(verified?.Next).toBe('Verify Transfer');
     expect(States['Release Relays']).toMatchObject({ Next: 'Verify Transfer', Catch: [{ Next: 'Verify Transfer' }] });
-    expect(States['Verify Transfer']?.Next).toBe('Tear Down');
+    expect(States['Verify Transfer']?.Next).toBe('Are There Extras?');
+  });
+});
+
+describe('extras', () => {
+  const { States } = JSON.parse(ASL) as {
+    States: Record<string, { Next?: string; Default?: string; Choices?: { Condition: string; Next: string }[]; Catch?: { Next: string }[] }>;
+  };
+
+  it('are removed after everything is verified and at no other time, and whatever follows is taken down', () => {
+    const leading = Object.entries(States).filter(([, state]) => JSON.stringify(state).includes('"Delete Extras"'));
+    expect(leading.map(([name]) => name)).toEqual(['Are There Extras?']);
+    const { Choices, Default } = States['Are There Extras?'] ?? {};
+    expect(Choices?.map(({ Condition }) => Condition)).toEqual([
+      '{% $verified.verified and $exists($survey.extras) and $survey.extras.parts > 0 %}',
+    ]);
+    expect(Default).toBe('Tear Down');
+    const before = Object.entries(States).filter(([, state]) => JSON.stringify(state).includes('"Are There Extras?"'));
+    expect(before.map(([name]) => name)).toEqual(['Verify Transfer']);
+    expect(States['Delete Extras']).toMatchObject({ Next: 'Tear Down', Catch: [{ Next: 'Tear Down' }] });
   });
 });
 

@@ -19,7 +19,6 @@ from lambdas.core.request import TransferRequest
 from lambdas.core.transfer import (
     AcceptedTransfer,
     DestinationSurvey,
-    DirectoryWay,
     EndMachine,
     PlanListing,
     ResolvedPaths,
@@ -29,6 +28,7 @@ from lambdas.core.transfer import (
     shared_key,
 )
 from lambdas.core.transfer_record import Outcome
+from lambdas.core.whereabouts import DirectoryWay
 
 WEST, IRELAND = "us-west-2", "eu-west-1"
 SOURCE_ID, DESTINATION_ID = "i-0aaaaaaaaaaaaaaa1", "i-0bbbbbbbbbbbbbbb2"

@@ -11,7 +11,7 @@ from local.deploy import DeployError, stacks_of
 from tests.local.assembly import HOME, OTHER
 
 ASSEMBLY = Path(__file__).parents[2] / "cdk.out"
-DOCUMENTS = {"cpt-scan", "cpt-receive", "cpt-send", "cpt-relay", "cpt-probe", "cpt-stop"}
+DOCUMENTS = {"cpt-scan", "cpt-delete", "cpt-receive", "cpt-send", "cpt-relay", "cpt-probe", "cpt-stop"}
 
 
 @pytest.fixture(scope="module")

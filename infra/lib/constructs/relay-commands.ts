@@ -43,6 +43,7 @@ const BACKGROUND = { parts: ['daemon.sh', 'units.sh', 'kept.sh', 'properties.sh'
 const DEFINITIONS: Readonly<Record<Document, DocumentDefinition>> = {
   // A minute less than the Lambda that waits for it has.
   scan: { ...FOREGROUND, description: 'Lists the source or checks the destination', timeoutSeconds: 840 },
+  delete: { ...FOREGROUND, description: 'Removes what was listed and confirmed at the destination', timeoutSeconds: 840 },
   probe: { ...FOREGROUND, description: 'Finds out whether an address is reachable', timeoutSeconds: 150 },
   receive: { ...BACKGROUND, parameters: WEIGHED, description: 'Starts the receiver and prints its ready file' },
   send: { ...BACKGROUND, parameters: WEIGHED, description: 'Starts the sender and prints its ready file' },

@@ -41,7 +41,7 @@ def may_be_followed(transfer: AcceptedTransfer) -> bool:
     request, objective = transfer.request, transfer.request.objective
     bounded = objective.max_cost_usd is not None or objective.deadline_seconds is not None
     needs_all = request.approval == "required" or request.is_profiling or request.resume or request.dry_run
-    return not (bounded or needs_all)
+    return not (bounded or needs_all or request.delete)
 
 
 def announcement_name(transfer: AcceptedTransfer) -> str:

@@ -16,6 +16,13 @@ User = Annotated[str, Field(pattern=USER)]
 Weight = Annotated[Integer, Field(ge=1, le=10_000)]
 
 
+def landing_name(path: str) -> str | None:
+    """The name under which `path` lands, as the daemon does it ('/a//b/.' as 'b'); None where its contents do."""
+    if path.endswith("/"):
+        return None
+    return next((part for part in reversed(path.split("/")) if part not in ("", ".")), None)
+
+
 class MachineEnd(Document):
     """An instance with a file system that it reads or writes; `run_as`: as which of its users.
 
@@ -44,6 +51,12 @@ class SourceMachine(MachineEnd):
     """The machine that has the data."""
 
     paths: list[Path] = Field(min_length=1, max_length=100)
+
+    @property
+    def tops(self) -> list[str] | None:
+        """The names that the paths bring to the top of the destination; None where the contents of one arrive there."""
+        names = [landing_name(path) for path in self.paths]
+        return None if None in names else [name for name in names if name is not None]
 
 
 class DestinationMachine(MachineEnd):

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from lambdas.core.deletion import ExtrasSurvey
 from lambdas.core.documents import SCHEMA_VERSION, Document
 from lambdas.core.request import Preserve
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer import AcceptedTransfer, SourceSurvey
 
 Command = dict[str, Any]
 
@@ -146,6 +147,53 @@ def scan_comparison(transfer: AcceptedTransfer, control: Control, parts: int) ->
         "compare": transfer.request.compare,
         "folder": changed_folder(transfer),
         "equalFolder": equal_folder(transfer),
+    }
+
+
+def extras_folder(transfer: AcceptedTransfer) -> str:
+    """Return where the extras are listed, below the transfer's prefix: of this run alone."""
+    return f"extras/{transfer.run}/"
+
+
+def remaining_folder(transfer: AcceptedTransfer) -> str:
+    """Return where those of them are listed that could not be removed, below the transfer's prefix."""
+    return f"remaining/{transfer.run}/"
+
+
+def scan_extras(transfer: AcceptedTransfer, control: Control, source: SourceSurvey) -> Command:
+    """Find what the destination has and the source, as it is listed, does not."""
+    request = transfer.request
+    select = request.select.command(transfer.execution_started_at)
+    left_out = {"unselectedParts": source.unselected_parts, "unselectedDigest": source.unselected_digest}
+    return {
+        **_head("scan", transfer.transfer_id),
+        **_as(request.destination.run_as),
+        **_keeping(transfer),
+        **({"select": select} if select else {}),
+        **({"within": request.source.tops} if request.source.tops is not None else {}),
+        **(left_out if source.unselected_parts else {}),
+        "side": "extras",
+        "control": control.to_document(),
+        "path": request.destination.path,
+        "parts": source.parts,
+        "listingDigest": source.listing_digest,
+        "folder": extras_folder(transfer),
+    }
+
+
+def delete(transfer: AcceptedTransfer, control: Control, extras: ExtrasSurvey, epoch: int) -> Command:
+    """Remove these extras; `epoch`: the first of the start that has brought the data."""
+    return {
+        **_head("delete", transfer.transfer_id),
+        **_as(transfer.request.destination.run_as),
+        "control": control.to_document(),
+        "epoch": epoch,
+        "path": transfer.request.destination.path,
+        "folder": extras_folder(transfer),
+        "parts": extras.parts,
+        "digest": extras.digest,
+        "directory": extras.directory,
+        "remainingFolder": remaining_folder(transfer),
     }
 
 

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from lambdas.core.deletion import WouldDelete
 from lambdas.core.documents import Count, Document
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.transfer import Survey
@@ -24,16 +25,18 @@ class DryRun(Document):
     """Contract `report`, `dryRun`.
 
     `new`: the destination has nothing in their place. `changed`: it has something else. `equal`: they are there as the
-    source has them. `where`: folder of the list of what would be sent, contract `listing-entry` (`s3://…/`).
+    source has them. `where`: folder of the list of what would be sent, contract `listing-entry` (`s3://…/`). `deleted`:
+    where the request says delete.
     """
 
     new: Action
     changed: Action
     equal: Action
     where: str
+    deleted: WouldDelete | None = None
 
 
-def dry_run(survey: Survey, estimate: Estimate, where: str) -> DryRun:
+def dry_run(survey: Survey, estimate: Estimate, where: str, deleted: WouldDelete | None = None) -> DryRun:
     """What the survey has found; time and cost of the chosen row by the share of bytes, which are what takes long."""
     sent, found = survey.to_send, survey.comparison
     new = (found.new_files, found.new_bytes) if found else (sent.files, sent.bytes)
@@ -52,4 +55,5 @@ def dry_run(survey: Survey, estimate: Estimate, where: str) -> DryRun:
             files=found.same_files if found else 0, bytes=found.same_bytes if found else 0, seconds=0, cost_usd=0
         ),
         where=where,
+        deleted=deleted,
     )

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from lambdas.core.chunks.skipped import Skipped
+from lambdas.core.deletion import Deleted
 from lambdas.core.documents import Count, Document, InstanceId, Region
 from lambdas.core.ends.liveness import Restarts
 from lambdas.core.estimate.dry_run import DryRun
@@ -86,6 +87,7 @@ class Report(Document):
     same: Same | None = None
     unselected: Unselected | None = None
     dry_run: DryRun | None = None
+    deleted: Deleted | None = None
     skipped: Skipped | None = None
     verified: bool
     verification: Literal["digest", "readback"] | None = None
@@ -171,6 +173,7 @@ def build(
         same=record.same,
         unselected=record.unselected,
         dry_run=record.dry_run,
+        deleted=record.deleted,
         skipped=skipped,
         verified=verified and skipped is None,
         verification=transfer.request.verify,

@@ -24,6 +24,7 @@ STAGE_ORDER = (
     "Join Relays",
     "Release Relays",
     "Verify Transfer",
+    "Delete Extras",
     "Tear Down",
     "Write Report",
 )

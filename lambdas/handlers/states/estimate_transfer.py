@@ -2,11 +2,13 @@
 
 from lambdas.adapters.world import World
 from lambdas.core import transfer_life
+from lambdas.core.deletion import NO_EXTRAS, WouldDelete
 from lambdas.core.documents import Handover
 from lambdas.core.estimate.dry_run import dry_run
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.transfer import AcceptedTransfer, Survey
 from lambdas.operations.estimate.estimation import estimate_for
+from lambdas.operations.intake.extras import where as extras_where
 from lambdas.runtime.handler import task_state
 
 
@@ -24,8 +26,13 @@ def estimate_transfer(event: EstimateInput, world: World) -> Estimate:
     world.transfers.change(transfer, transfer_life.note(estimate=result))
     if transfer.request.dry_run:
         where = f"s3://{world.env.control_bucket}/{world.shared_key(transfer, survey.folder)}"
-        world.transfers.change(transfer, transfer_life.note(dry_run=dry_run(survey, result, where)))
+        deleted = _would_delete(transfer, survey, world) if transfer.request.delete else None
+        world.transfers.change(transfer, transfer_life.note(dry_run=dry_run(survey, result, where, deleted)))
     return result
+
+
+def _would_delete(transfer: AcceptedTransfer, survey: Survey, world: World) -> WouldDelete:
+    return WouldDelete.of(survey.extras or NO_EXTRAS, transfer.request.max_delete, extras_where(transfer, world))
 
 
 handler = task_state("Estimate Transfer", EstimateInput, estimate_transfer)

@@ -1,4 +1,5 @@
-"""Survey Ends: list the source, check the destination, both at once; then compare them where both have something.
+"""Survey Ends: list the source, check the destination, both at once; then compare them where both have
+something, and find what only the destination has where that may be removed.
 
 Where the request asks for nothing that needs the whole listing, and that takes long, it is left to Extend Plan and to
 Finish Survey.
@@ -19,7 +20,7 @@ class SurveyInput(Handover):
 
 
 def survey_ends(event: SurveyInput, world: World) -> Survey | OpenSurvey:
-    """The surveys; raises SurveyProblem, DestinationTooSmall, DaemonVersionSkew or CommandFailed."""
+    """The surveys; raises SurveyProblem, DestinationTooSmall, DaemonVersionSkew, DeletionRefused or CommandFailed."""
     return look_at_ends(event.transfer, world)
 
 

@@ -13,6 +13,7 @@ from lambdas.core.intake.survey import check, check_room
 from lambdas.core.transfer import AcceptedTransfer, DestinationSurvey, SourceSurvey, Survey, Unselected
 from lambdas.operations.ends.commands import LONGEST_POLL, Order, Running, answer, await_all, begin
 from lambdas.operations.intake.destination_diff import compared
+from lambdas.operations.intake.extras import with_extras
 
 # The document's own limit is 840 s; the Lambda has 900.
 COMMAND_SECONDS = 870.0
@@ -25,7 +26,8 @@ SOURCE, DESTINATION = 0, 1
 def look_at_ends(transfer: AcceptedTransfer, world: World) -> Survey | OpenSurvey:
     """The surveys, open where the listing goes on and may be followed.
 
-    Raises SurveyProblem, DestinationTooSmall, DaemonVersionSkew, CommandFailed, DestinationBusy or DestinationTaken.
+    Raises SurveyProblem, DestinationTooSmall, DaemonVersionSkew, CommandFailed, DestinationBusy, DestinationTaken or
+    DeletionRefused.
     """
     if transfer.request.when_busy == "wait":
         # While it waits it looks again and again: at the destination only, not at the whole source.
@@ -52,7 +54,7 @@ def look_at_ends(transfer: AcceptedTransfer, world: World) -> Survey | OpenSurve
     if not transfer.request.is_profiling:
         survey = compared(transfer, survey, world)
     check_room(transfer, survey.to_send, survey.destination)
-    return survey
+    return with_extras(transfer, survey, world)
 
 
 def _note_unselected(transfer: AcceptedTransfer, source: SourceSurvey, world: World) -> None:

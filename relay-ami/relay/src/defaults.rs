@@ -208,3 +208,6 @@ pub const PORT_WAIT: Duration = Duration::from_secs(15);
 pub const PORT_LOOK: Duration = Duration::from_millis(50);
 /// DynamoDB removes the item of a lease so long after it was taken: twice the 15 days that an execution may run.
 pub const LEASE_KEPT: Duration = Duration::from_secs(30 * 86_400);
+/// A removal asks so often whether its order still holds. It removes some 100 000 entries a second at most, and one that is stopped by hand
+/// shall not go on for long.
+pub const ORDER_CHECKED: Duration = Duration::from_secs(1);

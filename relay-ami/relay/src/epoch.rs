@@ -22,6 +22,12 @@ pub const fn same_start(one: u64, other: u64) -> bool {
     one / PROCESSES_PER_START == other / PROCESSES_PER_START
 }
 
+/// Returns whether `one` is of a process of a later start than `other` is.
+#[must_use]
+pub const fn is_later_start(one: u64, other: u64) -> bool {
+    one / PROCESSES_PER_START > other / PROCESSES_PER_START
+}
+
 /// Claims the next epoch of the start that `first` begins, and publishes the keys in it, in one write. None where a later start has
 /// taken over.
 pub fn claim(control: &dyn Control, side: Side, first: u64, keys: impl Fn(u64) -> KeyRecord) -> Result<Option<u64>> {
@@ -46,5 +52,7 @@ mod tests {
         assert!(same_start(PROCESSES_PER_START, 2 * PROCESSES_PER_START - 1));
         assert!(!same_start(PROCESSES_PER_START, 2 * PROCESSES_PER_START));
         assert!(same_start(1, 2), "by hand all are of one start");
+        assert!(is_later_start(2 * PROCESSES_PER_START, 2 * PROCESSES_PER_START - 1));
+        assert!(!is_later_start(2 * PROCESSES_PER_START - 1, PROCESSES_PER_START));
     }
 }

@@ -14,6 +14,7 @@ pub mod ends;
 pub mod epoch;
 mod low_water;
 pub mod memory;
+pub mod mirror;
 pub mod net;
 pub mod peer;
 pub mod probe;

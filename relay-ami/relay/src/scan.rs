@@ -52,13 +52,14 @@ pub fn source(source: &dyn Source, control: &dyn Control, prefix: &str, options:
     };
     let (lines, largest, problems, digest) = (Vec::new(), String::new(), Vec::new(), blake3::Hasher::new());
     let full = FIRST_PART_LINES;
-    let left_out = Left { control, prefix, lines: Vec::new(), count: 0, parts: 0, reasons: BTreeMap::new() };
+    let left_out = Left { control, prefix, lines: Vec::new(), count: 0, parts: 0, digest: blake3::Hasher::new(), reasons: BTreeMap::new() };
     let mut listing = Listing { control, prefix, announce, lines, count: 0, full, digest, so_far, left_out, largest, sample, problems };
     source.list(&mut |listed| listing.take(listed))?;
     listing.write()?;
     listing.left_out.write()?;
     listing.tell(true)?;
-    let Listing { so_far, left_out: Left { reasons, parts: unselected_parts, .. }, largest, sample, problems, digest, .. } = listing;
+    let Listing { so_far, left_out, largest, sample, problems, digest, .. } = listing;
+    let Left { reasons, parts: unselected_parts, digest: unselected, .. } = left_out;
     Ok(Survey::Source {
         schema_version: SchemaVersion1,
         daemon_version: VERSION,
@@ -68,6 +69,7 @@ pub fn source(source: &dyn Source, control: &dyn Control, prefix: &str, options:
         skipped: [Reason::Special, Reason::Leftover].iter().filter_map(|reason| reasons.get(reason)).sum(),
         unselected: reasons,
         unselected_parts,
+        unselected_digest: (unselected_parts > 0).then(|| unselected.finalize().to_hex().to_string()),
         bytes: so_far.bytes,
         largest_file_bytes: so_far.largest_file_bytes,
         read_mb_s: source.read_rate(&largest, so_far.largest_file_bytes),
@@ -176,6 +178,7 @@ struct Left<'a> {
     lines: Vec<u8>,
     count: usize,
     parts: u64,
+    digest: blake3::Hasher,
     reasons: BTreeMap<Reason, u64>,
 }
 
@@ -196,6 +199,7 @@ impl Left<'_> {
         let key = format!("{}{}", self.prefix, unselected_key(self.parts));
         self.parts += 1;
         self.count = 0;
+        self.digest.update(&self.lines);
         self.control.write_object(&key, std::mem::take(&mut self.lines))
     }
 }
@@ -212,6 +216,7 @@ pub fn refused_source(path: &Path, reason: String) -> Survey {
         skipped: 0,
         unselected: BTreeMap::new(),
         unselected_parts: 0,
+        unselected_digest: None,
         bytes: 0,
         largest_file_bytes: 0,
         read_mb_s: None,

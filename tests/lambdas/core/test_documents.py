@@ -12,6 +12,7 @@ from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.events import ChunkFailed, RateFell, RelayLost, RelaySlow, TransferDelivered, TransferFailed
 from lambdas.core.chunks.listing import Announcement
 from lambdas.core.chunks.progress import Progress
+from lambdas.core.deletion import Deletion, ExtrasSurvey, RemainingEntry
 from lambdas.core.documents import Document
 from lambdas.core.estimate.approval import Approval, ApprovalDecision
 from lambdas.core.estimate.estimate import Estimate
@@ -28,13 +29,15 @@ MODELS: dict[str, list[type[Document]]] = {
     "approval-decision": [ApprovalDecision],
     "chunk": [Chunk],
     "comparison": [Comparison],
+    "deletion": [Deletion],
     "estimate": [Estimate],
     "membership": [Membership],
     "node": [Node],
     "progress": [Progress],
+    "remaining-entry": [RemainingEntry],
     "report": [Report],
     "request-answer": [RequestStarted, RequestRefused],
-    "survey": [SourceSurvey, DestinationSurvey, ComparisonSurvey],
+    "survey": [SourceSurvey, DestinationSurvey, ComparisonSurvey, ExtrasSurvey],
     "transfer-plan": [TransferPlan],
     "announcement": [Announcement],
     "event": [ChunkFailed, RateFell, RelayLost, RelaySlow, TransferDelivered, TransferFailed],

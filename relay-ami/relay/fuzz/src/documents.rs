@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use cpt_relay::documents::chunk::Chunk;
 use cpt_relay::documents::command::Command;
 use cpt_relay::documents::entry::{ListingEntry, Segment};
+use cpt_relay::documents::extras::Extra;
 use cpt_relay::documents::membership::Membership;
 use cpt_relay::documents::percent;
 use cpt_relay::documents::plan::TransferPlan;
@@ -50,9 +51,10 @@ pub fn chunk(data: &[u8]) {
     same_again(Chunk::parse, data);
 }
 
-/// Lines of manifests and listings.
+/// Lines of manifests, listings and lists of extras.
 pub fn entry(data: &[u8]) {
     same_again(ListingEntry::parse, data);
+    same_again(Extra::parse, data);
     if let Some(segment) = same_again(Segment::parse, data) {
         assert!(segment.offset + segment.length <= segment.size);
         assert!(percent::decode(&segment.path).is_ok_and(|path| !path.is_empty()));

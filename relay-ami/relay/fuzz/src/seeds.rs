@@ -33,7 +33,7 @@ fn of(target: &str) -> Vec<Vec<u8>> {
         "membership" => examples(&["membership"]),
         "plan" => examples(&["transfer-plan"]),
         "chunk" => examples(&["chunk"]),
-        "entry" => examples(&["listing-entry", "segment"]),
+        "entry" => examples(&["listing-entry", "segment", "extra-entry"]),
         _ => [r#"[{"cidr":"10.1.0.0/16","megabytesPerSecond":160},{"cidr":"0.0.0.0/0","megabytesPerSecond":2.5e-1}]"#, "a%20b%0A/%C3%BC"]
             .map(|text| text.as_bytes().to_vec())
             .into_iter()

@@ -2,6 +2,7 @@
 
 pub mod end_roles;
 mod last_words;
+mod mirror_roles;
 mod options;
 pub mod roles;
 mod run_as;
@@ -18,7 +19,7 @@ pub const USAGE: &str = "\
 cpt-relay: the data plane of Cloud Parallel Transfer
 
 As the control plane calls it (FILE holds a relay-command document):
-  cpt-relay scan|probe            --command FILE
+  cpt-relay scan|probe|delete     --command FILE
   cpt-relay receive|send|relay    --command FILE [--ready FILE]
   cpt-relay make-destination      --command FILE
   cpt-relay await-ready FILE      [--seconds N]

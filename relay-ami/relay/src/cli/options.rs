@@ -17,7 +17,7 @@ pub struct Options {
     pub paths: Vec<PathBuf>,
 }
 
-const ROLES: [&str; 7] = ["scan", "receive", "send", "relay", "probe", "make-destination", "await-ready"];
+const ROLES: [&str; 8] = ["scan", "delete", "receive", "send", "relay", "probe", "make-destination", "await-ready"];
 /// Longest wait for a ready file: nobody waits a day for a daemon to start.
 const MAX_SECONDS: f64 = 86_400.0;
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use aws_lc_rs::signature::Ed25519KeyPair;
 
 use super::end_roles::{SendOptions, Sender, route_key, run_receiver};
+use super::mirror_roles;
 use super::options::Options;
 use super::run_as;
 use super::{CliError, Failure};
@@ -95,7 +96,12 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     let (file, command) = read_command(options)?;
     let wrong = |why: String| CliError::Usage(format!("--command {}: {why}", file.display()));
     let role = match &command {
-        Command::ScanSource(_) | Command::ScanDestination(_) | Command::ScanDigests(_) | Command::ScanComparison(_) => "scan",
+        Command::ScanSource(_)
+        | Command::ScanDestination(_)
+        | Command::ScanDigests(_)
+        | Command::ScanComparison(_)
+        | Command::ScanExtras(_) => "scan",
+        Command::Delete(_) => "delete",
         Command::Receive(_) => "receive",
         Command::Send(_) => "send",
         Command::Relay(_) => "relay",
@@ -116,8 +122,8 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
             _ => Err(CliError::failed(Failure::RunAs, why)),
         };
     }
-    // A scan leaves nothing behind that it would have to tidy up: the signal itself ends it, whatever it hangs in.
-    let stop = if role == "scan" { Stop::new() } else { Stop::on_signals() };
+    // Neither leaves anything behind that it would have to tidy up: the signal itself ends it, whatever it hangs in.
+    let stop = if matches!(role, "scan" | "delete") { Stop::new() } else { Stop::on_signals() };
     let stop = stop.map_err(|error| CliError::failed(Failure::Signals, error))?;
     watchdog::start().map_err(|error| CliError::failed(Failure::Signals, error))?;
     match obey(command, options.machine.as_deref(), &ready, kept, rules, &stop) {
@@ -160,6 +166,8 @@ fn obey(
                 listing.with_destination(&PosixDestination(scan.path.as_str().into()), scan.compare, &scan.folder, &scan.equal_folder);
             print_json(&found.map_err(control_error)?)
         }
+        Command::ScanExtras(scan) => mirror_roles::scan_extras(&scan, &PosixDestination(scan.path.as_str().into()), &alone(&scan.control)?),
+        Command::Delete(delete) => mirror_roles::delete(&delete, &PosixDestination(delete.path.as_str().into()), &alone(&delete.control)?),
         Command::Receive(command) => receive(ready, rules, command, stop),
         Command::Send(command) => {
             let (key, journal) = kept.map_or_else(|| Ok((route_key(None)?, None)), |kept| Ok((kept.route_key, kept.journal)))?;

@@ -14,6 +14,8 @@ pub fn assume(command: &Command) -> Result<(), UserError> {
         Command::Send(send) => source(send.run_as.as_ref()),
         Command::ScanDestination(scan) => destination(&scan.path, scan.run_as.as_ref()),
         Command::ScanComparison(scan) => destination(&scan.path, scan.run_as.as_ref()),
+        Command::ScanExtras(scan) => destination(&scan.path, scan.run_as.as_ref()),
+        Command::Delete(delete) => destination(&delete.path, delete.run_as.as_ref()),
         Command::Receive(receive) => destination(&receive.destination, receive.run_as.as_ref()),
         Command::Relay(_) | Command::ProbeListen(_) | Command::ProbeConnect(_) => Ok(None),
     };

@@ -8,7 +8,8 @@ use crate::digest::Digest;
 use crate::documents::attributes::Attributes;
 use crate::documents::entry::Kind;
 use crate::documents::survey::Survey;
-use crate::documents::text::{PlanId, TransferId};
+use crate::documents::text::{DirectoryId, PlanId, TransferId};
+use crate::ends::{Remover, Tour};
 use crate::wire::frame::SegmentHeader;
 
 /// The bits of a mode that arrive: not set-user and set-group, which mean the owner, and owners are not transferred.
@@ -58,6 +59,10 @@ pub trait Destination: Display + Send + Sync {
     fn view(&self) -> io::Result<Box<dyn View + '_>>;
     /// Opens it for one receiver at a time, and makes it where it is absent. Files that are cut are in parts of `part_size` bytes.
     fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64) -> io::Result<(Box<dyn OpenDestination>, Left)>;
+    /// Walks over all that is there; an error where it is not there.
+    fn tour(&self) -> io::Result<Box<dyn Tour + '_>>;
+    /// Opens it for removals, once nobody else removes anything there; an error where it is another directory.
+    fn remover(&self, directory: &DirectoryId) -> io::Result<Box<dyn Remover>>;
 }
 
 /// Parts and entries that earlier receivers of the same plan have left, by the number of the entry.

@@ -4,6 +4,7 @@
 //! only the command line chooses one.
 
 mod destination;
+mod mirrored;
 pub mod posix;
 pub mod problem;
 mod source;
@@ -11,4 +12,5 @@ mod source;
 pub use destination::{
     Capabilities, Destination, Identity, KEPT_MODE, LargeFile, Left, OWNERS_MODE, OpenDestination, Placed, Seen, SmallFile, View, zeros,
 };
+pub use mirrored::{Found, Removal, Remover, Stop, Tour};
 pub use source::{Each, Listed, Source, SourceFailure, SourceFile};

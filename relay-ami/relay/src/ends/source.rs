@@ -11,8 +11,8 @@ use crate::documents::selection::Reason;
 
 /// The paths of a request, and nothing that is not beneath them: a listing or manifest may name whatever it likes.
 pub trait Source: Send + Sync {
-    /// Gives everything, each directory before what it holds, names sorted. Like rsync: a path lands under its base name, with a
-    /// trailing slash its contents do. Problems of the paths themselves come first.
+    /// Gives everything, each directory before what it holds, names sorted by their bytes, at the top those of all paths together. Like
+    /// rsync: a path lands under its base name, with a trailing slash its contents do. Problems of the paths themselves come first.
     fn list(&self, each: Each<'_>) -> Result<(), ControlError>;
 
     /// Opens the file of a segment, which must be as it was listed: size, modification time, inode, and between parts of one file

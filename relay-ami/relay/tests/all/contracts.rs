@@ -5,19 +5,22 @@ use std::path::{Path, PathBuf};
 use cpt_relay::documents::chunk::Chunk;
 use cpt_relay::documents::command::Command;
 use cpt_relay::documents::entry::{ListingEntry, Segment};
+use cpt_relay::documents::extras::{Extra, Remaining};
 use cpt_relay::documents::membership::Membership;
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::receive::look::EqualEntry;
 
 type Judge = fn(&[u8]) -> Result<(), String>;
 
-const JUDGES: [(&str, Judge); 7] = [
+const JUDGES: [(&str, Judge); 9] = [
     ("relay-command", |text| Command::parse(text).map(drop)),
     ("membership", |text| Membership::parse(text).map(drop)),
     ("transfer-plan", |text| TransferPlan::parse(text).map(drop)),
     ("segment", |text| Segment::parse(text).map(drop)),
     ("listing-entry", |text| ListingEntry::parse(text).map(drop)),
     ("chunk", |text| Chunk::parse(text).map(drop)),
+    ("extra-entry", |text| Extra::parse(text).map(drop)),
+    ("remaining-entry", |text| serde_json::from_slice::<Remaining>(text).map(drop).map_err(|error| error.to_string())),
     ("equal-entry", |text| serde_json::from_slice::<EqualEntry>(text).map(drop).map_err(|error| error.to_string())),
 ];
 

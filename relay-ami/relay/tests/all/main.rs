@@ -15,6 +15,7 @@ mod keepalives;
 mod listing;
 mod look;
 mod mesh;
+mod mirror;
 mod paths;
 mod port;
 mod presence;

@@ -9,7 +9,8 @@ from jsonschema import Draft202012Validator
 
 from lambdas.core.ends import commands
 from lambdas.core.ends.commands import Control, RelayMachine
-from tests.lambdas.builders import ENDS, SHARED, request, transfer
+from tests.lambdas.builders import ENDS, SHARED, request, survey, transfer
+from tests.lambdas.core.intake.test_extras import extras
 from tests.paths import CONTRACTS
 
 SCHEMA = Draft202012Validator(json.loads((CONTRACTS / "relay-command.schema.json").read_text()))
@@ -36,6 +37,13 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "send packed": commands.send(transfer(compress="auto"), CONTROL, 1, f"{ENDS}plan.json", 900),
     "scan digests": commands.scan_digests(transfer(), CONTROL, 3),
     "scan comparison": commands.scan_comparison(transfer(), CONTROL, 3),
+    "scan extras": commands.scan_extras(transfer(delete=True), CONTROL, survey(3).source),
+    "scan extras of a selection": commands.scan_extras(
+        transfer(delete=True, select={"exclude": ["*.o"]}, preserve={"specialFiles": True}),
+        CONTROL,
+        survey(3).source.model_copy(update={"unselected_parts": 1, "unselected_digest": "cd" * 32}),
+    ),
+    "delete": commands.delete(transfer(delete=True), CONTROL, extras(), 65536),
     "relay": commands.relay("first", "k" * 43, 600, {"i-0123456789abcdef0": LAUNCHED}),
     "relays, one of them on an existing machine": commands.relay(
         "first", "k" * 43, 600, {"i-0123456789abcdef0": LAUNCHED, "i-0123456789abcdef1": LENT}
@@ -73,6 +81,8 @@ def test_the_users_of_the_request_are_told_to_whatever_touches_their_end() -> No
     at_destination = [
         commands.scan_destination(named),
         commands.scan_comparison(named, CONTROL, 3),
+        commands.scan_extras(named, CONTROL, survey(3).source),
+        commands.delete(named, CONTROL, extras(), 65536),
         commands.receive(named, CONTROL, 1, "plan.json"),
     ]
     for commanded, user in ((at_source, "reader"), (at_destination, "1000")):
@@ -98,3 +108,12 @@ def test_encoding_is_base64url_that_decodes_to_the_same() -> None:
 
 def test_machine_without_public_address_listens_on_one() -> None:
     assert commands.listen_addresses("10.0.0.1", None, 4600) == ["10.0.0.1:4600"]
+
+
+def test_the_search_for_extras_is_told_all_that_protects_them() -> None:
+    plain, selected = COMMANDS["scan extras"], COMMANDS["scan extras of a selection"]
+    assert (plain["within"], "select" in plain, "unselectedParts" in plain) == (["set"], False, False)
+    assert (selected["select"], selected["preserve"]["specialFiles"]) == ({"exclude": ["*.o"]}, True)
+    assert (selected["unselectedParts"], selected["unselectedDigest"]) == (1, "cd" * 32)
+    source = {**request()["source"], "paths": ["/data/set/"]}
+    assert "within" not in commands.scan_extras(transfer(source=source), CONTROL, survey(3).source)

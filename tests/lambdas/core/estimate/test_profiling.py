@@ -22,11 +22,11 @@ def test_rows_are_what_measuring_takes_and_costs() -> None:
 
 def test_less_money_than_one_pair_costs_is_refused_with_what_it_costs() -> None:
     """What the error asks for suffices, and a hundredth of a cent less does not."""
-    with pytest.raises(BudgetTooSmall, match=r"maxCostUsd: 0.01 is less than measuring needs, 0.0342 dollars"):
+    with pytest.raises(BudgetTooSmall, match=r"maxCostUsd: 0.01 is less than measuring needs, 0.0343 dollars"):
         estimate_of_measuring(estimate(1), 10.0, 0.01)
-    assert estimate_of_measuring(estimate(1), 10.0, 0.0342).chosen_pairs == 1
+    assert estimate_of_measuring(estimate(1), 10.0, 0.0343).chosen_pairs == 1
     with pytest.raises(BudgetTooSmall):
-        estimate_of_measuring(estimate(1), 10.0, 0.0341)
+        estimate_of_measuring(estimate(1), 10.0, 0.0342)
 
 
 def test_without_a_relay_nothing_can_be_measured() -> None:

@@ -18,18 +18,19 @@ FOLLOWING = (
     "Is the Survey Still Wanted?",
     "Survey Broken",
 )
+REMOVING = ("Delete Extras",)
 DECIDING = ("Decide Relays", "Are More Relays Wanted?", "Fleet Decided", "Is the Fleet a Guess?")
 
 
 def test_a_small_transfer_costs_one_or_two_tenths_of_a_cent() -> None:
     assert dollars(calls(chunks=50, pairs=0, seconds=30, spawn_seconds=90)) == pytest.approx(0.0013, rel=0.1)
-    assert dollars(calls(chunks=50, pairs=3, seconds=30, spawn_seconds=90)) == pytest.approx(0.0020, rel=0.1)
+    assert dollars(calls(chunks=50, pairs=3, seconds=30, spawn_seconds=90)) == pytest.approx(0.0021, rel=0.1)
 
 
 def test_many_small_files_cost_what_their_listing_costs_to_read_and_write() -> None:
     """A million files of 1 KiB were costed as one file of 1 GB: a tenth of a cent instead of most of one (H7)."""
     one, million = (dollars(calls(chunks=500, pairs=0, seconds=20, spawn_seconds=0, entries=n)) for n in (1, 10**6))
-    assert one == pytest.approx(0.0016, rel=0.25)
+    assert one == pytest.approx(0.0017, rel=0.25)
     assert million == pytest.approx(0.0082, rel=0.1)  # as `make bench-cost` counted
 
 
@@ -45,8 +46,8 @@ def test_a_million_chunks_cost_what_their_writes_and_reads_cost() -> None:
 
 
 def test_states_are_as_many_as_the_state_machine_has() -> None:
-    """Every state but those of failures, approval, a listing that goes on and decisions on the way is on a successful
-    transfer's way.
+    """Every state but those of failures, approval, a listing that goes on, decisions on the way and extras is on a
+    successful transfer's way.
     """
     parallel = MACHINE["States"]["Move Data"]
     branches = [
@@ -55,7 +56,7 @@ def test_states_are_as_many_as_the_state_machine_has() -> None:
     outer = [
         name
         for name, state in MACHINE["States"].items()
-        if state["Type"] != "Fail" and "Approv" not in name and name not in FOLLOWING
+        if state["Type"] != "Fail" and "Approv" not in name and name not in {*FOLLOWING, *REMOVING}
     ]
     warmed = 5  # functions, each in an iteration of one state
     assert pytest.approx(len(outer) + len(branches) + warmed, abs=2) == control_plane.STATES_WITH_RELAYS

@@ -1,11 +1,16 @@
+from typing import Any
+
 import pytest
 
 from lambdas.core.errors import BudgetTooSmall
+from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.figures import Figures
+from lambdas.core.transfer import Survey
 from lambdas.handlers.states.estimate_transfer import EstimateInput, estimate_transfer
 from lambdas.operations.estimate.estimation import gateway
-from tests.lambdas.builders import profile, survey, transfer
+from tests.lambdas.builders import ENDS, profile, survey, transfer
 from tests.lambdas.cloud import Cloud
+from tests.lambdas.core.intake.test_extras import DIGEST, extras
 
 PAIR = "us-west-2>eu-west-1"
 
@@ -149,3 +154,24 @@ def test_of_a_dry_run_the_record_keeps_what_would_be_done_and_where_it_is_listed
     assert record.dry_run.new.files == 7
     assert record.dry_run.where.startswith("s3://")
     assert record.dry_run.where.endswith("/listing/")
+
+
+def dry_run(found: Survey, **keys: Any) -> DryRun:
+    cloud, asked = Cloud(), transfer(dryRun=True, **keys)
+    cloud.transfers.create(asked)
+    estimate_transfer(EstimateInput(transfer=asked, survey=found), cloud.world)
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert record.dry_run is not None
+    return record.dry_run
+
+
+def test_a_dry_run_tells_what_would_be_deleted_and_how_to_confirm_it() -> None:
+    assert dry_run(survey()).deleted is None
+    some = dry_run(survey().model_copy(update={"extras": extras()}), delete=True, maxDelete=3).deleted
+    assert some is not None
+    assert (some.entries, some.bytes, some.digest, some.refused) == (4, 300, DIGEST, True)
+    assert (some.where or "").endswith(f"/{ENDS}extras/1/")
+    none = dry_run(survey(), delete=True).deleted
+    assert none is not None
+    assert (none.entries, none.where, none.refused) == (0, None, False)

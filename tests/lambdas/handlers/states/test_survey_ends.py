@@ -12,6 +12,7 @@ from lambdas.core.errors import (
     CommandFailed,
     CptError,
     DaemonVersionSkew,
+    DeletionRefused,
     DestinationBusy,
     DestinationTaken,
     DestinationTooSmall,
@@ -20,8 +21,9 @@ from lambdas.core.errors import (
 from lambdas.core.intake.destination_lock import Busy, ways_of
 from lambdas.core.transfer import ComparisonSurvey, PlanListing, Same, Survey
 from lambdas.handlers.states.survey_ends import SurveyInput, survey_ends
-from tests.lambdas.builders import ENDS, IRELAND, WEST, announcement, chunk, plan, survey, transfer
+from tests.lambdas.builders import ENDS, IRELAND, WEST, announcement, chunk, plan, request, survey, transfer
 from tests.lambdas.cloud import Cloud
+from tests.lambdas.core.intake.test_extras import DIGEST, extras
 from tests.lambdas.machines import failed, printed
 
 
@@ -224,6 +226,51 @@ def test_where_nothing_is_moved_but_measured_nothing_is_compared() -> None:
         compared(profile="measure")
 
 
+CONTENTS = {**request()["source"], "paths": ["/data/set/"]}
+
+
+def mirrored(**keys: Any) -> tuple[Cloud, Survey]:
+    """A destination with four extras."""
+    cloud, good = Cloud(), survey(3)
+    asked = transfer(delete=True, source=CONTENTS, **keys)
+    cloud.transfers.create(asked)
+    there = good.destination.model_copy(update={"occupied": True})
+    answers = {"comparison": COMPARISON, "extras": extras()}
+    cloud.commands[WEST].scripts["scan"] = lambda _: printed(good.source.to_document())
+    cloud.commands[IRELAND].scripts["scan"] = lambda command: printed(
+        answers.get((command or {})["side"], there).to_document()
+    )
+    found = survey_ends(SurveyInput(transfer=asked), cloud.world)
+    assert isinstance(found, Survey)
+    return cloud, found
+
+
+@pytest.mark.parametrize("confirmed", [DIGEST, "without-dry-run"])
+def test_extras_are_looked_for_last_and_handed_on_where_they_are_confirmed(confirmed: str) -> None:
+    cloud, found = mirrored(confirmDelete=confirmed)
+    assert found.extras == extras()
+    sides = [command["side"] for _, _, command in cloud.commands[IRELAND].sent if command]
+    assert sides == ["destination", "comparison", "extras"]
+
+
+def test_extras_that_are_not_confirmed_end_the_survey_and_a_dry_run_only_tells_them() -> None:
+    with pytest.raises(DeletionRefused, match=r"(?s)confirmDelete.*maxDelete: 1 is less than the 4.*extras/1/"):
+        mirrored(confirmDelete="ab" * 32, maxDelete=1)
+    assert mirrored(dryRun=True, maxDelete=1)[1].extras == extras()
+
+
+def test_extras_are_not_looked_for_where_nothing_is_or_nothing_may_go() -> None:
+    assert "extras" not in [command["side"] for _, _, command in compared()[0].commands[IRELAND].sent if command]
+    cloud, good = Cloud(), survey(3)
+    asked = transfer(delete=True, confirmDelete=DIGEST, source=CONTENTS)
+    cloud.transfers.create(asked)
+    cloud.commands[WEST].scripts["scan"] = lambda _: printed(good.source.to_document())
+    cloud.commands[IRELAND].scripts["scan"] = lambda _: printed(good.destination.to_document())
+    found = survey_ends(SurveyInput(transfer=asked), cloud.world)
+    assert isinstance(found, Survey)
+    assert (found.extras, len(cloud.commands[IRELAND].sent)) == (None, 1)
+
+
 def listing_goes_on(
     listed: Announcement, destination: dict[str, Any] | None = None, **request: Any
 ) -> tuple[Cloud, Survey | OpenSurvey]:
@@ -263,6 +310,7 @@ def test_a_listing_that_takes_long_is_left_to_go_on() -> None:
         (announcement(2, daemon_version="0.2.0"), None, {}),
         (announcement(2), {"occupied": True}, {}),
         (announcement(2), None, {"objective": {"maxCostUsd": 1.0}}),
+        (announcement(2), None, {"delete": True, "confirmDelete": "without-dry-run", "source": CONTENTS}),
     ],
 )
 def test_it_is_waited_for_where_the_whole_of_it_is_needed(

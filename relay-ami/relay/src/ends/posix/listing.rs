@@ -55,16 +55,18 @@ pub fn list(
         },
     };
     let mut keeping = Keeping { preserve, accounts: keeping::accounts(preserve), first: HashMap::new() };
-    for (root, names) in &brought {
-        let device = if selection.one_file_system { root.device().ok() } else { None };
+    let devices = brought.iter().map(|(root, _)| if selection.one_file_system { root.device().ok() } else { None });
+    let tops = brought.iter().zip(devices).flat_map(|((root, names), device)| names.iter().map(move |name| (root, device, name)));
+    let mut tops: Vec<_> = tops.collect();
+    // In one order, whatever that of the paths is: so a listing can be read in step with another tree, a line at a time.
+    tops.sort_by_key(|(.., name)| *name);
+    for (root, device, name) in tops {
         let mut selected = Selected { root, selector, listed: listed.as_ref(), device, waiting: Vec::new() };
-        for name in names {
-            let mut walk = Walk::new(root, name.clone());
-            while let Some(step) = walk.step() {
-                match step {
-                    Step::Entry(stat) => selected.take(&mut walk, &stat, &mut keeping, each)?,
-                    Step::Problem(error) => each(problem(&walk.source(), error))?,
-                }
+        let mut walk = Walk::new(root, name.clone());
+        while let Some(step) = walk.step() {
+            match step {
+                Step::Entry(stat) => selected.take(&mut walk, &stat, &mut keeping, each)?,
+                Step::Problem(error) => each(problem(&walk.source(), error))?,
             }
         }
     }
@@ -84,7 +86,7 @@ struct Selected<'a> {
 }
 
 impl Selected<'_> {
-    fn take(&mut self, walk: &mut Walk<'_>, stat: &Stat, keeping: &mut Keeping<'_>, each: Each<'_>) -> Result<(), ControlError> {
+    fn take(&mut self, walk: &mut Walk<&Root>, stat: &Stat, keeping: &mut Keeping<'_>, each: Each<'_>) -> Result<(), ControlError> {
         let path = walk.relative().to_vec();
         let kind = kind_of(stat, keeping.preserve);
         let is_directory = kind == Some(Kind::Directory);
@@ -190,7 +192,13 @@ impl Keeping<'_> {
     }
 }
 
-fn entry(walk: &Walk, stat: &Stat, kind: Kind, keeping: &mut Keeping<'_>, each: Each<'_>) -> Result<Option<ListingEntry>, ControlError> {
+fn entry(
+    walk: &Walk<&Root>,
+    stat: &Stat,
+    kind: Kind,
+    keeping: &mut Keeping<'_>,
+    each: Each<'_>,
+) -> Result<Option<ListingEntry>, ControlError> {
     let (source, (directory, name)) = (walk.source(), walk.place());
     let (mode, path) = (stat.st_mode & 0o7777, percent::encode(walk.relative()));
     if let Some(first) = keeping.first(stat, &path) {

@@ -10,9 +10,11 @@ mod listing;
 mod partial;
 mod path_list;
 mod readback;
+mod removal;
 mod room;
 mod roots;
 mod source;
+mod tour;
 mod tree;
 mod view;
 mod whereabouts;
@@ -37,14 +39,16 @@ pub use source::PosixSource;
 
 use journal::{Known, Parts};
 use partial::{Large, Small};
+use removal::PosixRemover;
 use roots::{Reached, reach};
+use tour::PosixTour;
 use tree::Tree;
 use view::Sight;
 
-use super::{Capabilities, Destination, LargeFile, Left, OpenDestination, Placed, SmallFile, View};
+use super::{Capabilities, Destination, LargeFile, Left, OpenDestination, Placed, Remover, SmallFile, Tour, View};
 use crate::digest::{Digest, merge_parts};
 use crate::documents::survey::Survey;
-use crate::documents::text::{PlanId, TransferId};
+use crate::documents::text::{DirectoryId, PlanId, TransferId};
 use crate::thread::lock;
 use crate::wire::frame::SegmentHeader;
 
@@ -83,6 +87,14 @@ impl Destination for PosixDestination {
     fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64) -> io::Result<(Box<dyn OpenDestination>, Left)> {
         let (open, left) = Open::new(self.0.clone(), Tree::open(&self.0, transfer)?, plan, part_size)?;
         Ok((Box::new(open), left))
+    }
+
+    fn tour(&self) -> io::Result<Box<dyn Tour + '_>> {
+        Ok(Box::new(PosixTour::begin(&self.0)?))
+    }
+
+    fn remover(&self, directory: &DirectoryId) -> io::Result<Box<dyn Remover>> {
+        Ok(Box::new(PosixRemover::open(&self.0, directory)?))
     }
 }
 

@@ -8,10 +8,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use cpt_relay::digest::{Digest, part_digest, part_hasher};
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::survey::{Problem, Survey};
-use cpt_relay::documents::text::{PlanId, SchemaVersion1, TransferId};
-use cpt_relay::ends::{Capabilities, Destination, Identity, LargeFile, Left, OpenDestination, Placed, Seen, SmallFile, View};
+use cpt_relay::documents::text::{DirectoryId, PlanId, SchemaVersion1, TransferId};
+use cpt_relay::ends::{
+    Capabilities, Destination, Identity, LargeFile, Left, OpenDestination, Placed, Remover, Seen, SmallFile, Tour, View,
+};
 use cpt_relay::wire::frame::SegmentHeader;
 use rustix::io::Errno;
+
+use super::memory_mirrored;
 
 /// One entry.
 #[derive(Clone, Debug)]
@@ -159,6 +163,14 @@ impl Destination for MemoryDestination {
         }
         let left = Left { placed: state.notes.placed.clone(), begun: state.notes.parts.keys().copied().collect() };
         Ok((Box::new(self.clone()), left))
+    }
+
+    fn tour(&self) -> io::Result<Box<dyn Tour + '_>> {
+        Ok(Box::new(memory_mirrored::Walk::begin(self)))
+    }
+
+    fn remover(&self, directory: &DirectoryId) -> io::Result<Box<dyn Remover>> {
+        memory_mirrored::remover(self, directory)
     }
 }
 

@@ -4,7 +4,9 @@
 
 mod destination;
 mod memory;
+mod memory_mirrored;
 mod memory_source;
+mod mirrored;
 mod site;
 mod source;
 mod whole;

@@ -42,6 +42,7 @@ cpt-laboratory: cpt-relay, and its roles by hand, with a directory that both end
 
   cpt-laboratory scan                  PATH...
   cpt-laboratory plan    --control-dir DIR [--transfer ID] [--chunk-mib N] [--lanes N] PATH...
+  cpt-laboratory mirror  --control-dir DIR [--select JSON] [--delete] PATH... DESTINATION
   cpt-laboratory receive --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--verify digest|readback] [--preserve JSON] DESTINATION
   cpt-laboratory send    --control-dir DIR [--transfer ID] [--lanes N] [--direct] [--via IP:PORT,IP:PORT]... [--rate-mbps N] [--attempts N]
                          [--patience SECONDS] [--route-key FILE]
@@ -59,6 +60,7 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode, CliError> {
     match options.role.as_str() {
         "scan" => scan(options),
         "plan" => plan(options),
+        "mirror" => crate::mirror::mirror(options),
         "receive" => receive(options, &stop),
         "send" => send(options, &stop),
         "relay" => relay(options, &stop),
@@ -66,14 +68,14 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode, CliError> {
     }
 }
 
-fn open(options: &Options) -> Result<Directory, CliError> {
+pub fn open(options: &Options) -> Result<Directory, CliError> {
     let missing = || CliError::Usage(format!("{} needs --command FILE or --control-dir DIR", options.role));
     let directory = options.control_dir.as_ref().ok_or_else(missing)?;
     let attempts = options.attempts.unwrap_or(MAX_ATTEMPTS);
     Directory::open(directory, RANGE_SIZE, Some(attempts)).map_err(failed)
 }
 
-fn failed(error: ControlError) -> CliError {
+pub fn failed(error: ControlError) -> CliError {
     CliError::failed(Failure::ControlUnavailable, error)
 }
 
@@ -96,7 +98,7 @@ fn absolute(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     paths.iter().map(in_directory).collect()
 }
 
-fn in_directory(path: &PathBuf) -> Result<PathBuf, CliError> {
+pub fn in_directory(path: &PathBuf) -> Result<PathBuf, CliError> {
     let here = std::env::current_dir().map_err(|error| CliError::failed(Failure::WorkingDirectory, error))?;
     Ok(here.join(path))
 }

@@ -1,6 +1,7 @@
 //! `cpt-laboratory`: `cpt-relay`, and its roles by hand.
 
 mod by_hand;
+mod mirror;
 mod options;
 
 use std::ffi::OsString;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use cpt_relay::defaults::PORT;
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::command::{Compress, MAX_PROBE_SECONDS, Verify};
+use cpt_relay::documents::selection::Selection;
 use cpt_relay::documents::text::TransferId;
 
 #[derive(Debug, Default)]
@@ -33,10 +34,14 @@ pub struct Options {
     pub verify: Verify,
     pub preserve: Preserve,
     pub compress: Compress,
+    /// Of what is mirrored.
+    pub select: Selection,
+    /// Whether the extras are removed.
+    pub delete: bool,
     pub paths: Vec<PathBuf>,
 }
 
-const ROLES: [&str; 6] = ["scan", "plan", "receive", "send", "relay", "probe"];
+const ROLES: [&str; 7] = ["scan", "plan", "mirror", "receive", "send", "relay", "probe"];
 /// A year, which any clock can hold.
 const MAX_PATIENCE_SECONDS: f64 = 31_536_000.0;
 
@@ -60,6 +65,7 @@ impl Options {
             match argument.to_str() {
                 Some("--") => options.paths.extend(arguments.by_ref().map(PathBuf::from)),
                 Some("--direct") => options.direct = true,
+                Some("--delete") => options.delete = true,
                 Some(name) if name.starts_with("--") => {
                     let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
                     options.set(name, value)?;
@@ -111,6 +117,7 @@ impl Options {
                 }
             }
             "--preserve" => self.preserve = serde_json::from_str(text).map_err(|why| format!("--preserve is {text:?}: {why}"))?,
+            "--select" => self.select = serde_json::from_str(text).map_err(|why| format!("--select is {text:?}: {why}"))?,
             _ => return Err(format!("{name} is no option")),
         }
         Ok(())

@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::attributes::Preserve;
 use super::selection::Selection;
-use super::text::{AbsolutePath, Address, AnnouncementKey, Partition, Region, RouteKeyText, SchemaVersion1, TransferId, UserText};
+use super::text::{
+    AbsolutePath, Address, AnnouncementKey, DirectoryId, HexDigest, Partition, Region, RouteKeyText, SchemaVersion1, TopName, TransferId,
+    UserText,
+};
 
 /// The control plane in the home region.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -149,6 +152,53 @@ command!(
     }
 );
 command!(
+    /// Find what the destination has and the source does not.
+    ScanExtras {
+        side: String,
+        control: ControlPlace,
+        path: AbsolutePath,
+        /// The user that does the work; the default is the owner of the destination.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run_as: Option<UserText>,
+        parts: u64,
+        listing_digest: HexDigest,
+        /// Objects of the list of what was left out at the source, and their digest.
+        #[serde(default)]
+        unselected_parts: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unselected_digest: Option<HexDigest>,
+        /// Names at the top of the destination that are mirrored; the default is all of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within: Option<Vec<TopName>>,
+        #[serde(default)]
+        preserve: Preserve,
+        #[serde(default)]
+        select: Selection,
+        /// Below the prefix, ends with a slash: where the extras are listed.
+        folder: String,
+    }
+);
+command!(
+    /// Remove extras that were listed.
+    Delete {
+        control: ControlPlace,
+        /// The epoch of the start that has brought everything: what comes later makes this order void.
+        epoch: u64,
+        path: AbsolutePath,
+        /// The user that does the work; the default is the owner of the destination.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run_as: Option<UserText>,
+        /// Below the prefix, ends with a slash: the list.
+        folder: String,
+        parts: u64,
+        digest: HexDigest,
+        /// Which directory the list is of.
+        directory: DirectoryId,
+        /// Below the prefix, ends with a slash: where what is still there is listed.
+        remaining_folder: String,
+    }
+);
+command!(
     /// Receive into a directory.
     Receive {
         control: ControlPlace,
@@ -212,6 +262,8 @@ pub enum Command {
     ScanDestination(ScanDestination),
     ScanDigests(ScanDigests),
     ScanComparison(ScanComparison),
+    ScanExtras(ScanExtras),
+    Delete(Delete),
     Receive(Receive),
     Send(Send),
     Relay(Relay),
@@ -235,16 +287,18 @@ impl Command {
             ("scan", Some("destination"), _) => Self::ScanDestination(read(text)?),
             ("scan", Some("digests"), _) => Self::ScanDigests(read(text)?),
             ("scan", Some("comparison"), _) => Self::ScanComparison(read(text)?),
+            ("scan", Some("extras"), _) => Self::ScanExtras(read(text)?),
             ("scan", side, _) => {
-                return Err(format!("side is {side:?}; a scan's side is source, destination, digests or comparison"));
+                return Err(format!("side is {side:?}; a scan's side is source, destination, digests, comparison or extras"));
             }
+            ("delete", ..) => Self::Delete(read(text)?),
             ("receive", ..) => Self::Receive(read(text)?),
             ("send", ..) => Self::Send(read(text)?),
             ("relay", ..) => Self::Relay(read(text)?),
             ("probe", _, Some("listen")) => Self::ProbeListen(read(text)?),
             ("probe", _, Some("connect")) => Self::ProbeConnect(read(text)?),
             ("probe", _, mode) => return Err(format!("mode is {mode:?}; a probe's mode is \"listen\" or \"connect\"")),
-            (role, ..) => return Err(format!("role is {role:?}; it must be scan, receive, send, relay or probe")),
+            (role, ..) => return Err(format!("role is {role:?}; it must be scan, delete, receive, send, relay or probe")),
         };
         command.check()?;
         Ok(command)
@@ -267,6 +321,12 @@ impl Command {
             Self::ScanSource(scan) => at_least_one("paths", scan.paths.len()),
             Self::ScanDigests(scan) => at_least_one("paths", scan.paths.len()),
             Self::ScanDestination(_) | Self::ScanComparison(_) => Ok(()),
+            // Without their digest, what they protect is not known to be all.
+            Self::ScanExtras(scan) if scan.unselected_parts > 0 && scan.unselected_digest.is_none() => {
+                Err(format!("unselectedDigest is missing; unselectedParts is {}", scan.unselected_parts))
+            }
+            Self::ScanExtras(scan) => at_least_one("within", scan.within.as_ref().map_or(1, Vec::len)),
+            Self::Delete(delete) => positive("epoch", delete.epoch).and(positive("parts", delete.parts)),
             Self::Receive(receive) => at_least_one("listen", receive.listen.len()).and(positive("epoch", receive.epoch)),
             Self::Send(send) => positive("epoch", send.epoch)
                 .and(at_least_one("paths", send.paths.len()))

@@ -5,6 +5,7 @@ pub mod chunk;
 pub mod command;
 pub mod entry;
 pub mod event;
+pub mod extras;
 pub mod membership;
 pub mod percent;
 pub mod plan;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::extras::Spared;
 use super::percent;
 use super::selection::Reason;
 use super::text::SchemaVersion1;
@@ -23,10 +24,13 @@ pub fn part_key(folder: &str, part: u64) -> String {
     format!("{folder}part-{part:05}.ndjson")
 }
 
+/// Folder of the list of what was left out.
+pub const UNSELECTED_FOLDER: &str = "unselected/";
+
 /// Key of an object of the list of what was left out.
 #[must_use]
 pub fn unselected_key(part: u64) -> String {
-    part_key("unselected/", part)
+    part_key(UNSELECTED_FOLDER, part)
 }
 
 /// Key of an object with the digests of the source's files, for a comparison by them.
@@ -99,6 +103,9 @@ pub enum Survey {
         /// Objects of their list.
         #[serde(skip_serializing_if = "is_zero")]
         unselected_parts: u64,
+        /// Digest of those objects, one after the other: what they name is never removed at a destination.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        unselected_digest: Option<String>,
         bytes: u64,
         largest_file_bytes: u64,
         /// Rate of the disk, by a short trial with the largest file.
@@ -145,5 +152,24 @@ pub enum Survey {
         same_bytes: u64,
         new_files: u64,
         new_bytes: u64,
+    },
+    /// What the destination has and the source does not.
+    Extras {
+        schema_version: SchemaVersion1,
+        daemon_version: &'static str,
+        /// Names of files of any kind.
+        files: u64,
+        directories: u64,
+        symlinks: u64,
+        bytes: u64,
+        /// Objects of their list.
+        parts: u64,
+        /// Digest of those objects, one after the other.
+        digest: String,
+        /// Which directory was looked at: nothing is removed in another one.
+        directory: String,
+        /// What else the source does not have, and why that stays.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        spared: BTreeMap<Spared, u64>,
     },
 }

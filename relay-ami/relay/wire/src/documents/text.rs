@@ -78,6 +78,18 @@ checked_text!(
     "an absolute path of at most 4096 characters without NUL"
 );
 checked_text!(
+    /// A name at the top of a destination.
+    TopName,
+    |text| !matches!(text, "" | "." | "..") && !text.contains(['/', '\0']),
+    "a name without '/' and NUL, and neither '.' nor '..'"
+);
+checked_text!(
+    /// Device and inode of a directory.
+    DirectoryId,
+    |text| text.split_once(':').is_some_and(|(device, inode)| is_digits(device) && is_digits(inode)),
+    "the device and inode of a directory, such as 66305:131"
+);
+checked_text!(
     /// A user of the machine: a name, or a number.
     UserText,
     |text| {

@@ -15,7 +15,7 @@ use rustix::fs::{self, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 pub use reach::{Reached, make, owner, quoted, reach};
-pub use walk::{Step, Walk};
+pub use walk::{HELD_NAMES, Step, Walk};
 
 use crate::ends::posix::tree::{BENEATH, PARTIAL};
 
@@ -74,7 +74,7 @@ impl Root {
                 fs::statat(&self.directory, OsStr::from_bytes(name), fs::AtFlags::SYMLINK_NOFOLLOW)?;
                 vec![name.clone()]
             }
-            None => walk::names(&fs::openat(&self.directory, ".", walk::DIRECTORY, Mode::empty())?)?.to_vec(),
+            None => walk::names(&fs::openat(&self.directory, ".", walk::DIRECTORY, Mode::empty())?, None, usize::MAX)?.to_vec(),
         };
         Ok(all.into_iter().partition(|name| !name.starts_with(PARTIAL)))
     }

@@ -1,11 +1,12 @@
 //! Everything beneath a directory, depth first, the names of each directory sorted.
 
-use std::ffi::{CStr, OsStr};
+use std::borrow::Borrow;
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 
-use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RawDir, Stat};
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RawDir, SeekFrom, Stat};
 use rustix::io::Errno;
 
 use super::Root;
@@ -20,11 +21,17 @@ const NAMES_BYTES: usize = 32 << 10;
 /// The kernel's limit of a path (`PATH_MAX`), its zero included: nothing longer can be named to the sender.
 const PATH_MAX: usize = 4096;
 
-/// Names in one piece of memory, each with a zero behind it: 10⁷ of them cost their bytes and 9 more each.
+/// Bytes of one directory's names that a walk holds at a time, twice that while it reads them: 10⁶ names of 30 bytes. What a directory
+/// has beyond that is read in further passes over it.
+pub const HELD_NAMES: usize = 32 << 20;
+
+/// Names in one piece of memory, sorted, each with a zero behind it: they cost their bytes and 9 more each.
 #[derive(Debug, Default)]
 pub struct Names {
     bytes: Vec<u8>,
     starts: Vec<usize>,
+    /// The directory has later names, too.
+    more: bool,
 }
 
 impl Names {
@@ -32,8 +39,37 @@ impl Names {
         self.starts.get(number).map(|start| at(&self.bytes, *start))
     }
 
+    fn last(&self) -> Option<&CStr> {
+        self.starts.last().map(|start| at(&self.bytes, *start))
+    }
+
     pub fn to_vec(&self) -> Vec<Vec<u8>> {
         self.starts.iter().map(|start| at(&self.bytes, *start).to_bytes().to_vec()).collect()
+    }
+
+    fn push(&mut self, name: &CStr) {
+        self.starts.push(self.bytes.len());
+        self.bytes.extend_from_slice(name.to_bytes_with_nul());
+    }
+
+    /// Sorts them, each once, and keeps the first of them, of `most` bytes together.
+    fn settle(&mut self, most: usize) {
+        let bytes = &self.bytes;
+        self.starts.sort_unstable_by(|one, other| at(bytes, *one).cmp(at(bytes, *other)));
+        self.starts.dedup_by(|one, other| at(bytes, *one) == at(bytes, *other));
+        if bytes.len() <= most {
+            return;
+        }
+        let mut kept = Self { more: self.more, ..Self::default() };
+        for start in &self.starts {
+            let name = at(bytes, *start);
+            if !kept.starts.is_empty() && kept.bytes.len() + name.count_bytes() >= most {
+                kept.more = true;
+                break;
+            }
+            kept.push(name);
+        }
+        *self = kept;
     }
 }
 
@@ -41,22 +77,31 @@ fn at(bytes: &[u8], start: usize) -> &CStr {
     CStr::from_bytes_until_nul(bytes.get(start..).unwrap_or_default()).unwrap_or_default()
 }
 
-/// Returns what a directory holds, sorted. A name that is renamed to and fro meanwhile may be given twice; it is listed once.
-pub fn names(directory: &OwnedFd) -> io::Result<Names> {
+/// Returns what a directory holds, sorted: the names after `after`, and of those the first, of `most` bytes together. A name that is renamed
+/// to and fro meanwhile may be given twice; it is listed once.
+pub fn names(directory: &OwnedFd, after: Option<&CStr>, most: usize) -> io::Result<Names> {
+    fs::seek(directory, SeekFrom::Start(0))?;
     let mut buffer = Vec::with_capacity(NAMES_BYTES);
     let mut entries = RawDir::new(directory, buffer.spare_capacity_mut());
-    let Names { mut bytes, mut starts } = Names::default();
+    let (mut found, mut highest) = (Names::default(), None::<CString>);
     while let Some(entry) = entries.next() {
         let entry = entry?;
         let name = entry.file_name();
-        if !matches!(name.to_bytes(), b"." | b"..") {
-            starts.push(bytes.len());
-            bytes.extend_from_slice(name.to_bytes_with_nul());
+        if matches!(name.to_bytes(), b"." | b"..") || after.is_some_and(|after| name <= after) {
+            continue;
+        }
+        if highest.as_deref().is_some_and(|highest| name > highest) {
+            found.more = true;
+            continue;
+        }
+        found.push(name);
+        if found.bytes.len() / 2 > most {
+            found.settle(most);
+            highest = found.last().map(CStr::to_owned);
         }
     }
-    starts.sort_unstable_by(|one, other| at(&bytes, *one).cmp(at(&bytes, *other)));
-    starts.dedup_by(|one, other| at(&bytes, *one) == at(&bytes, *other));
-    Ok(Names { bytes, starts })
+    found.settle(most);
+    Ok(found)
 }
 
 /// A directory whose names are being gone through.
@@ -76,9 +121,9 @@ pub enum Step {
     Problem(io::Error),
 }
 
-/// One of a root's names and all beneath it.
-pub struct Walk<'a> {
-    root: &'a Root,
+/// One of a root's names and all beneath it, or all of a root.
+pub struct Walk<R> {
+    root: R,
     /// Below the root's directory: of what was given last. Its name begins at `name`.
     relative: Vec<u8>,
     name: usize,
@@ -86,12 +131,21 @@ pub struct Walk<'a> {
     /// The last entry is a directory that is to be entered.
     descends: bool,
     begun: bool,
+    /// As [`HELD_NAMES`].
+    held: usize,
 }
 
-impl<'a> Walk<'a> {
+impl<R: Borrow<Root>> Walk<R> {
     #[must_use]
-    pub fn new(root: &'a Root, name: Vec<u8>) -> Self {
-        Self { root, relative: name, name: 0, levels: Vec::new(), descends: false, begun: false }
+    pub fn new(root: R, name: Vec<u8>) -> Self {
+        Self { root, relative: name, name: 0, levels: Vec::new(), descends: false, begun: false, held: HELD_NAMES }
+    }
+
+    /// All that the root's directory holds, at most `held` bytes of one directory's names at a time.
+    pub fn whole(root: R, held: usize) -> io::Result<Self> {
+        let directory = fs::openat(&root.borrow().directory, ".", DIRECTORY, Mode::empty())?;
+        let top = Level { names: names(&directory, None, held)?, directory: Some(directory), next: 0, length: 0 };
+        Ok(Self { levels: vec![top], begun: true, held, ..Self::new(root, Vec::new()) })
     }
 
     /// Path of what was given last, as it lands.
@@ -103,13 +157,14 @@ impl<'a> Walk<'a> {
     /// Path of what was given last, from the file system's root on.
     #[must_use]
     pub fn source(&self) -> Vec<u8> {
-        [&*self.root.base, b"/", &self.relative].concat()
+        [&*self.root.borrow().base, b"/", &self.relative].concat()
     }
 
     /// The directory of what was given last, and its name there.
     #[must_use]
     pub fn place(&self) -> (BorrowedFd<'_>, &OsStr) {
-        let directory = self.levels.last().and_then(|level| level.directory.as_ref()).map_or(self.root.as_fd(), |found| found.as_fd());
+        let directory =
+            self.levels.last().and_then(|level| level.directory.as_ref()).map_or(self.root.borrow().as_fd(), |found| found.as_fd());
         (directory, OsStr::from_bytes(self.relative.get(self.name..).unwrap_or_default()))
     }
 
@@ -139,24 +194,43 @@ impl<'a> Walk<'a> {
             self.relative.truncate(level.length);
             if let Some(name) = level.names.get(level.next) {
                 level.next += 1;
-                self.relative.push(b'/');
+                if level.length > 0 {
+                    self.relative.push(b'/');
+                }
                 self.name = self.relative.len();
                 self.relative.extend_from_slice(name.to_bytes());
                 return Some(match self.reopen() {
                     Ok(()) => self.look(),
                     // The directory is not where it was.
-                    Err(error) => {
-                        self.relative.truncate(self.levels.pop().map_or(0, |level| level.length));
-                        Step::Problem(error)
-                    }
+                    Err(error) => self.give_up(error),
                 });
             }
-            self.levels.pop();
+            if !level.names.more {
+                self.levels.pop();
+            } else if let Err(error) = self.read_on() {
+                return Some(self.give_up(error));
+            }
         }
     }
 
+    /// The directory that is gone through cannot be gone on with.
+    fn give_up(&mut self, error: io::Error) -> Step {
+        self.relative.truncate(self.levels.pop().map_or(0, |level| level.length));
+        Step::Problem(error)
+    }
+
+    /// Reads the next names of the directory that is gone through.
+    fn read_on(&mut self) -> io::Result<()> {
+        self.reopen()?;
+        let held = self.held;
+        if let Some(Level { directory: Some(directory), names: known, next, .. }) = self.levels.last_mut() {
+            (*known, *next) = (names(directory, known.last(), held)?, 0);
+        }
+        Ok(())
+    }
+
     fn look(&mut self) -> Step {
-        if self.root.base.len() + 1 + self.relative.len() >= PATH_MAX {
+        if self.root.borrow().base.len() + 1 + self.relative.len() >= PATH_MAX {
             return Step::Problem(Errno::NAMETOOLONG.into());
         }
         let (directory, name) = self.place();
@@ -174,7 +248,7 @@ impl<'a> Walk<'a> {
         let (parent, name) = self.place();
         // One plain name, and no link: this stays beneath.
         let directory = fs::openat(parent, name, DIRECTORY, Mode::empty())?;
-        let names = names(&directory)?;
+        let names = names(&directory, None, self.held)?;
         self.levels.push(Level { directory: Some(directory), names, next: 0, length: self.relative.len() });
         let open = self.levels.len();
         if open > HELD
@@ -190,8 +264,8 @@ impl<'a> Walk<'a> {
         if let Some(level) = self.levels.last_mut()
             && level.directory.is_none()
         {
-            let path = OsStr::from_bytes(self.relative.get(..level.length).unwrap_or_default());
-            level.directory = Some(fs::openat2(&self.root.directory, path, DIRECTORY, Mode::empty(), BENEATH)?);
+            let path = if level.length == 0 { b"." } else { self.relative.get(..level.length).unwrap_or_default() };
+            level.directory = Some(fs::openat2(&self.root.borrow().directory, OsStr::from_bytes(path), DIRECTORY, Mode::empty(), BENEATH)?);
         }
         Ok(())
     }

@@ -1,0 +1,50 @@
+//! What makes a destination hold nothing that the source does not have.
+
+use std::process::ExitCode;
+
+use super::roles::{control_error, print_json};
+use super::{CliError, Failure};
+use crate::control::Control;
+use crate::documents::command::{Delete, ScanExtras};
+use crate::ends::Destination;
+use crate::mirror::{Confirmed, Extras, MirrorError};
+use crate::select::Selector;
+
+/// Lists the extras.
+pub fn scan_extras(scan: &ScanExtras, destination: &dyn Destination, control: &dyn Control) -> Result<ExitCode, CliError> {
+    let selector = Selector::new(&scan.select).map_err(|why| CliError::failed(Failure::SurveyProblem, why))?;
+    let extras = Extras {
+        control,
+        prefix: &scan.control.prefix,
+        listing: (scan.parts, &scan.listing_digest),
+        unselected: (scan.unselected_parts, scan.unselected_digest.as_ref()),
+        within: scan.within.as_deref(),
+        selector: &selector,
+        preserve: scan.preserve,
+        folder: &scan.folder,
+    };
+    print_json(&extras.list(destination).map_err(|error| failed(destination, error))?)
+}
+
+/// Removes the extras that were listed.
+pub fn delete(delete: &Delete, destination: &dyn Destination, control: &dyn Control) -> Result<ExitCode, CliError> {
+    let confirmed = Confirmed {
+        control,
+        prefix: &delete.control.prefix,
+        folder: &delete.folder,
+        parts: delete.parts,
+        digest: &delete.digest,
+        directory: &delete.directory,
+        epoch: delete.epoch,
+        remaining_folder: &delete.remaining_folder,
+    };
+    print_json(&confirmed.remove(destination).map_err(|error| failed(destination, error))?)
+}
+
+fn failed(destination: &dyn Destination, error: MirrorError) -> CliError {
+    match error {
+        MirrorError::Control(error) => control_error(error),
+        MirrorError::Destination(error) => CliError::failed(Failure::DestinationError, format!("{destination}: {error}")),
+        MirrorError::Void => CliError::Fenced,
+    }
+}

@@ -1,0 +1,69 @@
+//! The port of a destination from which things are removed.
+
+use std::io;
+
+use crate::documents::entry::Kind;
+use crate::documents::extras::{Spared, Stayed};
+use crate::documents::text::DirectoryId;
+
+/// A walk over all that is there, each directory before what it holds, names sorted by their bytes. Links are not followed.
+pub trait Tour {
+    /// Which directory it is.
+    fn directory(&self) -> &DirectoryId;
+    /// The next entry, whose path is `path` then; none after the last.
+    fn step(&mut self) -> io::Result<Option<Stop>>;
+    /// Of what was given last.
+    fn path(&self) -> &[u8];
+    /// What was given last is a directory that is not gone into.
+    fn pass(&mut self);
+    /// Why what was given last stays, whatever the source has.
+    fn spared(&self) -> Option<Spared>;
+    /// Returns whether another spelling of its name, which is no name of the directory's, leads to what was given last.
+    fn has_other_spelling(&self) -> bool;
+}
+
+/// What a walk comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    Entry(Found),
+    /// It, or what it holds, cannot be seen. A directory has been given before.
+    Unreadable,
+}
+
+/// An entry of a destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    pub kind: Kind,
+    /// Bytes of a file, length of a link's target.
+    pub size: u64,
+    pub mtime_ns: i64,
+}
+
+impl Found {
+    /// Returns whether this is what was listed: of a directory only that it is one counts.
+    #[must_use]
+    pub fn is(&self, kind: Kind, size: u64, mtime_ns: Option<i64>) -> bool {
+        self.kind == kind && (kind == Kind::Directory || (self.size == size && Some(self.mtime_ns) == mtime_ns))
+    }
+}
+
+/// Removes entries of one destination. Nobody else removes any there meanwhile, in the name of any transfer.
+pub trait Remover {
+    /// An error where the destination's path leads to another directory now.
+    fn check_there(&self) -> io::Result<()>;
+    /// Removes what has this path if `is` says that it is what was meant. A directory goes only when it is empty; the one that holds it
+    /// keeps its modification time.
+    fn remove(&mut self, path: &[u8], is: &dyn Fn(&Found) -> bool) -> io::Result<Removal>;
+    /// What was removed stays so after a crash.
+    fn sync(&self) -> io::Result<()>;
+}
+
+/// What became of an entry that was to be removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Removal {
+    Removed,
+    /// It was not there.
+    Gone,
+    /// It is still there; in words, what the system said.
+    Stays(Stayed, Option<String>),
+}

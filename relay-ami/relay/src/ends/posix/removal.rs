@@ -1,0 +1,115 @@
+//! Removing what a destination holds, entry by entry.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT};
+use rustix::io::Errno;
+
+use super::roots::{Reached, reach};
+use super::tour::{WITHIN, found, id_of};
+use super::tree::{PARTIAL, Tree, split};
+use crate::documents::entry::Kind;
+use crate::documents::extras::Stayed;
+use crate::documents::text::DirectoryId;
+use crate::ends::{Found, Removal, Remover};
+
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// A destination from which this process alone removes things: it is locked while this is open.
+pub struct PosixRemover {
+    path: PathBuf,
+    directory: DirectoryId,
+    root: OwnedFd,
+    device: u64,
+}
+
+impl PosixRemover {
+    /// Opens `path`, an absolute path. A process that removes things there is waited for: it may be an earlier attempt.
+    pub fn open(path: &Path, directory: &DirectoryId) -> io::Result<Self> {
+        let root = root(path)?;
+        check(&root, directory)?;
+        match fs::flock(&root, FlockOperation::LockExclusive) {
+            // The file system has no locks.
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::NOSYS | Errno::BADF) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let device = fs::fstat(&root)?.st_dev;
+        Ok(Self { path: path.to_owned(), directory: directory.clone(), root, device })
+    }
+}
+
+impl Remover for PosixRemover {
+    fn check_there(&self) -> io::Result<()> {
+        check(&root(&self.path)?, &self.directory)
+    }
+
+    fn remove(&mut self, path: &[u8], is: &dyn Fn(&Found) -> bool) -> io::Result<Removal> {
+        Tree::check(path)?;
+        let (parent, base) = split(path)?;
+        let (parent, name) = (if parent.is_empty() { b"." } else { parent }, OsStr::from_bytes(base));
+        // Anew for each entry: from a directory that somebody has moved away meanwhile nothing more is removed.
+        let parent = match fs::openat2(&self.root, OsStr::from_bytes(parent), DIRECTORY, Mode::empty(), WITHIN) {
+            Ok(parent) => parent,
+            Err(Errno::NOENT) => return Ok(Removal::Gone),
+            // A file, a link or a mount is in its place.
+            Err(Errno::NOTDIR | Errno::LOOP | Errno::XDEV) => return Ok(Removal::Stays(Stayed::Changed, None)),
+            Err(error) => return Ok(refused(error)),
+        };
+        let (above, stat) = match (fs::fstat(&parent), fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)) {
+            (Ok(above), Ok(stat)) => (above, stat),
+            (_, Err(Errno::NOENT)) => return Ok(Removal::Gone),
+            (Err(error), _) | (_, Err(error)) => return Ok(refused(error)),
+        };
+        let seen = found(&stat);
+        let is_directory = seen.kind == Kind::Directory;
+        // Other devices are subvolumes, whose contents are none of the list's.
+        let is_within = above.st_dev == self.device && (!is_directory || stat.st_dev == self.device);
+        if !is(&seen) || !is_within || base.starts_with(PARTIAL) {
+            return Ok(Removal::Stays(Stayed::Changed, None));
+        }
+        match fs::unlinkat(&parent, name, if is_directory { AtFlags::REMOVEDIR } else { AtFlags::empty() }) {
+            Ok(()) => {
+                // It is the source's, and a removal changes it. Only the directory's owner may put it back.
+                let times = Timestamps { last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT }, last_modification: modified(&above) };
+                let _ = fs::futimens(&parent, &times);
+                Ok(Removal::Removed)
+            }
+            Err(Errno::NOENT) => Ok(Removal::Gone),
+            // Since the look, a directory has taken the place of a file, or the other way round.
+            Err(Errno::ISDIR | Errno::NOTDIR) => Ok(Removal::Stays(Stayed::Changed, None)),
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(Removal::Stays(Stayed::NotEmpty, None)),
+            Err(error) => Ok(refused(error)),
+        }
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(fs::syncfs(&self.root)?)
+    }
+}
+
+fn root(path: &Path) -> io::Result<OwnedFd> {
+    let reached = reach(path.as_os_str().as_bytes()).and_then(Reached::whole)?;
+    Ok(fs::openat(reached, ".", DIRECTORY, Mode::empty())?)
+}
+
+fn check(root: &OwnedFd, directory: &DirectoryId) -> io::Result<()> {
+    let is = id_of(root)?;
+    let other = || io::Error::other(format!("is another directory ({is}) than the one whose extras were listed ({directory})"));
+    if is == *directory { Ok(()) } else { Err(other()) }
+}
+
+fn modified(directory: &Stat) -> Timespec {
+    Timespec { tv_sec: directory.st_mtime, tv_nsec: directory.st_mtime_nsec.try_into().unwrap_or_default() }
+}
+
+fn refused(error: Errno) -> Removal {
+    Removal::Stays(Stayed::Refused, Some(io::Error::from(error).to_string()))
+}
+
+#[cfg(test)]
+#[path = "removal_tests.rs"]
+mod tests;

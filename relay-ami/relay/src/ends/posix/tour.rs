@@ -1,0 +1,140 @@
+//! A walk over a destination, for what the source does not have.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
+
+use super::identity::modified_ns;
+use super::roots::{HELD_NAMES, Root, Step, Walk};
+use super::tree::{BENEATH, PARTIAL};
+use crate::documents::entry::Kind;
+use crate::documents::extras::Spared;
+use crate::documents::text::DirectoryId;
+use crate::ends::{Found, Stop, Tour};
+
+/// Beneath, and not over a mount either: neither of another file system nor of another directory of this one.
+pub const WITHIN: ResolveFlags = BENEATH.union(ResolveFlags::NO_XDEV);
+
+/// One walk.
+pub struct PosixTour {
+    walk: Walk<Root>,
+    directory: DirectoryId,
+    device: u64,
+    /// What was given last.
+    last: Option<Stat>,
+    /// The directory of this program's files.
+    own: Option<(u64, u64)>,
+}
+
+impl PosixTour {
+    /// Begins a walk over `path`, an absolute path of a directory. A link on the way is followed only if root or this process's own
+    /// user made it.
+    pub fn begin(path: &Path) -> io::Result<Self> {
+        Self::holding(path, HELD_NAMES)
+    }
+
+    /// With so many bytes of one directory's names in memory.
+    fn holding(path: &Path, names: usize) -> io::Result<Self> {
+        let root = Root::open(&path.join(""))?;
+        let (directory, device) = (id_of(&root)?, fs::fstat(&root)?.st_dev);
+        Ok(Self { walk: Walk::whole(root, names)?, directory, device, last: None, own: own_directory() })
+    }
+
+    fn name(&self) -> &[u8] {
+        self.walk.place().1.as_bytes()
+    }
+}
+
+impl Tour for PosixTour {
+    fn directory(&self) -> &DirectoryId {
+        &self.directory
+    }
+
+    fn step(&mut self) -> io::Result<Option<Stop>> {
+        self.last = None;
+        Ok(match self.walk.step() {
+            None => None,
+            Some(Step::Entry(stat)) => {
+                self.last = Some(stat);
+                Some(Stop::Entry(found(&stat)))
+            }
+            // The destination itself: what it holds is not known, nor what of it is to stay.
+            Some(Step::Problem(error)) if self.walk.relative().is_empty() => return Err(error),
+            Some(Step::Problem(error)) => {
+                tracing::warn!(path = %OsStr::from_bytes(self.walk.relative()).display(), %error, "is left alone");
+                Some(Stop::Unreadable)
+            }
+        })
+    }
+
+    fn path(&self) -> &[u8] {
+        self.walk.relative()
+    }
+
+    fn pass(&mut self) {
+        self.walk.pass();
+    }
+
+    fn spared(&self) -> Option<Spared> {
+        let stat = self.last.as_ref()?;
+        let (directory, name) = self.walk.place();
+        if self.name().starts_with(PARTIAL) {
+            Some(Spared::Partial)
+        } else if self.own == Some((stat.st_dev, stat.st_ino)) {
+            Some(Spared::Own)
+        } else {
+            // A subvolume is a file system of its own without being mounted. Files of one may have any device in layered file systems.
+            let is_other = found(stat).kind == Kind::Directory && stat.st_dev != self.device;
+            (is_other || is_mounted(directory, name)).then_some(Spared::OtherFileSystem)
+        }
+    }
+
+    fn has_other_spelling(&self) -> bool {
+        let (Some(stat), (directory, name)) = (self.last.as_ref(), self.walk.place()) else { return false };
+        let other: Vec<u8> = name.as_bytes().iter().map(|byte| if byte.is_ascii_alphabetic() { byte ^ 0x20 } else { *byte }).collect();
+        other != name.as_bytes()
+            && fs::statat(directory, OsStr::from_bytes(&other), AtFlags::SYMLINK_NOFOLLOW)
+                .is_ok_and(|found| (found.st_dev, found.st_ino) == (stat.st_dev, stat.st_ino))
+    }
+}
+
+/// Returns what an entry is. What is neither file, directory nor link counts as special, as it does at a source.
+pub fn found(stat: &Stat) -> Found {
+    let kind = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Directory,
+        FileType::Symlink => Kind::Symlink,
+        _ => Kind::Special,
+    };
+    let size = if matches!(kind, Kind::File | Kind::Symlink) { u64::try_from(stat.st_size).unwrap_or(u64::MAX) } else { 0 };
+    Found { kind, size, mtime_ns: modified_ns(stat) }
+}
+
+/// Returns what tells a directory from another one of the same path.
+pub fn id_of(directory: &impl AsFd) -> io::Result<DirectoryId> {
+    let stat = fs::fstat(directory)?;
+    DirectoryId::new(format!("{}:{}", stat.st_dev, stat.st_ino)).map_err(io::Error::other)
+}
+
+/// Returns whether something is mounted in the place of an entry. One that cannot be asked is treated so: nothing is lost by that.
+fn is_mounted(directory: impl AsFd, name: &OsStr) -> bool {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    !matches!(fs::openat2(directory, name, flags, Mode::empty(), WITHIN), Ok(_) | Err(Errno::NOENT))
+}
+
+/// The directory above that of the program, where the documents keep programs, commands and locks (`CPT_HOME`).
+fn own_directory() -> Option<(u64, u64)> {
+    let program = std::env::current_exe().ok()?;
+    let home = std::fs::metadata(program.parent()?.parent()?).ok()?;
+    Some((home.dev(), home.ino()))
+}
+
+#[cfg(test)]
+#[path = "tour_tests.rs"]
+mod tests;

@@ -1,0 +1,114 @@
+//! A list of paths that lies in objects, in step with a walk over another tree.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use crate::control::{Control, ControlError};
+use crate::documents::survey::part_key;
+use crate::documents::text::HexDigest;
+
+/// What a line says of its path; none where the path is not one of those that are walked.
+pub type Read<T> = fn(&[u8]) -> Result<Option<(Vec<u8>, T)>, String>;
+
+/// The objects of a folder, whose lines have paths in the order of a walk: one object is in memory at a time.
+pub struct Paths<'a, T> {
+    control: &'a dyn Control,
+    folder: String,
+    parts: Range<u64>,
+    digest: blake3::Hasher,
+    read: Read<T>,
+    text: Vec<u8>,
+    at: usize,
+    next: Option<(Vec<u8>, T)>,
+}
+
+impl<'a, T> Paths<'a, T> {
+    pub fn new(control: &'a dyn Control, folder: String, parts: u64, read: Read<T>) -> Result<Self, ControlError> {
+        let digest = blake3::Hasher::new();
+        let mut paths = Self { control, folder, parts: 0..parts, digest, read, text: Vec::new(), at: 0, next: None };
+        paths.advance()?;
+        Ok(paths)
+    }
+
+    /// What the list says of `path`, which comes after all that were asked for before.
+    pub fn find(&mut self, path: &[u8]) -> Result<Option<&T>, ControlError> {
+        while self.next.as_ref().is_some_and(|(next, _)| order(next, path) == Ordering::Less) {
+            self.advance()?;
+        }
+        Ok(self.next.as_ref().filter(|(next, _)| next == path).map(|(_, said)| said))
+    }
+
+    /// Reads the rest. Fails where the objects are not those with this digest: whatever was found in them is then worth nothing.
+    pub fn end(mut self, digest: Option<&HexDigest>) -> Result<(), ControlError> {
+        while self.next.is_some() {
+            self.advance()?;
+        }
+        match digest {
+            Some(digest) if self.digest.finalize().to_hex().as_str() != digest.as_str() => {
+                Err(self.malformed("its objects are not those that the source's scan has written".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn advance(&mut self) -> Result<(), ControlError> {
+        let before = self.next.take();
+        while let Some(line) = self.line()? {
+            let text = &self.text[line];
+            let Some(next) = (self.read)(text).map_err(|why| self.malformed(why))? else { continue };
+            // What is not in order would be looked for in the wrong place, and be taken for missing.
+            if before.is_some_and(|(before, _)| order(&next.0, &before) == Ordering::Less) {
+                return Err(self.malformed("its lines are not in order".to_owned()));
+            }
+            self.next = Some(next);
+            return Ok(());
+        }
+        Ok(())
+    }
+
+    /// The next line that is not empty, as a range of `text`.
+    fn line(&mut self) -> Result<Option<Range<usize>>, ControlError> {
+        loop {
+            if self.at >= self.text.len() {
+                let Some(part) = self.parts.next() else { return Ok(None) };
+                self.text = self.control.read_object(&part_key(&self.folder, part), None)?;
+                self.digest.update(&self.text);
+                self.at = 0;
+                continue;
+            }
+            let rest = &self.text[self.at..];
+            let length = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+            let line = self.at..self.at + length;
+            self.at = line.end + 1;
+            if !line.is_empty() {
+                return Ok(Some(line));
+            }
+        }
+    }
+
+    fn malformed(&self, why: String) -> ControlError {
+        ControlError::Malformed { what: self.folder.clone(), why }
+    }
+}
+
+/// The order in which a walk comes to paths: name by name, each directory's contents right after it.
+pub fn order(one: &[u8], other: &[u8]) -> Ordering {
+    // No name holds a zero byte.
+    let plain = |byte: &u8| if *byte == b'/' { 0 } else { *byte };
+    one.iter().map(plain).cmp(other.iter().map(plain))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_directory_holds_comes_right_after_it() {
+        let walked: [&[u8]; 7] = [b"a", b"a/b", b"a/b/c", b"a/b!", b"a!", b"a.b", b"\xff"];
+        for (at, one) in walked.iter().enumerate() {
+            for (other_at, other) in walked.iter().enumerate() {
+                assert_eq!(order(one, other), at.cmp(&other_at), "{one:?} {other:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+"""What only the destination has goes last, exactly what was confirmed; anything else is refused or told."""
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import pytest
+from blake3 import blake3
+
+from local.config import Fault
+from tests.e2e.account import HOME, Account, Run
+from tests.e2e.files import make_files, tree
+from tests.e2e.test_dry_run import stamps
+
+ANYTHING = {"delete": True, "confirmDelete": "without-dry-run"}
+
+
+def listed(account: Account, where: str) -> tuple[list[bytes], str]:
+    """Paths of a list, and the digest of its objects."""
+    bucket, _, prefix = where.removeprefix("s3://").partition("/")
+    client = account.aws.client("s3")
+    keys = sorted(found["Key"] for found in client.list_objects_v2(Bucket=bucket, Prefix=prefix)["Contents"])
+    text = b"".join(client.get_object(Bucket=bucket, Key=key)["Body"].read() for key in keys)
+    return [unquote_to_bytes(json.loads(line)["path"]) for line in text.splitlines()], blake3(text).hexdigest()
+
+
+def succeeded(run: Run) -> dict[str, Any]:
+    assert (run.status, run.error, run.cause) == ("SUCCEEDED", None, None)
+    return run.report
+
+
+@pytest.fixture
+def ends(account: Account, tmp_path: Path) -> tuple[Path, Path, dict[str, Any]]:
+    """A source, a destination that has it already, and the request for a mirror of it."""
+    source, out = make_files(tmp_path / "set", small=10, large_bytes=1_000_000), tmp_path / "out"
+    subdirectory = out / "set"
+    shutil.copytree(source, subdirectory, symlinks=True)
+    return source, out, account.request(source, out, relays={"pairs": 0}, delete=True)
+
+
+def add_extras(out: Path) -> set[bytes]:
+    """Of every kind, below a directory that the source has; one leads outside of the destination."""
+    outside = out.parent / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("not ours")
+    added = out / "set" / "deep" / "old"
+    (added / "er").mkdir(parents=True)
+    (added / "line\nbreak").write_text("x")
+    Path(os.fsdecode(os.fsencode(added) + b"/\xff\xfe")).write_bytes(b"not UTF-8")
+    (added / "er" / "link").symlink_to(outside)
+    os.link(outside / "kept", added / "er" / "other name")
+    names = [b"", b"/er", b"/line\nbreak", b"/\xff\xfe", b"/er/link", b"/er/other name"]
+    return {b"set/deep/old" + name for name in names}
+
+
+def test_a_dry_run_tells_the_extras_and_with_its_digest_exactly_these_go(
+    account: Account, ends: tuple[Path, Path, dict[str, Any]]
+) -> None:
+    source, out, request = ends
+    extras = add_extras(out)
+    (out / "set" / "kept by a rule" / "in").mkdir(parents=True)
+    (out / "set" / "kept by a rule" / "in" / "file.log").write_text("mine")
+    (out / "beside").write_text("of another transfer")
+    (source / "new").write_text("to be sent")
+    request["select"] = {"exclude": ["*.log"]}
+
+    before = stamps(out)
+    look = succeeded(account.run({**request, "dryRun": True}, "mirror-look"))
+    assert stamps(out) == before
+    told = look["dryRun"]["deleted"]
+    paths, digest = listed(account, told["where"])
+    assert (set(paths), digest) == (extras, told["digest"])
+    counts = {name: told[name] for name in ("files", "directories", "symlinks", "maxDelete", "spared")}
+    assert counts == {"files": 3, "directories": 2, "symlinks": 1, "maxDelete": 1000, "spared": {"not-selected": 1}}
+
+    run = account.run({**request, "confirmDelete": digest}, "mirror")
+    report = succeeded(run)
+    assert report["deleted"] == {"entries": 6, "bytes": told["bytes"], "where": report["deleted"]["where"]}
+    assert set(listed(account, report["deleted"]["where"])[0]) == extras
+    states = account.history(run.arn)
+    assert states.index("Verify Transfer") < states.index("Delete Extras") < states.index("Tear Down")
+    left = tree(out)
+    assert {b"kept by a rule", b"kept by a rule/in", b"kept by a rule/in/file.log"} == {
+        name.removeprefix(b"set/") for name in left if b"kept by" in name
+    }
+    assert {name: entry for name, entry in tree(out / "set").items() if b"kept by" not in name} == tree(source)
+    assert (out / "beside").read_text() == "of another transfer"
+    assert (out.parent / "outside" / "kept").read_text() == "not ours"
+    nothing_left_but_lists(account, "mirror")
+
+    again = account.run({**request, "confirmDelete": digest}, "mirror-again")
+    assert succeeded(again)["chunks"] == 0, "the directories have the source's times"
+    assert "deleted" not in again.report
+    assert "Delete Extras" not in account.history(again.arn)
+
+
+def nothing_left_but_lists(account: Account, name: str) -> None:
+    left = account.left(name)
+    assert left.keys() <= {"objects"}
+    assert all(key.split("/")[-3] in ("extras", "remaining") for key in left.get("objects", []))
+
+
+def test_other_extras_than_those_confirmed_or_too_many_are_refused_before_a_byte_moves(
+    account: Account, ends: tuple[Path, Path, dict[str, Any]]
+) -> None:
+    source, out, request = ends
+    add_extras(out)
+    (source / "new").write_text("not to be sent")
+    before = stamps(out)
+    run = account.run({**request, "confirmDelete": "5c" * 32, "maxDelete": 5}, "mirror-refused")
+    assert (run.status, run.error) == ("FAILED", "DeletionRefused")
+    cause = str(run.cause)
+    digest = listed(account, cause.rpartition("all: ")[2])[1]
+    for word in ("5c" * 32, digest, "$.maxDelete: 5 is less than the 6", "6 entries (3 files of", "start a dry run"):
+        assert word in cause
+    assert stamps(out) == before
+    assert not {"Estimate Transfer", "Plan Chunks", "Start Transfer"} & set(account.history(run.arn))
+    nothing_left_but_lists(account, "mirror-refused")
+
+
+def test_what_changes_after_it_was_confirmed_stays_and_the_transfer_says_so(
+    account: Account, ends: tuple[Path, Path, dict[str, Any]]
+) -> None:
+    source, out, request = ends
+    add_extras(out)
+    (source / "new").write_text("to be sent")
+    with held(out):
+        arn = account.start({**request, **ANYTHING}, "mirror-changed")
+        account.cloud.wait_for(lambda: waiting(out), 60)
+        (out / "set" / "deep" / "old" / "line\nbreak").write_text("needed again")
+    run = account.wait(arn)
+    assert (run.status, run.error) == ("FAILED", "DeletionIncomplete")
+    for word in ("of 6 confirmed extras", "2 are still there (1 changed, 1 not-empty)", "line%0Abreak (changed)"):
+        assert word in str(run.cause)
+    deleted = run.report["deleted"]
+    assert (deleted["entries"], deleted["remaining"]["counts"]) == (4, {"changed": 1, "not-empty": 1})
+    assert set(listed(account, deleted["remaining"]["where"])[0]) == {b"set/deep/old", b"set/deep/old/line\nbreak"}
+    assert (out / "set" / "deep" / "old" / "line\nbreak").read_text() == "needed again"
+    assert (out / "set" / "new").read_text() == "to be sent", "all else has arrived"
+
+
+@contextmanager
+def held(destination: Path) -> Iterator[None]:
+    """A removal waits for the destination's lock, as for that of an earlier attempt."""
+    directory = os.open(destination, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(directory)
+
+
+def waiting(destination: Path) -> set[int]:
+    """Processes that wait for it, as the kernel shows them."""
+    inode = destination.stat().st_ino
+    lines = (line.split() for line in Path("/proc/locks").read_text().splitlines() if "->" in line)
+    return {int(fields[5]) for fields in lines if fields[6].endswith(f":{inode}")}
+
+
+def test_a_daemon_that_is_killed_while_it_removes_is_followed_by_another_that_goes_on(
+    account: Account, ends: tuple[Path, Path, dict[str, Any]]
+) -> None:
+    source, out, request = ends
+    add_extras(out)
+    with held(out):
+        arn = account.start({**request, **ANYTHING}, "mirror-killed")
+        (first,) = account.cloud.wait_for(lambda: waiting(out), 60)
+        # As far as it had come when it was killed.
+        (out / "set" / "deep" / "old" / "er" / "link").unlink()
+        os.kill(first, signal.SIGKILL)
+        account.cloud.wait_for(lambda: waiting(out) - {first}, 60)
+    report = succeeded(account.wait(arn))
+    assert report["deleted"]["entries"] == 6
+    assert tree(out / "set") == tree(source)
+
+
+def test_a_function_that_dies_after_the_removal_or_runs_twice_changes_nothing(
+    account: Account, ends: tuple[Path, Path, dict[str, Any]]
+) -> None:
+    source, out, request = ends
+    add_extras(out)
+    for code in ("Sandbox.Timedout", "Twice"):
+        fault = {"operation": "Invoke", "region": HOME, "function": "cpt-delete-extras", "code": code, "count": 1}
+        account.cloud.spoil(Fault.model_validate(fault))
+    report = succeeded(account.run({**request, **ANYTHING}, "mirror-twice"))
+    assert (report["deleted"]["entries"], "remaining" in report["deleted"]) == (6, False)
+    assert tree(out / "set") == tree(source)
+
+
+def test_an_execution_that_is_stopped_removes_nothing_more(
+    account: Account, ends: tuple[Path, Path, dict[str, Any]]
+) -> None:
+    _, out, request = ends
+    extras = add_extras(out)
+    with held(out):
+        arn = account.start({**request, **ANYTHING}, "mirror-stopped")
+        account.cloud.wait_for(lambda: waiting(out), 60)
+        account.aws.client("stepfunctions").stop_execution(executionArn=arn, error="User", cause="changed my mind")
+        account.cloud.wait_for(lambda: not waiting(out), 60)
+    account.cloud.wait_for(lambda: account.left("mirror-stopped").keys() <= {"objects"}, 60)
+    assert all(os.path.lexists(os.path.join(os.fsencode(out), name)) for name in extras)
+
+
+def test_what_cannot_be_a_mirror_is_refused(account: Account, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").write_text("x")
+    request = account.request(tmp_path / "file", tmp_path / "out", **ANYTHING)
+    run = account.run(request, "mirror-of-a-file")
+    assert (run.status, run.error) == ("FAILED", "DeletionRefused")
+    assert "brings a directory" in str(run.cause)
+    run = account.run({**request, "confirmDelete": "yes"}, "mirror-of-yes")
+    assert (run.status, run.error) == ("FAILED", "InvalidRequest")
+    assert (tmp_path / "out" / "old").exists()
