@@ -82,9 +82,10 @@ fn count(run: &Run<'_>, path: &str, hop: &Hop) {
     }
 }
 
-/// Bytes that are not the sender's never make a lane that ends well, if they make a lane at all; a stream that is only cut may.
+/// Bytes that are not the sender's never make a lane that ends well, if they make a lane at all; a stream that is only cut may, and so
+/// may one whose last record lacks bytes: where nothing follows, that is a cut.
 fn noticed_by_the_receiver(log: &Log, done: &Done) -> bool {
-    let only_ends = matches!(done.fault.harm, Harm::Truncate | Harm::Reset);
+    let only_ends = matches!(done.fault.harm, Harm::Truncate | Harm::Reset | Harm::Omit);
     let peer = format!("peer=\"{}\"", done.peer);
     only_ends || done.fault.direction == Direction::Back || log.lines(&["INFO", "lane ends", &peer]).is_empty()
 }
