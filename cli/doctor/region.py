@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
+from typing import get_args
 
 from cli.aws import Aws
 from cli.doctor.answers import answer_of
@@ -9,7 +10,7 @@ from cli.doctor.finding import Findings, failed, looked, ok
 from lambdas.adapters.records import DocumentName
 from lambdas.runtime.env import DaemonAsset
 
-_DOCUMENTS: tuple[DocumentName, ...] = ("scan", "receive", "send", "relay", "probe", "stop")
+_DOCUMENTS: tuple[DocumentName, ...] = get_args(DocumentName)
 _ALIAS = "resolve:ssm:"
 
 

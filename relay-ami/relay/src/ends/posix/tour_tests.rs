@@ -65,6 +65,22 @@ fn any_names_are_given_in_order_however_few_of_them_are_held() {
 }
 
 #[test]
+fn a_deep_tree_is_walked_however_few_names_are_held() {
+    const DEEP: usize = 150;
+    let tree = Tree::new(&[]);
+    let mut directory = String::new();
+    for _ in 0..DEEP {
+        // One before and two after what lies below, which is given on the way back.
+        ["a", "c", "d"].iter().for_each(|name| tree.write(&format!("{directory}{name}")));
+        directory.push_str("b/");
+    }
+    let whole = tree.walked(HELD_NAMES);
+    assert_eq!(whole.len(), 4 * DEEP - 1);
+    assert_eq!((&*whole[0].0, &*whole[4 * DEEP - 2].0), (&b"a"[..], &b"d"[..]));
+    assert_eq!(tree.walked(1), whole);
+}
+
+#[test]
 fn a_link_is_given_and_not_followed() {
     let outside = Tree::new(&["secret"]);
     let tree = Tree::new(&[]);
