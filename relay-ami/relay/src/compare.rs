@@ -93,6 +93,10 @@ impl Listing<'_> {
                         kept.push(b'\n');
                         Ok(())
                     }
+                    There::Earlier => {
+                        let entry = ListingEntry { basis: true, ..entry.clone() };
+                        changed.line(&serde_json::to_vec(&entry).map_err(|error| malformed("comparison", error))?)
+                    }
                     _ => changed.line(line),
                 }
             })?;
@@ -211,6 +215,8 @@ impl Changed<'_> {
 /// What the destination has in the place of an entry.
 enum There {
     Same(Identity),
+    /// A file that may be an earlier version of this one.
+    Earlier,
     Other,
     Absent,
 }
@@ -219,9 +225,15 @@ enum There {
 fn look(view: &mut dyn View, capabilities: Capabilities, entry: &ListingEntry, content: Option<Option<&str>>) -> There {
     match same(view, capabilities, entry, content) {
         Ok(Some(identity)) => There::Same(identity),
+        Ok(None) if entry.kind == Kind::File && is_file(view, entry) => There::Earlier,
         Err(error) if error.kind() == io::ErrorKind::NotFound => There::Absent,
         Ok(None) | Err(_) => There::Other,
     }
+}
+
+fn is_file(view: &mut dyn View, entry: &ListingEntry) -> bool {
+    let seen = percent::decode(&entry.path).map_err(io::Error::other).and_then(|path| view.see(&path));
+    seen.is_ok_and(|seen| seen.kind == Some(Kind::File) && seen.size > 0)
 }
 
 /// Returns which file the entry is where it is there as the listing has it.

@@ -78,6 +78,10 @@ pub struct Left {
 pub trait OpenDestination: Send + Sync {
     /// Begins a whole file, a link, another name of a file that is in its place, or a special file. Nobody sees it before it is placed.
     fn small(&self, header: &SegmentHeader) -> io::Result<Box<dyn SmallFile>>;
+    /// Returns the first file that `fits` of those that may be earlier versions of an entry; none where this kind has none to offer.
+    fn basis(&self, _header: &SegmentHeader, _fits: &mut dyn FnMut(&dyn Basis) -> bool) -> io::Result<Option<Box<dyn Basis>>> {
+        Ok(None)
+    }
     /// Begins a file that comes in parts, or continues it: the second are the parts that it keeps and that nobody else has touched.
     fn large(&self, header: &SegmentHeader) -> io::Result<(Box<dyn LargeFile>, BTreeMap<u64, Digest>)>;
     /// Makes a directory, or takes the one that is there, and gives it its attributes, mode and time.
@@ -100,6 +104,12 @@ pub trait OpenDestination: Send + Sync {
     fn finish(&self) -> io::Result<()>;
     /// The receiver ends. What another one can continue stays.
     fn close(&self);
+}
+
+/// A file at the destination whose bytes may be used again.
+pub trait Basis: Send + Sync {
+    /// Reads at an offset; 0 at its end.
+    fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 }
 
 /// A whole file or a link on its way to its place. Dropped before, it leaves nothing.

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use crate::digest::{Digest, merge_parts};
-use crate::ends::{LargeFile, Left, OpenDestination, Placed};
+use crate::ends::{Basis, LargeFile, Left, OpenDestination, Placed};
 use crate::thread::lock;
 use crate::wire::frame::SegmentHeader;
 
@@ -16,6 +16,8 @@ pub struct Large {
     part_size: u64,
     file: Box<dyn LargeFile>,
     state: RwLock<State>,
+    /// An earlier version of the file, once one was found.
+    basis: OnceLock<Arc<dyn Basis>>,
 }
 
 struct State {
@@ -49,6 +51,18 @@ impl Large {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         state.forsaken |= state.missing == state.synced.len();
         state.forsaken
+    }
+
+    /// The earlier version of the file; `find` looks for one where none is known.
+    pub fn basis(&self, find: impl FnOnce() -> io::Result<Option<Box<dyn Basis>>>) -> io::Result<Option<Arc<dyn Basis>>> {
+        match self.known_basis() {
+            Some(known) => Ok(Some(known)),
+            None => Ok(find()?.map(|found| Arc::clone(self.basis.get_or_init(|| found.into())))),
+        }
+    }
+
+    pub fn known_basis(&self) -> Option<Arc<dyn Basis>> {
+        self.basis.get().map(Arc::clone)
     }
 
     /// See [`LargeFile::read_back`].
@@ -230,7 +244,7 @@ impl Files {
         }
         let missing = parts - kept.len();
         let state = State { writers: HashMap::new(), synced, kept, missing, done: false, forsaken: false, skipped: false };
-        let file = Arc::new(Large { header: header.clone(), part_size, file, state: RwLock::new(state) });
+        let file = Arc::new(Large { header: header.clone(), part_size, file, state: RwLock::new(state), basis: OnceLock::new() });
         large.insert(header.entry, Arc::clone(&file));
         Ok(Some(file))
     }
