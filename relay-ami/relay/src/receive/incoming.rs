@@ -1,31 +1,23 @@
 //! A chunk that is arriving on a stream.
 
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+
 use super::Shared;
 use super::basis::{self, Offer};
 use super::commit::{Landed, Refusal, Verified};
-use super::finish::{Claim, finish};
 use super::target::{Target, is_part};
-use crate::acceptor::Unauthenticated;
 use crate::control::unix_now;
-use crate::deadline::Deadline;
 use crate::digest::{Digest, part_digest, part_hasher};
 use crate::documents::attributes::Attributes;
 use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
 use crate::ends::problem::{Reach, reach};
 use crate::ends::zeros;
-use crate::net::tune;
-use crate::secure::outlet::Outlet;
-use crate::secure::record::{Opener, Sealer};
-use crate::secure::{SecureError, handshake};
 use crate::stream::{FrameReader, Replies, StreamError};
 use crate::under_way::Caller;
-use crate::wire::frame::{Frame, SegmentHeader, VERSION};
-use std::convert::Infallible;
-use std::io;
-use std::net::TcpStream;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use crate::wire::frame::{Frame, SegmentHeader};
 
 /// Whose chunk it is.
 #[derive(Clone, Copy)]

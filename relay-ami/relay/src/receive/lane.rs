@@ -1,33 +1,20 @@
 //! One stream at the receiver.
 
-use std::convert::Infallible;
-use std::io;
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::Shared;
-use super::basis::{self, Offer};
-use super::commit::{Landed, Refusal, Verified};
 use super::finish::{Claim, finish};
 use super::incoming::{Incoming, Ticket};
-use super::target::{Target, is_part};
 use crate::acceptor::Unauthenticated;
-use crate::control::unix_now;
 use crate::deadline::Deadline;
-use crate::digest::{Digest, part_digest, part_hasher};
-use crate::documents::attributes::Attributes;
-use crate::documents::entry::Kind;
-use crate::documents::event::FailureReason;
-use crate::ends::problem::{Reach, reach};
-use crate::ends::zeros;
 use crate::net::tune;
 use crate::secure::outlet::Outlet;
 use crate::secure::record::{Opener, Sealer};
 use crate::secure::{SecureError, handshake};
 use crate::stream::{FrameReader, Replies, StreamError};
-use crate::under_way::Caller;
-use crate::wire::frame::{Frame, SegmentHeader, VERSION};
+use crate::wire::frame::{Frame, VERSION};
 
 /// Serves a connection until it ends.
 pub fn serve(shared: &Arc<Shared>, unauthenticated: Unauthenticated, socket: TcpStream) {

@@ -56,10 +56,6 @@ impl Had {
         Self { block, bits }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.bits.iter().all(|byte| *byte == 0)
-    }
-
     /// Returns whether the receiver has the byte at `at` of the part, and how many bytes are left of its block.
     pub fn look(&self, at: u64) -> (bool, u64) {
         let Some(number) = at.checked_div(self.block) else { return (false, u64::MAX) };
@@ -123,7 +119,6 @@ mod tests {
         let expected = [(true, 100), (true, 1), (false, 100), (true, 50), (true, 100), (true, 1), (false, 100), (false, 100)];
         assert_eq!(looks, expected);
         assert_eq!(Had::default().look(5), (false, u64::MAX));
-        assert!(Had::new(100, vec![0, 0]).is_empty() && !had.is_empty());
     }
 
     #[test]
