@@ -32,7 +32,8 @@ fn run(transfer: &mut Transfer) -> send::Totals {
     let receiver = transfer.receive();
     let sender = transfer.send(None);
     transfer.members(vec![path("direct", &[], receiver.address)]);
-    let send::Outcome::Delivered(totals) = sender.join() else { panic!("not delivered") };
+    let outcome = sender.join();
+    let send::Outcome::Delivered(totals) = outcome else { panic!("{outcome:?}") };
     assert_eq!(receiver.join(), receive::Outcome::Agreed);
     transfer.assert_same_trees();
     totals
