@@ -10,7 +10,7 @@ use crate::control::{Control, ControlError};
 use crate::defaults::PART_LINES;
 use crate::digest::to_hex;
 use crate::documents::command::Compare;
-use crate::documents::entry::{Kind, ListingEntry};
+use crate::documents::entry::{Kind, ListingEntry, with_basis};
 use crate::documents::percent;
 use crate::documents::survey::{Survey, compare_key, listing_key, part_key};
 use crate::documents::text::SchemaVersion1;
@@ -93,10 +93,7 @@ impl Listing<'_> {
                         kept.push(b'\n');
                         Ok(())
                     }
-                    There::Earlier => {
-                        let entry = ListingEntry { basis: true, ..entry.clone() };
-                        changed.line(&serde_json::to_vec(&entry).map_err(|error| malformed("comparison", error))?)
-                    }
+                    There::Earlier => changed.line(&with_basis(line)),
                     _ => changed.line(line),
                 }
             })?;

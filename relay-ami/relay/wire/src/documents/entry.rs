@@ -42,6 +42,14 @@ pub struct ListingEntry {
     pub basis: bool,
 }
 
+/// A line of the listing with the mark of [`ListingEntry::basis`]; the rest stays as it is.
+#[must_use]
+pub fn with_basis(line: &[u8]) -> Vec<u8> {
+    let mut marked = line.strip_suffix(b"}").unwrap_or(line).to_vec();
+    marked.extend_from_slice(b",\"basis\":true}");
+    marked
+}
+
 // Serde gives a reference.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 const fn is_false(flag: &bool) -> bool {
