@@ -6,12 +6,18 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use cpt_relay::wire::frame::{Frame, SegmentHeader, block_digest};
 use cpt_relay::{receive, send};
 
+use crate::destination::Siege;
 use crate::harness::{Transfer, noise, path};
+use crate::speaker::{Answer, Entry, Speaker, digest};
 
 const CHUNK: u64 = 1 << 20;
 const BLOCK: u64 = 64 << 10;
+/// Of what a sender by hand says.
+const PART: u64 = crate::destination::CHUNK;
+const SMALL: u64 = PART / 4;
 const SIZE: usize = 20 << 20;
 
 /// A transfer whose destination has what the source had before `change`, but for what `spoil` does to it.
@@ -101,4 +107,79 @@ fn a_shorter_version_arrives_shorter() {
     };
     let totals = run(&mut changed(cut, |_| {}));
     assert!(wire(&totals) < BLOCK, "{totals:?}");
+}
+
+#[test]
+fn offers_and_copies_that_lie_end_the_stream_or_fail_the_chunk() {
+    let (siege, mut speaker) = Siege::begin(|siege| fs::write(siege.inside("old"), noise(1, PART as usize)).unwrap());
+    let bytes = noise(1, PART as usize);
+    let part = |name: &[u8]| Entry::part(1, name, 2 * PART, 0, &bytes);
+    let digests: Vec<u8> = bytes.chunks(SMALL as usize).flat_map(|block| block_digest(blake3::Hasher::new().update(block))).collect();
+    let offer = |block: u32, digests: &[u8]| Frame::Offer { block, digests: digests.to_vec() };
+    let block = u32::try_from(SMALL).unwrap();
+    // Honest: the file is beside the new one, whose name begins alike.
+    speaker.begin(0, 1, 1);
+    speaker.say(&Frame::Segment(part(b"older").header));
+    speaker.say(&offer(block, &digests));
+    assert_eq!(speaker.reader.expect().unwrap(), Frame::Has { chunk: 0, attempt: 1, blocks: vec![0b1111] });
+    speaker.say(&Frame::Copy(PART));
+    speaker.say(&Frame::Digest(digest(&[part(b"older")])));
+    speaker.answer().is_counted();
+    // A copy of what was never offered, and one beyond what is there.
+    for copied in [SMALL, PART] {
+        let mut speaker = Speaker::connect(&siege.transfer, &siege.identity, siege.receiver.address);
+        speaker.begin(1, 1, 1);
+        speaker.say(&Frame::Segment(Entry { header: SegmentHeader { entry: 2, ..part(b"none").header }, bytes: Vec::new() }.header));
+        speaker.say(&Frame::Copy(copied));
+        if copied < PART {
+            speaker.data(&bytes[usize::try_from(copied).unwrap()..]);
+        }
+        speaker.say(&Frame::Digest([7; 32]));
+        assert!(!matches!(speaker.answer(), Answer::Counted));
+    }
+    // Digests that are not one for each block; an offer amid the data; one of a whole file.
+    for (block, digests) in [(0, &digests[..]), (block, &digests[..20]), (block / 2, &digests[..]), (block, &[]), (u32::MAX, &digests[..])]
+    {
+        let mut speaker = Speaker::connect(&siege.transfer, &siege.identity, siege.receiver.address);
+        speaker.begin(2, 1, 1);
+        speaker.say(&Frame::Segment(SegmentHeader { entry: 3, ..part(b"lie").header }));
+        speaker.say(&offer(block, digests));
+        speaker.answer().is_hung_up();
+    }
+    let mut speaker = Speaker::connect(&siege.transfer, &siege.identity, siege.receiver.address);
+    speaker.begin(2, 1, 1);
+    speaker.say(&Frame::Segment(SegmentHeader { entry: 3, ..part(b"late").header }));
+    speaker.data(&bytes[..SMALL as usize]);
+    speaker.say(&offer(block, &digests));
+    speaker.answer().is_hung_up();
+    let mut speaker = Speaker::connect(&siege.transfer, &siege.identity, siege.receiver.address);
+    speaker.begin(2, 1, 1);
+    speaker.say(&Frame::Segment(Entry::file(4, b"whole", &bytes).header));
+    speaker.say(&offer(block, &digests));
+    speaker.answer().is_hung_up();
+    siege.end();
+}
+
+#[test]
+fn an_offer_finds_no_file_outside_of_the_destination() {
+    let secret = noise(8, PART as usize);
+    let (siege, mut speaker) = Siege::begin(|siege| {
+        fs::write(siege.transfer.directory.path().join("outside/guess"), &secret).unwrap();
+        std::os::unix::fs::symlink("../outside/guess", siege.inside("guess")).unwrap();
+        std::os::unix::fs::symlink("../outside", siege.inside("way")).unwrap();
+    });
+    let digests: Vec<u8> = secret.chunks(SMALL as usize).flat_map(|block| block_digest(blake3::Hasher::new().update(block))).collect();
+    for (chunk, name) in [&b"guess2"[..], b"guess", b"sub/guess"].into_iter().enumerate() {
+        speaker.begin(chunk as u64, 1, 1);
+        let entry = Entry::part(chunk as u64, name, 2 * PART, 0, &secret);
+        speaker.say(&Frame::Segment(entry.header.clone()));
+        speaker.say(&Frame::Offer { block: u32::try_from(SMALL).unwrap(), digests: digests.clone() });
+        let Frame::Has { blocks, .. } = speaker.reader.expect().unwrap() else { panic!("no answer") };
+        assert!(blocks.iter().all(|byte| *byte == 0), "{blocks:?}");
+        speaker.data(&secret);
+        speaker.say(&Frame::Digest(digest(&[entry])));
+        speaker.answer().is_counted();
+    }
+    fs::remove_file(siege.transfer.directory.path().join("outside/guess")).unwrap();
+    siege.end();
 }
