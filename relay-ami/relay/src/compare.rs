@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::VERSION;
 use crate::control::{Control, ControlError};
-use crate::defaults::PART_LINES;
 use crate::digest::to_hex;
 use crate::documents::command::Compare;
 use crate::documents::entry::{Kind, ListingEntry};
@@ -15,6 +14,7 @@ use crate::documents::percent;
 use crate::documents::survey::{Survey, compare_key, listing_key, part_key};
 use crate::documents::text::SchemaVersion1;
 use crate::ends::{Capabilities, Destination, Identity, Source, View};
+use crate::line_objects::LineObjects;
 use crate::receive::look::{EqualEntry, has_attributes, has_owner, is_linked};
 
 /// The source's listing, in `parts` objects.
@@ -67,8 +67,7 @@ impl Listing<'_> {
     pub fn with_destination(&self, destination: &dyn Destination, by: Compare, folder: &str, equal: &str) -> Result<Survey, ControlError> {
         // One that is not there, or cannot be looked into, has nothing that is the same.
         let (mut view, capabilities) = (destination.view().ok(), destination.capabilities());
-        let mut changed =
-            Changed { control: self.control, folder: format!("{}{folder}", self.prefix), lines: Vec::new(), count: 0, parts: 0 };
+        let mut changed = LineObjects::new(self.control, format!("{}{folder}", self.prefix));
         let (mut found, mut number, mut again) = (Found::default(), 0, HashSet::new());
         for part in 0..self.parts {
             let contents = if by == Compare::Digest { Some(self.contents(part)?) } else { None };
@@ -93,13 +92,13 @@ impl Listing<'_> {
                         kept.push(b'\n');
                         Ok(())
                     }
-                    _ => changed.line(line),
+                    _ => changed.add_line(line),
                 }
             })?;
             self.control.write_object(&format!("{}{}", self.prefix, part_key(equal, part)), kept)?;
         }
-        changed.flush()?;
-        Ok(found.survey(changed.parts))
+        let (parts, _) = changed.finish()?;
+        Ok(found.survey(parts))
     }
 
     fn part(&self, part: u64, mut each: impl FnMut(&ListingEntry, &[u8]) -> Result<(), ControlError>) -> Result<(), ControlError> {
@@ -177,34 +176,6 @@ impl Found {
             new_files: self.new_files,
             new_bytes: self.new_bytes,
         }
-    }
-}
-
-/// The listing's lines that are to be sent, in objects of as many lines as the listing's.
-struct Changed<'a> {
-    control: &'a dyn Control,
-    folder: String,
-    lines: Vec<u8>,
-    count: usize,
-    parts: u64,
-}
-
-impl Changed<'_> {
-    fn line(&mut self, line: &[u8]) -> Result<(), ControlError> {
-        self.lines.extend_from_slice(line);
-        self.lines.push(b'\n');
-        self.count += 1;
-        if self.count >= PART_LINES { self.flush() } else { Ok(()) }
-    }
-
-    fn flush(&mut self) -> Result<(), ControlError> {
-        if self.count == 0 {
-            return Ok(());
-        }
-        let key = part_key(&self.folder, self.parts);
-        self.parts += 1;
-        self.count = 0;
-        self.control.write_object(&key, std::mem::take(&mut self.lines))
     }
 }
 

@@ -12,6 +12,7 @@ pub mod defaults;
 pub mod descriptors;
 pub mod ends;
 pub mod epoch;
+mod line_objects;
 mod low_water;
 pub mod memory;
 pub mod mirror;

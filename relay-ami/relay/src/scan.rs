@@ -11,9 +11,10 @@ use crate::documents::command::Compress;
 use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
 use crate::documents::selection::{Reason, Unselected};
-use crate::documents::survey::{Announcement, Problem, Survey, listing_key, unselected_key};
+use crate::documents::survey::{Announcement, Problem, Survey, UNSELECTED_FOLDER, listing_key};
 use crate::documents::text::SchemaVersion1;
 use crate::ends::{Listed, Source};
+use crate::line_objects::LineObjects;
 use crate::sample::Sample;
 
 /// What a scan does besides listing.
@@ -52,14 +53,14 @@ pub fn source(source: &dyn Source, control: &dyn Control, prefix: &str, options:
     };
     let (lines, largest, problems, digest) = (Vec::new(), String::new(), Vec::new(), blake3::Hasher::new());
     let full = FIRST_PART_LINES;
-    let left_out = Left { control, prefix, lines: Vec::new(), count: 0, parts: 0, digest: blake3::Hasher::new(), reasons: BTreeMap::new() };
-    let mut listing = Listing { control, prefix, announce, lines, count: 0, full, digest, so_far, left_out, largest, sample, problems };
+    let (left_out, reasons) = (LineObjects::new(control, format!("{prefix}{UNSELECTED_FOLDER}")), BTreeMap::new());
+    let mut listing =
+        Listing { control, prefix, announce, lines, count: 0, full, digest, so_far, left_out, reasons, largest, sample, problems };
     source.list(&mut |listed| listing.take(listed))?;
     listing.write()?;
-    listing.left_out.write()?;
+    let (unselected_parts, unselected) = listing.left_out.finish()?;
     listing.tell(true)?;
-    let Listing { so_far, left_out, largest, sample, problems, digest, .. } = listing;
-    let Left { reasons, parts: unselected_parts, digest: unselected, .. } = left_out;
+    let Listing { so_far, reasons, largest, sample, problems, digest, .. } = listing;
     Ok(Survey::Source {
         schema_version: SchemaVersion1,
         daemon_version: VERSION,
@@ -69,7 +70,7 @@ pub fn source(source: &dyn Source, control: &dyn Control, prefix: &str, options:
         skipped: [Reason::Special, Reason::Leftover].iter().filter_map(|reason| reasons.get(reason)).sum(),
         unselected: reasons,
         unselected_parts,
-        unselected_digest: (unselected_parts > 0).then(|| unselected.finalize().to_hex().to_string()),
+        unselected_digest: (unselected_parts > 0).then(|| unselected.to_hex().to_string()),
         bytes: so_far.bytes,
         largest_file_bytes: so_far.largest_file_bytes,
         read_mb_s: source.read_rate(&largest, so_far.largest_file_bytes),
@@ -91,7 +92,9 @@ struct Listing<'a> {
     full: usize,
     digest: blake3::Hasher,
     so_far: Announcement,
-    left_out: Left<'a>,
+    /// What is left out, and how many by the reason.
+    left_out: LineObjects<'a>,
+    reasons: BTreeMap<Reason, u64>,
     /// The largest file, as the listing has it.
     largest: String,
     /// None where nobody asks how well it packs.
@@ -124,7 +127,8 @@ impl Listing<'_> {
             }
             Listed::LeftOut(path, reason) => {
                 let before = so_far.files + so_far.directories + so_far.symlinks;
-                return self.left_out.take(&Unselected { path: percent::encode(&path), reason, before });
+                *self.reasons.entry(reason).or_default() += 1;
+                return self.left_out.add(&Unselected { path: percent::encode(&path), reason, before });
             }
             Listed::Problem(path, reason) => {
                 so_far.problem_count += 1;
@@ -168,39 +172,6 @@ impl Listing<'_> {
         let text = serde_json::to_vec(&self.so_far)
             .map_err(|error| ControlError::Malformed { what: "announcement".to_owned(), why: error.to_string() })?;
         self.control.write_object(&format!("{}{key}", self.prefix), text)
-    }
-}
-
-/// What is left out, in objects of its own.
-struct Left<'a> {
-    control: &'a dyn Control,
-    prefix: &'a str,
-    lines: Vec<u8>,
-    count: usize,
-    parts: u64,
-    digest: blake3::Hasher,
-    reasons: BTreeMap<Reason, u64>,
-}
-
-impl Left<'_> {
-    fn take(&mut self, line: &Unselected) -> Result<(), ControlError> {
-        *self.reasons.entry(line.reason).or_default() += 1;
-        serde_json::to_writer(&mut self.lines, line)
-            .map_err(|error| ControlError::Malformed { what: "left out".to_owned(), why: error.to_string() })?;
-        self.lines.push(b'\n');
-        self.count += 1;
-        if self.count < PART_LINES { Ok(()) } else { self.write() }
-    }
-
-    fn write(&mut self) -> Result<(), ControlError> {
-        if self.count == 0 {
-            return Ok(());
-        }
-        let key = format!("{}{}", self.prefix, unselected_key(self.parts));
-        self.parts += 1;
-        self.count = 0;
-        self.digest.update(&self.lines);
-        self.control.write_object(&key, std::mem::take(&mut self.lines))
     }
 }
 

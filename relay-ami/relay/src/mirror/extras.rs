@@ -9,15 +9,15 @@ use super::MirrorError;
 use super::paths::Paths;
 use crate::VERSION;
 use crate::control::{Control, ControlError};
-use crate::defaults::PART_LINES;
 use crate::documents::attributes::Preserve;
 use crate::documents::entry::{Kind, ListedLine};
 use crate::documents::extras::{Extra, Spared};
 use crate::documents::percent;
 use crate::documents::selection::{Reason, Unselected};
-use crate::documents::survey::{LISTING_FOLDER, Survey, UNSELECTED_FOLDER, part_key};
+use crate::documents::survey::{LISTING_FOLDER, Survey, UNSELECTED_FOLDER};
 use crate::documents::text::{HexDigest, SchemaVersion1, TopName};
 use crate::ends::{Destination, Found, Stop, Tour};
+use crate::line_objects::LineObjects;
 use crate::select::Selector;
 
 /// The input of a search for extras.
@@ -58,10 +58,10 @@ impl Extras<'_> {
         let Walk { listing, unselected, spared, mut list, .. } = walk;
         listing.end(Some(digest))?;
         unselected.end(self.unselected.1)?;
-        list.write()?;
+        let (parts, digest) = list.lines.finish()?;
         let directory = tour.directory().to_string();
-        let List { files, directories, symlinks, bytes, parts, digest, .. } = list;
-        let digest = digest.finalize().to_hex().to_string();
+        let List { files, directories, symlinks, bytes, .. } = list;
+        let digest = digest.to_hex().to_string();
         let (schema_version, daemon_version) = (SchemaVersion1, VERSION);
         Ok(Survey::Extras { schema_version, daemon_version, files, directories, symlinks, bytes, parts, digest, directory, spared })
     }
@@ -195,24 +195,18 @@ impl Walk<'_> {
     }
 }
 
-/// The extras, in objects as large as the listing's.
+/// The extras, and how many there are.
 struct List<'a> {
-    control: &'a dyn Control,
-    folder: String,
-    lines: Vec<u8>,
-    count: usize,
+    lines: LineObjects<'a>,
     files: u64,
     directories: u64,
     symlinks: u64,
     bytes: u64,
-    parts: u64,
-    digest: blake3::Hasher,
 }
 
 impl<'a> List<'a> {
     fn new(control: &'a dyn Control, folder: String) -> Self {
-        let (lines, digest) = (Vec::new(), blake3::Hasher::new());
-        Self { control, folder, lines, count: 0, files: 0, directories: 0, symlinks: 0, bytes: 0, parts: 0, digest }
+        Self { lines: LineObjects::new(control, folder), files: 0, directories: 0, symlinks: 0, bytes: 0 }
     }
 
     fn add(&mut self, path: &[u8], found: &Found) -> Result<(), ControlError> {
@@ -225,22 +219,6 @@ impl<'a> List<'a> {
             self.bytes += found.size;
         }
         let mtime_ns = (found.kind != Kind::Directory).then_some(found.mtime_ns);
-        let extra = Extra { path: percent::encode(path), kind: found.kind, size: found.size, mtime_ns };
-        serde_json::to_writer(&mut self.lines, &extra)
-            .map_err(|error| ControlError::Malformed { what: "extras".to_owned(), why: error.to_string() })?;
-        self.lines.push(b'\n');
-        self.count += 1;
-        if self.count < PART_LINES { Ok(()) } else { self.write() }
-    }
-
-    fn write(&mut self) -> Result<(), ControlError> {
-        if self.count == 0 {
-            return Ok(());
-        }
-        let key = part_key(&self.folder, self.parts);
-        self.parts += 1;
-        self.count = 0;
-        self.digest.update(&self.lines);
-        self.control.write_object(&key, std::mem::take(&mut self.lines))
+        self.lines.add(&Extra { path: percent::encode(path), kind: found.kind, size: found.size, mtime_ns })
     }
 }

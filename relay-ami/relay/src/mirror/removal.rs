@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::MirrorError;
 use crate::VERSION;
 use crate::control::{Control, ControlError, KeyRecord, Side};
-use crate::defaults::{ORDER_CHECKED, PART_LINES};
+use crate::defaults::ORDER_CHECKED;
 use crate::documents::entry::Kind;
 use crate::documents::extras::{Deletion, Extra, Remaining};
 use crate::documents::percent;
@@ -14,6 +14,7 @@ use crate::documents::survey::part_key;
 use crate::documents::text::{DirectoryId, HexDigest, SchemaVersion1};
 use crate::ends::{Destination, Removal, Remover};
 use crate::epoch::is_later_start;
+use crate::line_objects::LineObjects;
 
 /// A list of extras, and the order to remove them.
 pub struct Confirmed<'a> {
@@ -36,7 +37,8 @@ impl Confirmed<'_> {
     pub fn remove(&self, destination: &dyn Destination) -> Result<Deletion, MirrorError> {
         let confirmed = self.digests()?;
         let mut remover = destination.remover(self.directory)?;
-        let mut done = Done { of: self, deletion: empty(), lines: Vec::new(), count: 0 };
+        let remaining = LineObjects::new(self.control, format!("{}{}", self.prefix, self.remaining_folder));
+        let mut done = Done { of: self, deletion: empty(), remaining };
         let mut checked: Option<Instant> = None;
         for (part, digest) in (0..).zip(&confirmed) {
             let text = self.read(part)?;
@@ -52,7 +54,7 @@ impl Confirmed<'_> {
                 done.take(&mut *remover, line)?;
             }
         }
-        done.write()?;
+        (done.deletion.remaining_parts, _) = done.remaining.finish()?;
         remover.sync()?;
         Ok(done.deletion)
     }
@@ -102,8 +104,8 @@ fn lines_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 struct Done<'a> {
     of: &'a Confirmed<'a>,
     deletion: Deletion,
-    lines: Vec<u8>,
-    count: usize,
+    /// What is still there.
+    remaining: LineObjects<'a>,
 }
 
 impl Done<'_> {
@@ -124,19 +126,6 @@ impl Done<'_> {
 
     fn stays(&mut self, line: Remaining) -> Result<(), MirrorError> {
         *self.deletion.remaining.entry(line.reason).or_default() += 1;
-        serde_json::to_writer(&mut self.lines, &line).map_err(|error| self.of.malformed(&error.to_string()))?;
-        self.lines.push(b'\n');
-        self.count += 1;
-        if self.count < PART_LINES { Ok(()) } else { self.write() }
-    }
-
-    fn write(&mut self) -> Result<(), MirrorError> {
-        if self.count == 0 {
-            return Ok(());
-        }
-        let key = part_key(&format!("{}{}", self.of.prefix, self.of.remaining_folder), self.deletion.remaining_parts);
-        self.deletion.remaining_parts += 1;
-        self.count = 0;
-        Ok(self.of.control.write_object(&key, std::mem::take(&mut self.lines))?)
+        Ok(self.remaining.add(&line)?)
     }
 }

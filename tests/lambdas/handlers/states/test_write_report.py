@@ -280,12 +280,17 @@ def test_what_follows_the_data_is_learnt_for_later_deadlines() -> None:
     assert known.value == pytest.approx(1100 - 1011.9)
 
 
-def test_where_data_waited_for_the_listing_no_rate_is_learnt() -> None:
-    cloud = finished()
+def finished_on_the_direct_path(**said: int) -> Cloud:
+    cloud = finished(**said)
     chunks = Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=800).chunks()
     cloud.transfers.change(transfer(), transfer_life.note(plan=plan(chunks=len(chunks))))
-    cloud.transfers.change(transfer(), transfer_life.note_stage("Extend Plan", {"enteredAt": 1000.0, "leftAt": 1020.0}))
     cloud.chunks.put_all(chunks)
+    return cloud
+
+
+def test_where_data_waited_for_the_listing_no_rate_is_learnt() -> None:
+    cloud = finished_on_the_direct_path()
+    cloud.transfers.change(transfer(), transfer_life.note_stage("Extend Plan", {"enteredAt": 1000.0, "leftAt": 1020.0}))
     run(cloud)
     assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
     hosts = cloud.profiles.profiles["i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1"]
@@ -294,10 +299,7 @@ def test_where_data_waited_for_the_listing_no_rate_is_learnt() -> None:
 
 @pytest.mark.parametrize(("saved", "learnt"), [(None, True), (3 * 10**7, True), (5 * 10**7, False)])
 def test_a_rate_of_what_hardly_crossed_the_network_is_not_learnt(saved: int | None, learnt: bool) -> None:
-    cloud = finished(**({} if saved is None else {"saved_bytes": saved}))
-    chunks = Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=800).chunks()
-    cloud.transfers.change(transfer(), transfer_life.note(plan=plan(chunks=len(chunks))))
-    cloud.chunks.put_all(chunks)
+    cloud = finished_on_the_direct_path(**({} if saved is None else {"saved_bytes": saved}))
     found = run(cloud)
     SCHEMA.validate(found)
     assert found.get("savedBytes") == saved
