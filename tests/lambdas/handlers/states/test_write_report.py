@@ -1,61 +1,22 @@
 import json
-from dataclasses import replace
-from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
 from jsonschema import Draft202012Validator
 
 from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress, Side
 from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.ends.liveness import Ends
-from lambdas.core.errors import Throttled, WriteConflict
-from lambdas.core.estimate.profile import Known
 from lambdas.core.tariff.prices import PriceBook
-from lambdas.core.transfer_record import Outcome, Spawned
-from lambdas.handlers.states.write_report import ReportInput, write_report
-from tests.lambdas.builders import ARN, IRELAND, WEST, chunk, delivered, estimate, node, plan, progress, transfer
+from lambdas.core.transfer_record import Spawned
+from tests.lambdas.builders import IRELAND, WEST, delivered, estimate, node, progress, transfer
 from tests.lambdas.cloud import Cloud
-from tests.lambdas.memory.stores import MemoryProfileStore
-from tests.lambdas.traffic import Traffic
+from tests.lambdas.finished import finished, run
 from tests.paths import CONTRACTS
 
 SCHEMA, EVENTS = (
     Draft202012Validator(json.loads((CONTRACTS / f"{name}.schema.json").read_text())) for name in ("report", "event")
 )
-
-
-def finished(**said: int) -> Cloud:
-    cloud = Cloud()
-    cloud.transfers.create(transfer())
-    cloud.transfers.change(transfer(), transfer_life.note(estimate=estimate(1), plan=plan(chunks=4)))
-    cloud.transfers.change(transfer(), transfer_life.note_stage("Survey Ends", {"enteredAt": 1001.0, "leftAt": 1002.5}))
-    cloud.transfers.change(
-        transfer(), transfer_life.note_stage("Validate Request", {"enteredAt": 1000.0, "leftAt": 1000.25})
-    )
-    cloud.transfers.change(transfer(), transfer_life.note_stage("Write Report", {"enteredAt": 1100.0}))
-    chunks = [(0, "direct", 1010.0, 1010.5, 1), (1, "pair-1", 1010.2, 1011.5, 1), (2, "pair-1", 1011.0, 1011.9, 3)]
-    for number, path, started, at, attempt in chunks:
-        item = chunk(number, state="DELIVERED", path_id=path, started_at=started, delivered_at=at, attempt=attempt)
-        cloud.chunks.put_all([item])
-    cloud.chunks.put_all([chunk(3, state="FAILED", attempt=5, reason="stream-lost after 5 attempts")])
-    for role in ("source", "destination"):
-        cloud.nodes.put(node(role, state="TERMINATED", joined_at=1005.0, ended_at=1090.0))
-    cloud.transfers.change(transfer(), transfer_life.finish(delivered(sent_bytes=2 * 10**9, **said)))
-    cloud.transfers.change(transfer(), transfer_life.note(teardown={"terminated": 2}))
-    cloud.clock.time = 1100.0
-    return cloud
-
-
-def run(cloud: Cloud, **changes: Any) -> dict[str, Any]:
-    document = {
-        "transfer": transfer().to_document(),
-        "executionArn": ARN,
-        "startedAt": "1970-01-01T00:16:40Z",
-        **changes,
-    }
-    return write_report(ReportInput.from_document(document), cloud.world)
 
 
 def test_ends_that_were_started_again_are_counted() -> None:
@@ -248,127 +209,6 @@ def test_failure_is_told_in_its_own_words(failure: dict[str, str]) -> None:
     found = run(finished(), failure=failure)
     SCHEMA.validate(found)
     assert (found["status"], found["error"], found["cause"]) == ("FAILED", "SurveyProblem", "no such path")
-
-
-def spawns(cloud: Cloud) -> Known | None:
-    found = cloud.profiles.get("t3.small", "us-west-2>eu-west-1")
-    return found.known("spawn") if found else None
-
-
-def test_profiles_learn_what_the_transfer_measured() -> None:
-    cloud = finished()
-    traffic = Traffic({"direct": 20.0, "pair-1": 30.0}, {"direct": 0.0, "pair-1": 8.0}, size_mb=800)
-    chunks = traffic.chunks()
-    cloud.transfers.change(transfer(), transfer_life.note(plan=plan(chunks=len(chunks))))
-    cloud.chunks.put_all(chunks)
-    run(cloud)
-    assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
-    relay = cloud.profiles.profiles["t3.small", "us-west-2>eu-west-1"].known("interRegion")
-    hosts = cloud.profiles.profiles["i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1"].known("direct")
-    assert relay is not None
-    assert hosts is not None
-    assert relay.value == pytest.approx(30.0, rel=0.05)
-    assert hosts.value == pytest.approx(20.0, rel=0.05)
-
-
-def test_what_follows_the_data_is_learnt_for_later_deadlines() -> None:
-    cloud = finished()
-    run(cloud)
-    # The last chunk arrives at 1011.9, the report comes at 1100.
-    known = cloud.profiles.profiles["transfers", "us-west-2>eu-west-1"].known("closing")
-    assert known is not None
-    assert known.value == pytest.approx(1100 - 1011.9)
-
-
-def finished_on_the_direct_path(**said: int) -> Cloud:
-    cloud = finished(**said)
-    chunks = Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=800).chunks()
-    cloud.transfers.change(transfer(), transfer_life.note(plan=plan(chunks=len(chunks))))
-    cloud.chunks.put_all(chunks)
-    return cloud
-
-
-def test_where_data_waited_for_the_listing_no_rate_is_learnt() -> None:
-    cloud = finished_on_the_direct_path()
-    cloud.transfers.change(transfer(), transfer_life.note_stage("Extend Plan", {"enteredAt": 1000.0, "leftAt": 1020.0}))
-    run(cloud)
-    assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
-    hosts = cloud.profiles.profiles["i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1"]
-    assert set(hosts.metrics) == {"repeated"}
-
-
-@pytest.mark.parametrize(("saved", "learnt"), [(None, True), (3 * 10**7, True), (5 * 10**7, False)])
-def test_a_rate_of_what_hardly_crossed_the_network_is_not_learnt(saved: int | None, learnt: bool) -> None:
-    cloud = finished_on_the_direct_path(**({} if saved is None else {"saved_bytes": saved}))
-    found = run(cloud)
-    SCHEMA.validate(found)
-    assert found.get("savedBytes") == saved
-    hosts = cloud.profiles.profiles["i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1"]
-    assert (set(hosts.metrics) != {"repeated"}) is learnt
-
-
-def test_what_was_only_measured_is_told_paid_for_and_learnt() -> None:
-    cloud = Cloud()
-    cloud.transfers.create(transfer(profile="measure"))
-    cloud.transfers.change(transfer(), transfer_life.note(estimate=estimate(1), plan=plan(chunks=0)))
-    found = {"pathId": "pair-1", "interRegionMBps": 20.0, "intraRegionMBps": 150.0, "spawnSeconds": 5.0}
-    measured = {"directMBps": 30.0, "pairs": [found], "sentBytes": 10**9}
-    cloud.transfers.change(transfer(), transfer_life.finish(Outcome.from_document({"measured": measured})))
-    cloud.transfers.change(transfer(), transfer_life.note(teardown={"terminated": 2}))
-    report = run(cloud, verified={"verified": True, "files": 0})
-    SCHEMA.validate(report)
-    assert (report["status"], report["bytes"], report["measured"]) == ("SUCCEEDED", 0, measured)
-    assert report["cost"]["egress"] == pytest.approx(0.02)
-    hosts = cloud.profiles.profiles["i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1"]
-    assert hosts.known("direct") == Known(30.0, 0.0, 1, 1000.0, "measured")
-
-
-def test_failed_transfer_still_tells_how_long_its_relays_took_to_start() -> None:
-    cloud = finished()
-    run(cloud, failure={"Error": "VerificationFailed", "Cause": "a chunk is not delivered"})
-    assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
-
-
-def test_report_that_is_written_again_is_not_learnt_again() -> None:
-    cloud = finished()
-    run(cloud)
-    run(cloud)
-    assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
-
-
-def test_transfer_that_is_not_torn_down_is_learnt_with_its_last_report() -> None:
-    cloud = Cloud()
-    cloud.transfers.create(transfer())
-    cloud.nodes.put(node(state="TERMINATED", joined_at=1005.0))
-    run(cloud, failure={"Error": "TeardownIncomplete", "Cause": "still alive"})
-    assert spawns(cloud) is None
-    cloud.transfers.change(transfer(), transfer_life.note(teardown={"terminated": 1}))
-    run(cloud, failure={"Error": "TeardownIncomplete", "Cause": "still alive"})
-    assert spawns(cloud) == Known(5.0, 0.0, 1, 1000.0, "measured")
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        Throttled("too many writes"),
-        WriteConflict("the profile changed"),
-        ClientError({"Error": {"Code": "ResourceNotFoundException", "Message": "no table"}}, "UpdateItem"),
-        EndpointConnectionError(endpoint_url="https://dynamodb"),
-    ],
-)
-def test_report_goes_out_though_profiles_cannot_be_written(error: Exception) -> None:
-    class DeafProfiles(MemoryProfileStore):
-        def integrate(self, *_: object) -> None:
-            raise error
-
-    cloud = finished()
-    found = write_report(
-        ReportInput.from_document({"executionArn": ARN, "transfer": transfer().to_document()}),
-        replace(cloud.world, profiles=DeafProfiles()),
-    )
-    assert found["status"] == "SUCCEEDED"
-    assert cloud.events.put_events[-1][0] == "Transfer Finished"
-    assert cloud.transfers.active() == []
 
 
 def test_refused_request_has_a_report_too() -> None:
