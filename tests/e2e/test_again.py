@@ -11,6 +11,7 @@ from tests.e2e.account import Account, Run
 from tests.e2e.files import make_files, tree
 
 SIZE = 2_000_000
+BLOCK = 64 << 10
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +53,15 @@ def test_run_again_only_what_differs_is_sent(account: Account, tmp_path: Path) -
     assert account.nodes("often") == []  # a pair was asked for, and would have had nothing to carry
 
     (source / "deep" / "small 7.txt").write_text("other words")
+    with (source / "large.bin").open("ab") as grown:
+        grown.write(Random(5).randbytes(100_000))
     third = succeeded(account.run(request, "often-attempt3"))
-    assert (third["run"], third["bytes"]) == (3, len("other words"))
-    assert third["same"]["files"] == again["same"]["files"] - 1
-    assert sent_bytes(account, "often") == len("other words")
+    assert (third["run"], third["bytes"]) == (3, 3_100_000 + len("other words"))
+    assert third["same"]["files"] == again["same"]["files"] - 2
+    # Of the file that grew, what is new, and the rest of its first block.
+    crossed = sent_bytes(account, "often") - third["savedBytes"] - len("other words")
+    assert 100_000 <= crossed < 100_000 + BLOCK
+    assert third["cost"]["egress"] < first["cost"]["egress"] / 10
     assert tree(tmp_path / "out" / "set") == tree(source)
 
 

@@ -28,9 +28,10 @@ def look(world: World, record: TransferRecord, delivered_bytes: int = 0) -> Spen
 
 
 def _may_save(record: TransferRecord) -> bool:
-    """Whether the request lets more arrive than crosses the network; the sender alone knows how much."""
-    request = record.transfer.request
-    return request.compress != "never" or request.preserve.sparse
+    """Whether more may arrive than crosses the network; the sender alone knows how much."""
+    request, listing = record.transfer.request, record.plan.listing if record.plan else None
+    has_earlier_versions = listing is not None and listing.equal_folder is not None
+    return request.compress != "never" or request.preserve.sparse or has_earlier_versions
 
 
 def _keep(world: World, record: TransferRecord, reading: Reading, sent: Sent) -> Spent:

@@ -9,7 +9,7 @@ use crate::VERSION;
 use crate::control::{Control, ControlError};
 use crate::digest::to_hex;
 use crate::documents::command::Compare;
-use crate::documents::entry::{Kind, ListingEntry};
+use crate::documents::entry::{Kind, ListingEntry, with_basis};
 use crate::documents::percent;
 use crate::documents::survey::{Survey, compare_key, listing_key, part_key};
 use crate::documents::text::SchemaVersion1;
@@ -92,6 +92,7 @@ impl Listing<'_> {
                         kept.push(b'\n');
                         Ok(())
                     }
+                    There::Earlier => changed.add_line(&with_basis(line)),
                     _ => changed.add_line(line),
                 }
             })?;
@@ -182,6 +183,8 @@ impl Found {
 /// What the destination has in the place of an entry.
 enum There {
     Same(Identity),
+    /// A file that may be an earlier version of this one.
+    Earlier,
     Other,
     Absent,
 }
@@ -190,9 +193,15 @@ enum There {
 fn look(view: &mut dyn View, capabilities: Capabilities, entry: &ListingEntry, content: Option<Option<&str>>) -> There {
     match same(view, capabilities, entry, content) {
         Ok(Some(identity)) => There::Same(identity),
+        Ok(None) if entry.kind == Kind::File && is_file(view, entry) => There::Earlier,
         Err(error) if error.kind() == io::ErrorKind::NotFound => There::Absent,
         Ok(None) | Err(_) => There::Other,
     }
+}
+
+fn is_file(view: &mut dyn View, entry: &ListingEntry) -> bool {
+    let seen = percent::decode(&entry.path).map_err(io::Error::other).and_then(|path| view.see(&path));
+    seen.is_ok_and(|seen| seen.kind == Some(Kind::File) && seen.size > 0)
 }
 
 /// Returns which file the entry is where it is there as the listing has it.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
+use std::fs::File;
 use std::io;
 
 use crate::digest::Digest;
@@ -18,7 +19,8 @@ pub const KEPT_MODE: u32 = 0o1777;
 /// Those that arrive with owners.
 pub const OWNERS_MODE: u32 = 0o7777;
 /// Bytes of a hole, for hashing and for kinds that keep none.
-const ZEROS: &[u8] = &[0; 64 << 10];
+const BUFFER_BYTES: usize = 64 << 10;
+const ZEROS: &[u8] = &[0; BUFFER_BYTES];
 
 /// The abilities of a kind of destination. The last look does not miss what it cannot keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +80,10 @@ pub struct Left {
 pub trait OpenDestination: Send + Sync {
     /// Begins a whole file, a link, another name of a file that is in its place, or a special file. Nobody sees it before it is placed.
     fn small(&self, header: &SegmentHeader) -> io::Result<Box<dyn SmallFile>>;
+    /// Returns the first file that `fits` of those that may be earlier versions of an entry; none where this kind has none to offer.
+    fn basis(&self, _header: &SegmentHeader, _fits: &mut dyn FnMut(&dyn Basis) -> bool) -> io::Result<Option<Box<dyn Basis>>> {
+        Ok(None)
+    }
     /// Begins a file that comes in parts, or continues it: the second are the parts that it keeps and that nobody else has touched.
     fn large(&self, header: &SegmentHeader) -> io::Result<(Box<dyn LargeFile>, BTreeMap<u64, Digest>)>;
     /// Makes a directory, or takes the one that is there, and gives it its attributes, mode and time.
@@ -100,6 +106,32 @@ pub trait OpenDestination: Send + Sync {
     fn finish(&self) -> io::Result<()>;
     /// The receiver ends. What another one can continue stays.
     fn close(&self);
+}
+
+/// A file at the destination whose bytes may be used again.
+pub trait Basis: Send + Sync {
+    /// Reads at an offset; 0 at its end.
+    fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// The file, where it is one of this machine's.
+    fn file(&self) -> Option<&File> {
+        None
+    }
+}
+
+/// Gives `length` bytes of the file from `offset` on to `take`, each time with their offset. Fails where there are fewer.
+pub fn read(basis: &dyn Basis, offset: u64, length: u64, mut take: impl FnMut(&[u8], u64) -> io::Result<()>) -> io::Result<()> {
+    let mut buffer = vec![0; BUFFER_BYTES];
+    let mut at = 0;
+    while at < length {
+        let want = BUFFER_BYTES.min(usize::try_from(length - at).unwrap_or(usize::MAX));
+        let count = basis.read(&mut buffer[..want], offset + at)?;
+        if count == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        take(&buffer[..count], offset + at)?;
+        at += count as u64;
+    }
+    Ok(())
 }
 
 /// A whole file or a link on its way to its place. Dropped before, it leaves nothing.
@@ -125,6 +157,10 @@ pub trait LargeFile: Send + Sync {
     fn hole(&self, offset: u64, length: u64) -> io::Result<()> {
         zeros(length, |bytes, at| self.write(bytes, offset.saturating_add(at)))
     }
+    /// Takes bytes of another file, and gives them to `digest` as they are stored then: whoever changes that file meanwhile is noticed.
+    fn take(&self, basis: &dyn Basis, offset: u64, length: u64, digest: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        take_bytes(self, basis, offset, length, digest)
+    }
     /// Lets what was written survive a crash after the next sync.
     fn prepare_sync(&self) -> io::Result<()>;
     /// Reads `length` bytes from `offset` as they are stored; `InvalidData`, in words, where they have another chaining value.
@@ -136,6 +172,20 @@ pub trait LargeFile: Send + Sync {
     fn keep(&self, part: u64, digest: Digest) -> io::Result<()>;
     /// Puts a file whose parts are all kept into its place, as [`SmallFile::place`] does.
     fn place(&self) -> io::Result<Option<Identity>>;
+}
+
+/// [`LargeFile::take`] by reading and writing.
+pub fn take_bytes<F: LargeFile + ?Sized>(
+    file: &F,
+    basis: &dyn Basis,
+    offset: u64,
+    length: u64,
+    digest: &mut dyn FnMut(&[u8]),
+) -> io::Result<()> {
+    read(basis, offset, length, |bytes, at| {
+        digest(bytes);
+        file.write(bytes, at)
+    })
 }
 
 /// Gives `length` zeros to `write`, each time with how many came before.

@@ -10,7 +10,8 @@ pub mod problem;
 mod source;
 
 pub use destination::{
-    Capabilities, Destination, Identity, KEPT_MODE, LargeFile, Left, OWNERS_MODE, OpenDestination, Placed, Seen, SmallFile, View, zeros,
+    Basis, Capabilities, Destination, Identity, KEPT_MODE, LargeFile, Left, OWNERS_MODE, OpenDestination, Placed, Seen, SmallFile, View,
+    read, take_bytes, zeros,
 };
 pub use mirrored::{Found, Removal, Remover, Stop, Tour};
 pub use source::{Each, Listed, Source, SourceFailure, SourceFile};

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use crate::digest::{Digest, merge_parts};
-use crate::ends::{LargeFile, Left, OpenDestination, Placed};
+use crate::ends::{Basis, LargeFile, Left, OpenDestination, Placed, read};
 use crate::thread::lock;
 use crate::wire::frame::SegmentHeader;
 
@@ -16,6 +16,8 @@ pub struct Large {
     part_size: u64,
     file: Box<dyn LargeFile>,
     state: RwLock<State>,
+    /// An earlier version of the file, once one was found.
+    basis: OnceLock<Arc<dyn Basis>>,
 }
 
 struct State {
@@ -51,6 +53,18 @@ impl Large {
         state.forsaken
     }
 
+    /// The earlier version of the file; `find` looks for one where none is known.
+    pub fn basis(&self, find: impl FnOnce() -> io::Result<Option<Box<dyn Basis>>>) -> io::Result<Option<Arc<dyn Basis>>> {
+        match self.known_basis() {
+            Some(known) => Ok(Some(known)),
+            None => Ok(find()?.map(|found| Arc::clone(self.basis.get_or_init(|| found.into())))),
+        }
+    }
+
+    pub fn known_basis(&self) -> Option<Arc<dyn Basis>> {
+        self.basis.get().map(Arc::clone)
+    }
+
     /// See [`LargeFile::read_back`].
     pub fn read_back(&self, part: usize, digest: &Digest) -> io::Result<()> {
         let offset = self.part_size.saturating_mul(part as u64);
@@ -65,6 +79,22 @@ impl Large {
     /// Writes into a part, unless another stream has taken it over or the file is complete.
     pub fn write(&self, part: usize, token: u64, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.if_writer(part, token, |file| file.write(bytes, offset))
+    }
+
+    /// Takes bytes of an earlier version, likewise; see [`LargeFile::take`].
+    pub fn take(&self, part: usize, token: u64, basis: &dyn Basis, range: (u64, u64), digest: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        let ((offset, length), mut is_taken) = (range, false);
+        self.if_writer(part, token, |file| {
+            is_taken = true;
+            file.take(basis, offset, length, digest)
+        })?;
+        if is_taken {
+            return Ok(());
+        }
+        read(basis, offset, length, |bytes, _| {
+            digest(bytes);
+            Ok(())
+        })
     }
 
     /// Makes bytes of a part a hole, likewise.
@@ -230,7 +260,7 @@ impl Files {
         }
         let missing = parts - kept.len();
         let state = State { writers: HashMap::new(), synced, kept, missing, done: false, forsaken: false, skipped: false };
-        let file = Arc::new(Large { header: header.clone(), part_size, file, state: RwLock::new(state) });
+        let file = Arc::new(Large { header: header.clone(), part_size, file, state: RwLock::new(state), basis: OnceLock::new() });
         large.insert(header.entry, Arc::clone(&file));
         Ok(Some(file))
     }

@@ -16,7 +16,7 @@ use crate::control::{Control, ControlError};
 use crate::defaults::{LOOK_LINES, LOOK_LINES_PER_CALL, LOOK_NAMED, LOOK_THREADS, STACK_BYTES};
 use crate::digest::Digest;
 use crate::documents::attributes::Attributes;
-use crate::documents::entry::{Kind, ListedLine};
+use crate::documents::entry::{Kind, ListedLine, with_basis};
 use crate::documents::percent;
 use crate::documents::plan::PlanListing;
 use crate::documents::survey::{listing_key, part_key};
@@ -318,9 +318,10 @@ impl<'a> Lines<'a> {
     /// Returns whether `line` is the next one, which is taken then.
     fn is_next(&mut self, line: &[u8]) -> Result<bool, ControlError> {
         let rest = &self.text[self.at.min(self.text.len())..];
-        let is_next = rest.strip_prefix(line).is_some_and(|rest| rest.first().is_none_or(|byte| *byte == b'\n')) && !rest.is_empty();
+        let next = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let is_next = !next.is_empty() && (next == line || next == with_basis(line));
         if is_next {
-            self.at += line.len() + 1;
+            self.at += next.len() + 1;
             self.fill()?;
         }
         Ok(is_next)

@@ -1,9 +1,11 @@
 //! The receiving end: verifies, writes, syncs, renames.
 
 mod alive;
+mod basis;
 mod commit;
 mod commit_queue;
 pub mod finish;
+mod incoming;
 mod lane;
 mod large;
 pub mod look;

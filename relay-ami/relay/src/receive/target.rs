@@ -33,6 +33,10 @@ pub enum Target {
 }
 
 impl Target {
+    pub const fn part(&self) -> Option<&Part> {
+        if let Self::Part(part) = self { Some(part) } else { None }
+    }
+
     /// Makes bytes a hole.
     pub fn hole(&mut self, offset: u64, length: u64) -> io::Result<()> {
         match self {

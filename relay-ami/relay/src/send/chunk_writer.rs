@@ -3,14 +3,16 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use super::offers::{self, Had};
 use super::packing::Packer;
+use super::sink::{Caller, Nowhere, Reread, Sink, Stream};
 use super::skipped::Skipped;
 use super::work_queue::Work;
 use crate::digest::{Digest, is_subtree, part_digest, part_hasher};
 use crate::documents::entry::{Kind, Segment};
 use crate::documents::event::{FailureReason, SkipReason};
 use crate::documents::percent;
-use crate::ends::{Source, SourceFailure, zeros};
+use crate::ends::{Source, SourceFailure, SourceFile, zeros};
 use crate::secure::record::DATA_BYTES;
 use crate::secure::record::Sealer;
 use crate::stream::StreamError;
@@ -44,54 +46,6 @@ impl<E: Into<StreamError>> From<E> for ChunkError {
     }
 }
 
-/// The target of a chunk's segments.
-trait Sink {
-    /// A segment's header, as a frame.
-    fn header(&mut self, frame: &[u8]);
-    /// Bytes of the file. Returns how many went out for them.
-    fn data(&mut self, bytes: &[u8]) -> Result<u64, StreamError>;
-    /// So many bytes that are a hole.
-    fn hole(&mut self, length: u64);
-}
-
-/// A lane's stream.
-struct Stream<'a> {
-    sealer: &'a mut Sealer,
-    packer: Option<&'a mut Packer>,
-}
-
-impl Sink for Stream<'_> {
-    fn header(&mut self, frame: &[u8]) {
-        self.sealer.frames().extend_from_slice(frame);
-    }
-
-    fn data(&mut self, bytes: &[u8]) -> Result<u64, StreamError> {
-        if let Some(packer) = &mut self.packer {
-            return packer.send(self.sealer, bytes);
-        }
-        Frame::Data(bytes.len()).encode(self.sealer.frames());
-        self.sealer.write(bytes)?;
-        Ok(bytes.len() as u64)
-    }
-
-    fn hole(&mut self, length: u64) {
-        Frame::Hole(length).encode(self.sealer.frames());
-    }
-}
-
-/// Only the digests are wanted.
-struct Nowhere;
-
-impl Sink for Nowhere {
-    fn header(&mut self, _frame: &[u8]) {}
-
-    fn data(&mut self, bytes: &[u8]) -> Result<u64, StreamError> {
-        Ok(bytes.len() as u64)
-    }
-
-    fn hole(&mut self, _length: u64) {}
-}
-
 /// Reads a chunk's segments.
 struct Reader<'a> {
     buffer: &'a mut [u8],
@@ -99,10 +53,7 @@ struct Reader<'a> {
     frame: Vec<u8>,
     source: &'a dyn Source,
     skipped: &'a Skipped,
-    /// Told of bytes of the files, and of how many went out for them.
-    moved: &'a dyn Fn(u64, u64),
-    /// The rest of the chunk is still wanted.
-    goes_on: &'a dyn Fn() -> bool,
+    caller: &'a dyn Caller,
     /// Words that are added to the problem of a file.
     when: &'static str,
 }
@@ -131,13 +82,12 @@ impl ChunkWriter {
 
     /// Sends all but the digest, which [`Self::finish`] sends once the caller has noted what it will stand for.
     /// Files with a problem of their own are left out. Where the chunk fails the receiver has been told to give it up.
-    pub fn send(&mut self, work: &Work, moved: &dyn Fn(u64, u64), goes_on: &dyn Fn() -> bool) -> Result<(Digest, Sent), ChunkError> {
+    pub fn send(&mut self, work: &Work, caller: &dyn Caller) -> Result<(Digest, Sent), ChunkError> {
         let segments = parse(work).map_err(ChunkError::Plan)?;
         let count = u32::try_from(segments.len()).unwrap_or(u32::MAX);
         Frame::Chunk { chunk: work.chunk, attempt: work.attempt, segments: count, phase: work.phase }.encode(self.sealer.frames());
         let skipped = Arc::clone(&self.skipped);
-        let mut reader =
-            Reader { buffer: &mut self.buffer, frame: Vec::new(), source: &*self.source, skipped: &skipped, moved, goes_on, when: "" };
+        let mut reader = Reader { buffer: &mut self.buffer, frame: Vec::new(), source: &*self.source, skipped: &skipped, caller, when: "" };
         let result = reader.segments(&segments, &mut Stream { sealer: &mut self.sealer, packer: self.packer.as_mut() });
         match &result {
             Err(ChunkError::Plan(why)) => self.abort(FailureReason::SourceUnreadable, why)?,
@@ -191,15 +141,7 @@ impl<'a> Digester<'a> {
     pub fn digest(&mut self, work: &Work, read: &dyn Fn(u64)) -> Result<Sent, String> {
         let segments = parse(work)?;
         let (buffer, source, skipped) = (&mut *self.buffer, self.source, self.skipped);
-        let mut reader = Reader {
-            buffer,
-            frame: Vec::new(),
-            source,
-            skipped,
-            moved: &|bytes, _| read(bytes),
-            goes_on: &|| true,
-            when: ", after it was delivered",
-        };
+        let mut reader = Reader { buffer, frame: Vec::new(), source, skipped, caller: &Reread(read), when: ", after it was delivered" };
         match reader.segments(&segments, &mut Nowhere) {
             Ok((_, sent)) => Ok(sent),
             Err(ChunkError::Plan(why)) => Err(why),
@@ -252,6 +194,17 @@ impl Reader<'_> {
         Ok(None)
     }
 
+    /// Asks what the receiver has of a part that may be there already. What the source is by then shows in the chunk's digest.
+    fn offer(&mut self, file: &dyn SourceFile, segment: &Segment, sink: &mut impl Sink) -> Result<Had, ChunkError> {
+        if !is_part(segment) || !self.caller.offers(segment) {
+            return Ok(Had::default());
+        }
+        let frame = offers::offer(file, segment, self.buffer).map_err(ChunkError::Source)?;
+        sink.ask(&frame)?;
+        let bits = self.caller.has(segment).ok_or(ChunkError::Stream(StreamError::Ended))?;
+        Ok(Had::new(offers::block_bytes(segment.length), bits))
+    }
+
     /// Gives the header and the bytes to the sink, the header and the digest of the bytes to the chunk's digest.
     fn segment(&mut self, segment: &Segment, all: &mut blake3::Hasher, sink: &mut impl Sink) -> Result<Digest, ChunkError> {
         let header = header(segment).map_err(ChunkError::Source)?;
@@ -266,8 +219,9 @@ impl Reader<'_> {
         if let Some(file) = &mut file {
             let (mut offset, end, mut again) = (segment.offset, segment.offset + segment.length, false);
             let mut data = 0..0;
+            let had = self.offer(&**file, segment, sink)?;
             while offset < end {
-                if !(self.goes_on)() {
+                if !self.caller.goes_on() {
                     return Err(ChunkError::Answered);
                 }
                 // Another part of the file has a problem, or the receiver has.
@@ -284,11 +238,14 @@ impl Reader<'_> {
                         Ok::<(), Infallible>(())
                     });
                     sink.hole(hole);
-                    (self.moved)(hole, 0);
+                    self.caller.moved(hole, 0);
                     offset += hole;
                     continue;
                 }
-                let want = usize::try_from(end.min(data.end) - offset).unwrap_or(usize::MAX).min(self.buffer.len());
+                let (is_had, left) = had.look(offset - segment.offset);
+                let want = usize::try_from(end.min(data.end).min(offset.saturating_add(left)) - offset)
+                    .unwrap_or(usize::MAX)
+                    .min(self.buffer.len());
                 let count = match file.read(&mut self.buffer[..want], offset) {
                     Ok(count) => count,
                     Err(failure) if failure.transient && !again => {
@@ -301,8 +258,13 @@ impl Reader<'_> {
                 };
                 let bytes = &self.buffer[..count];
                 hasher.update(bytes);
-                let sent = sink.data(bytes)?;
-                (self.moved)(count as u64, sent);
+                let sent = if is_had {
+                    sink.copy(count as u64);
+                    0
+                } else {
+                    sink.data(bytes)?
+                };
+                self.caller.moved(count as u64, sent);
                 offset += count as u64;
             }
         }

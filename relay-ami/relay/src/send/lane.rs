@@ -11,6 +11,7 @@ pub use super::handle::Handle;
 use super::pace::{Rest, Speed};
 use super::packing::Packer;
 use super::repair::{self, Repair};
+use super::sending::Sending;
 use super::streams::LaneError;
 use super::unacknowledged::Unacknowledged;
 use super::work_queue::{Next, Taker, Verdict, Work};
@@ -43,6 +44,8 @@ struct Link<'a> {
     /// The receiver's answers to what this lane asked to finish the transfer; with the verdict, how many digests it has uploaded.
     verdict: Mutex<Option<(Verdict, u64)>>,
     forgotten: Mutex<Option<()>>,
+    /// Of the chunk that is under way in this attempt: what the receiver has of the part that it was offered.
+    had: Mutex<Option<(u64, u32, Vec<u8>)>>,
     speed: Arc<Speed>,
     /// Since when chunks are left to others, and how long at most.
     leaving_since: Mutex<Option<(Instant, Duration)>>,
@@ -128,6 +131,7 @@ impl Lane {
             began: now,
             verdict: Mutex::default(),
             forgotten: Mutex::default(),
+            had: Mutex::default(),
             speed,
             leaving_since: Mutex::default(),
         };
@@ -226,14 +230,8 @@ impl Link<'_> {
         *lock(&self.leaving_since) = None;
         self.speed.takes(work.bytes);
         self.waiting.begin(work.clone());
-        let moved = |bytes, sent| {
-            shared.chunks.counters.moved(bytes);
-            shared.chunks.counters.saved(bytes - sent);
-            lane.handle.moved.fetch_add(bytes, Ordering::Relaxed);
-        };
-        // The receiver may refuse it before its end, or acknowledge another lane's copy.
-        let goes_on = || self.waiting.holds(work.chunk) && !work.flight.is_settled();
-        match writer.send(&work, &moved, &goes_on) {
+        let has = || self.has(&work);
+        match writer.send(&work, &Sending { shared, handle: &lane.handle, waiting: self.waiting, work: &work, has: &has }) {
             Ok((digest, sent)) => {
                 shared.sent_journal.note(work.chunk, &sent);
                 // Before the digest goes out: its acknowledgement may come at once.
@@ -288,6 +286,16 @@ impl Link<'_> {
         // The receiver ends once it knows that its answer was heard. Without that the control plane ends it.
         let _ = writer.frame(&Frame::Drain);
         Ok(true)
+    }
+
+    /// Waits for what the receiver has of a part.
+    fn has(&self, work: &Work) -> Option<Vec<u8>> {
+        loop {
+            match self.wait_for(&self.had).ok()? {
+                (chunk, attempt, blocks) if (chunk, attempt) == (work.chunk, work.attempt) => return Some(blocks),
+                _ => {}
+            }
+        }
     }
 
     /// Waits for an answer.
@@ -369,6 +377,10 @@ impl Link<'_> {
             }
             Frame::Finished { agreed, entries, message } => {
                 *lock(&self.verdict) = Some((Verdict { agreed, message }, entries));
+                shared.chunks.queue.wake();
+            }
+            Frame::Has { chunk, attempt, blocks } => {
+                *lock(&self.had) = Some((chunk, attempt, blocks));
                 shared.chunks.queue.wake();
             }
             Frame::Forgotten => {

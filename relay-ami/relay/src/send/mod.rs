@@ -16,6 +16,7 @@ mod held;
 mod keepalive;
 mod lane;
 mod ledger;
+mod offers;
 mod outcome;
 mod pace;
 pub(crate) mod packing;
@@ -23,7 +24,9 @@ mod paths;
 mod pretest;
 mod recall;
 mod repair;
+mod sending;
 pub mod sent_journal;
+mod sink;
 mod skipped;
 mod state;
 mod streams;
@@ -42,6 +45,7 @@ use chunks::{Chunks, Inboxes};
 use hearing::Hearing;
 pub use held::Patience;
 use keepalive::Keepalives;
+use offers::Offers;
 use outcome::outcome;
 pub use outcome::{Outcome, Totals, describe};
 use pace::Pace;
@@ -125,6 +129,7 @@ struct Shared {
     blame: Blame,
     pace: Pace,
     repairs: Repairs,
+    offers: Offers,
     compress: Compress,
     /// The error that keeps this end from finishing.
     trouble: Mutex<Option<SendError>>,
@@ -185,6 +190,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         whole_plan: OnceLock::new(),
         pretests: Arc::new(Pretests::new(Arc::clone(&streams), Arc::clone(&control))),
         repairs: Repairs::default(),
+        offers: Offers::default(),
         trouble: Mutex::default(),
         asked: UnderWay::default(),
         hearing: Hearing::default(),

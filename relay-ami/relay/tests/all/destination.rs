@@ -12,7 +12,7 @@ use cpt_relay::wire::frame::Frame;
 use crate::harness::{Running, Transfer, noise};
 use crate::speaker::{Entry, Speaker, digest, introduce};
 
-const CHUNK: u64 = 64 << 10;
+pub const CHUNK: u64 = 64 << 10;
 const SECRET: &[u8] = b"not to be touched";
 
 /// A receiver, its hostile sender, and a folder beside the destination that nothing may change.

@@ -12,10 +12,11 @@ use std::time::{Duration, Instant};
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::acceptor::Limits;
+use cpt_relay::compare::Listing;
 use cpt_relay::control::{Control, KeyRecord, Side};
 use cpt_relay::documents::attributes::{Owners, Preserve};
 use cpt_relay::documents::chunk::Chunk;
-use cpt_relay::documents::command::{Compress, Verify};
+use cpt_relay::documents::command::{Compare, Compress, Verify};
 use cpt_relay::documents::membership::{self, Hop, Membership, Probe};
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::documents::text::{Address, PathId, SchemaVersion1, TransferId};
@@ -155,6 +156,17 @@ impl Transfer {
         self.control.clear().unwrap();
         let survey = scan::source(&PosixSource::new(vec![self.source().join("")]), &*self.control, "", scan::Options::default()).unwrap();
         self.plan = plan::make(&self.control, &self.id, &survey, chunk_size, 2).unwrap();
+    }
+
+    /// Plans what a comparison leaves to be sent, by size and time.
+    pub fn plan_changed(&mut self, chunk_size: u64) {
+        self.control.clear().unwrap();
+        let survey = scan::source(&PosixSource::new(vec![self.source().join("")]), &*self.control, "", scan::Options::default()).unwrap();
+        let listing = Listing { control: &*self.control, prefix: "", parts: 1 };
+        let (changed, equal) = ("changed/1/", "equal/1/");
+        let found = listing.with_destination(&PosixDestination(self.destination()), Compare::SizeTime, changed, equal).unwrap();
+        let comparison = Some((&found, changed, equal));
+        self.plan = plan::make_of(&self.control, &self.id, &survey, comparison, chunk_size, 2).unwrap();
     }
 
     pub fn source(&self) -> PathBuf {

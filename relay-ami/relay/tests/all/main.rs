@@ -2,6 +2,7 @@
 
 mod aws;
 mod by_hand;
+mod changed_parts;
 mod comparison;
 mod compression;
 mod contracts;

@@ -187,7 +187,16 @@ pub struct Mounted(PathBuf);
 
 impl Mounted {
     pub fn new(kind: &str, at: PathBuf) -> Self {
-        let status = Command::new("mount").args(["-t", kind, "cpt-test"]).arg(&at).status().unwrap();
+        Self::by(&["-t", kind, "cpt-test"], at)
+    }
+
+    /// A file system of this machine's disk, in a file.
+    pub fn image(image: &Path, at: PathBuf) -> Self {
+        Self::by(&["-o", "loop", image.to_str().unwrap()], at)
+    }
+
+    fn by(arguments: &[&str], at: PathBuf) -> Self {
+        let status = Command::new("mount").args(arguments).arg(&at).status().unwrap();
         assert!(status.success());
         Self(at)
     }

@@ -1,6 +1,6 @@
 //! Frames inside TLS: `type:1 length:4 payload`.
 //!
-//! Sender: `Hello`, then per chunk `Chunk`, for each segment `Segment` and its bytes as `Data`, `Packed` and `Hole`, then `Digest` or `Abort`;
+//! Sender: `Hello`, then per chunk `Chunk`, for each segment `Segment` and its bytes as `Data`, `Packed`, `Hole` and `Copy`, then `Digest` or `Abort`;
 //! `Pause` when it has nothing more to send for now, `Drain` before it leaves, or `Finish` on one lane; where that shows that files differ,
 //! `Forget` for each of them before they come again. Receiver: `Welcome`, then `Ack` and `Nack` as chunks end, `Finished`, `Forgotten`;
 //! and each second, unasked, `Alive`.
@@ -15,12 +15,14 @@ use crate::documents::entry::Kind;
 use crate::documents::event::{FailureReason, SkipReason};
 
 /// Version of the frames; both ends must have the same.
-pub const VERSION: u16 = 7;
+pub const VERSION: u16 = 8;
 /// `type` and `length`.
 pub const HEADER_BYTES: usize = 5;
 
 pub const DATA: u8 = 0x04;
 pub const PACKED: u8 = 0x0d;
+/// Of a block in an offer: half of its BLAKE3. What it stands for is verified with the chunk.
+pub const BLOCK_DIGEST_BYTES: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
@@ -45,6 +47,13 @@ pub enum Frame {
     Packed(usize),
     /// So many bytes of a sparse file that are zeros and no blocks.
     Hole(u64),
+    /// Of the part whose segment has just come: digests of its blocks of `block` bytes. `Has` is the answer.
+    Offer {
+        block: u32,
+        digests: Vec<u8>,
+    },
+    /// So many bytes are those of a block that the receiver has said it has.
+    Copy(u64),
     Digest(Digest),
     Abort {
         reason: FailureReason,
@@ -93,6 +102,12 @@ pub enum Frame {
         message: String,
     },
     Forgotten,
+    /// The blocks of an offer that are there already: a bit for each, the lowest first; none where nothing is.
+    Has {
+        chunk: u64,
+        attempt: u32,
+        blocks: Vec<u8>,
+    },
     /// The receiver lives, and the stream brings its words. `is_busy`: chunks that have come wait for its disk or the table.
     Alive {
         is_busy: bool,
@@ -111,6 +126,14 @@ pub enum Frame {
         attempt: u32,
         message: String,
     },
+}
+
+/// The digest of a block in an offer.
+#[must_use]
+pub fn block_digest(hasher: &blake3::Hasher) -> [u8; BLOCK_DIGEST_BYTES] {
+    let mut digest = [0; BLOCK_DIGEST_BYTES];
+    hasher.finalize_xof().fill(&mut digest);
+    digest
 }
 
 /// A segment's metadata; paths as plain bytes.
@@ -146,6 +169,8 @@ impl Frame {
             Self::Skip { .. } => 0x0b,
             Self::Hole(_) => 0x0c,
             Self::Packed(_) => PACKED,
+            Self::Offer { .. } => 0x0e,
+            Self::Copy(_) => 0x0f,
             Self::Welcome { .. } => 0x81,
             Self::Ack { .. } => 0x82,
             Self::Nack { .. } => 0x83,
@@ -154,6 +179,7 @@ impl Frame {
             Self::Refused { .. } => 0x86,
             Self::Full { .. } => 0x87,
             Self::Alive { .. } => 0x88,
+            Self::Has { .. } => 0x89,
         }
     }
 
@@ -190,7 +216,11 @@ impl Frame {
                 put16(out, &segment.attributes);
             }
             Self::Data(_) | Self::Packed(_) | Self::Drain | Self::Pause | Self::Forgotten => {}
-            Self::Hole(length) => out.extend_from_slice(&length.to_be_bytes()),
+            Self::Offer { block, digests } => {
+                out.extend_from_slice(&block.to_be_bytes());
+                put16(out, digests);
+            }
+            Self::Hole(length) | Self::Copy(length) => out.extend_from_slice(&length.to_be_bytes()),
             Self::Digest(digest) => out.extend_from_slice(digest),
             Self::Alive { is_busy } => out.push(u8::from(*is_busy)),
             Self::Abort { reason, message } => {
@@ -219,6 +249,11 @@ impl Frame {
             Self::Ack { chunk, attempt } => {
                 out.extend_from_slice(&chunk.to_be_bytes());
                 out.extend_from_slice(&attempt.to_be_bytes());
+            }
+            Self::Has { chunk, attempt, blocks } => {
+                out.extend_from_slice(&chunk.to_be_bytes());
+                out.extend_from_slice(&attempt.to_be_bytes());
+                put16(out, blocks);
             }
             Self::Nack { chunk, attempt, reason, message } => {
                 out.extend_from_slice(&chunk.to_be_bytes());
@@ -283,6 +318,8 @@ impl Frame {
             0x0a => Self::Forget { entry: fields.u64()?, last: flag(fields.u8()?)? },
             0x0b => Self::Skip { entry: fields.u64()?, reason: skip_reason(fields.u8()?)?, message: fields.text16()? },
             0x0c => Self::Hole(fields.u64()?),
+            0x0e => Self::Offer { block: fields.u32()?, digests: fields.bytes16()?.to_vec() },
+            0x0f => Self::Copy(fields.u64()?),
             0x81 => Self::Welcome { version: fields.u16()?, epoch: fields.u64()? },
             0x82 => Self::Ack { chunk: fields.u64()?, attempt: fields.u32()? },
             0x83 => Self::Nack { chunk: fields.u64()?, attempt: fields.u32()?, reason: reason(fields.u8()?)?, message: fields.text16()? },
@@ -297,6 +334,7 @@ impl Frame {
             },
             0x87 => Self::Full { chunk: fields.u64()?, attempt: fields.u32()?, message: fields.text16()? },
             0x88 => Self::Alive { is_busy: flag(fields.u8()?)? },
+            0x89 => Self::Has { chunk: fields.u64()?, attempt: fields.u32()?, blocks: fields.bytes16()?.to_vec() },
             other => return Err(WireError::Unknown { what: "frame type", value: other.into() }),
         };
         fields.end()?;

@@ -28,6 +28,9 @@ fn frames() -> Vec<(Frame, &'static str)> {
         (Frame::Digest([0xab; 32]), "0500000020 abababababababababababababababababababababababababababababababab"),
         (Frame::Abort { reason: FailureReason::SourceChanged, message: "no".into() }, "0600000005 03 00026e6f"),
         (Frame::Hole(258), "0c00000008 0000000000000102"),
+        (Frame::Offer { block: 65_536, digests: vec![0xab; 16] }, "0e00000016 00010000 0010 abababababababababababababababab"),
+        (Frame::Copy(258), "0f00000008 0000000000000102"),
+        (Frame::Has { chunk: 1, attempt: 2, blocks: vec![5] }, "890000000f 0000000000000001 00000002 0001 05"),
         (Frame::Drain, "0700000000"),
         (Frame::Pause, "0900000000"),
         (

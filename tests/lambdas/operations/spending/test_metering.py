@@ -6,14 +6,25 @@ from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.spending.meter import BudgetDecision, Decision
-from lambdas.core.transfer import Membership
+from lambdas.core.transfer import Membership, PlanListing
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.operations.fleet import relay_start
 from lambdas.operations.spending import metering
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import SHARED, WEST, delivered, estimate, figure, figures, progress, transfer
+from tests.lambdas.builders import (
+    LISTING_DIGEST,
+    SHARED,
+    WEST,
+    delivered,
+    estimate,
+    figure,
+    figures,
+    plan,
+    progress,
+    transfer,
+)
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import amend, begin, path_ids, spawned, states
 
@@ -153,6 +164,16 @@ def test_what_did_not_cross_the_network_costs_nothing(wish: dict[str, Any]) -> N
     # The event that ends it says the same of all.
     cloud.transfers.change(transfer(), transfer_life.finish(delivered(sent_bytes=2 * 10**9, saved_bytes=10**9)))
     assert _spent_of(cloud, delivered_bytes=2 * 10**9) == pytest.approx(1.0 * 0.02)
+
+
+def test_what_the_destination_had_of_changed_files_costs_nothing() -> None:
+    cloud = spawned(1)
+    listing = PlanListing(parts=1, digest=LISTING_DIGEST, planned_folder="c/", planned_parts=1, equal_folder="e/")
+    cloud.transfers.change(transfer(), transfer_life.note(plan=plan().model_copy(update={"listing": listing})))
+    report(cloud, moved=10**9)
+    said = cloud.agents.progresses[SHARED, "sender"]
+    cloud.agents.progresses[SHARED, "sender"] = said.model_copy(update={"saved_bytes": 10**9 - 10**6})
+    assert _spent_of(cloud, delivered_bytes=10**9) == pytest.approx(10**6 * 0.02 / 1e9)
 
 
 def test_a_sender_that_may_save_nothing_pays_for_what_arrived_whatever_it_says() -> None:

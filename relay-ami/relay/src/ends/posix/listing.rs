@@ -204,7 +204,7 @@ fn entry(
     if let Some(first) = keeping.first(stat, &path) {
         let (inode, mtime_ns, source) = (stat.st_ino, modified_ns(stat), percent::encode(&source));
         let (kind, target) = (Kind::Hardlink, Some(first));
-        return Ok(Some(ListingEntry { path, source, kind, size: 0, mode, mtime_ns, inode, target, attributes: None }));
+        return Ok(Some(ListingEntry { path, source, kind, size: 0, mode, mtime_ns, inode, target, attributes: None, basis: false }));
     }
     let mut target = None;
     match kind {
@@ -234,6 +234,7 @@ fn entry(
         inode: stat.st_ino,
         target,
         attributes,
+        basis: false,
     }))
 }
 

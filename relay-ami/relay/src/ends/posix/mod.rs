@@ -1,6 +1,7 @@
 //! A directory tree of this machine as an end.
 
 mod attributes;
+mod basis;
 mod disk;
 mod holes;
 mod identity;
@@ -45,7 +46,7 @@ use tour::PosixTour;
 use tree::Tree;
 use view::Sight;
 
-use super::{Capabilities, Destination, LargeFile, Left, OpenDestination, Placed, Remover, SmallFile, Tour, View};
+use super::{Basis, Capabilities, Destination, LargeFile, Left, OpenDestination, Placed, Remover, SmallFile, Tour, View};
 use crate::digest::{Digest, merge_parts};
 use crate::documents::survey::Survey;
 use crate::documents::text::{DirectoryId, PlanId, TransferId};
@@ -163,6 +164,10 @@ impl OpenDestination for Open {
         let left = lock(&self.left).remove(&header.entry);
         let (file, kept) = Large::begin(&self.tree, header, left)?;
         Ok((Box::new(file), kept))
+    }
+
+    fn basis(&self, header: &SegmentHeader, fits: &mut dyn FnMut(&dyn Basis) -> bool) -> io::Result<Option<Box<dyn Basis>>> {
+        basis::find(&self.tree, header, fits)
     }
 
     fn sync(&self) -> io::Result<()> {

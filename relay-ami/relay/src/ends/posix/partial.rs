@@ -21,7 +21,7 @@ use crate::digest::{Digest, part_digest, part_hasher};
 use crate::documents::attributes::Attributes;
 use crate::documents::entry::Kind;
 use crate::ends::problem::not_by_name;
-use crate::ends::{Identity, LargeFile, SmallFile, zeros};
+use crate::ends::{Basis, Identity, LargeFile, SmallFile, read, take_bytes, zeros};
 use crate::thread::lock;
 use crate::wire::frame::SegmentHeader;
 
@@ -47,6 +47,21 @@ pub fn finish_file(
     }
     fs::futimens(file, &times(mtime_ns))?;
     tree.prepare_sync(file)
+}
+
+/// Lets the kernel copy bytes to the same place in another file, where XFS makes both share them. False where it cannot.
+fn copy(from: &File, to: &File, offset: u64, length: u64) -> io::Result<bool> {
+    let (mut read, mut written, end) = (offset, offset, offset.saturating_add(length));
+    while read < end {
+        let left = usize::try_from(end - read).unwrap_or(usize::MAX);
+        match fs::copy_file_range(from, Some(&mut read), to, Some(&mut written), left) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) => {}
+            Err(Errno::XDEV | Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(true)
 }
 
 /// A whole file, a link, or a special file.
@@ -188,6 +203,19 @@ impl LargeFile for Large {
             Err(Errno::OPNOTSUPP) => zeros(length, |bytes, at| self.write(bytes, offset + at)),
             other => Ok(other?),
         }
+    }
+
+    fn take(&self, basis: &dyn Basis, offset: u64, length: u64, digest: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        if !basis.file().map_or(Ok(false), |from| copy(from, &self.file, offset, length))? {
+            return take_bytes(self, basis, offset, length, digest);
+        }
+        if self.attributes.sparse {
+            lock(&self.holes).fill(offset, length);
+        }
+        read(&self.file, offset, length, |bytes, _| {
+            digest(bytes);
+            Ok(())
+        })
     }
 
     fn prepare_sync(&self) -> io::Result<()> {

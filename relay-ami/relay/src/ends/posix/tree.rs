@@ -101,7 +101,7 @@ impl Tree {
     /// A new partial file, which this user can write; as far as it can be had at once, with the mode it will have in the end.
     /// Others cannot reach it where it is.
     pub fn create(&self, name: &str, mode: u16) -> io::Result<File> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = NEW_FILE | kept(mode);
         match fs::openat(&self.partial, name, flags, mode) {
             // Left by an earlier process of this transfer, or planted.
@@ -149,7 +149,7 @@ impl Tree {
             Ok(_) | Err(Errno::NOENT) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
-        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = fs::openat(&self.partial, name, flags, Mode::empty())?;
         Ok(is_own(&fs::fstat(&file)?).then(|| file.into()))
     }

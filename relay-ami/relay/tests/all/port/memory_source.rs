@@ -78,6 +78,7 @@ impl Source for MemorySource {
                 inode,
                 target,
                 attributes: None,
+                basis: false,
             }))?;
         }
         Ok(())

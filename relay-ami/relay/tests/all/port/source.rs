@@ -135,9 +135,9 @@ fn listed(field: &dyn Field) -> Vec<ListingEntry> {
 fn segment(field: &dyn Field, path: &str, range: Option<(u64, u64)>) -> Segment {
     let entries = listed(field);
     let number = entries.iter().position(|entry| entry.path == path).unwrap();
-    let ListingEntry { path, source, kind, size, mode, mtime_ns, inode, target, attributes } = entries[number].clone();
+    let ListingEntry { path, source, kind, size, mode, mtime_ns, inode, target, attributes, basis } = entries[number].clone();
     let (offset, length) = range.unwrap_or((0, size));
-    Segment { entry: number as u64, path, source, kind, size, mode, mtime_ns, inode, target, attributes, offset, length }
+    Segment { entry: number as u64, path, source, kind, size, mode, mtime_ns, inode, target, attributes, basis, offset, length }
 }
 
 /// Reads a segment to its end, as a sender does.

@@ -5,7 +5,7 @@ use cpt_relay::control::{Control, ControlError};
 use cpt_relay::documents::chunk::{Chunk, ChunkState, item_key, range_key};
 use cpt_relay::documents::entry::{Kind, ListingEntry, Segment};
 use cpt_relay::documents::plan::{PlanListing, TransferPlan};
-use cpt_relay::documents::survey::{LISTING_FOLDER, Survey, listing_key};
+use cpt_relay::documents::survey::{LISTING_FOLDER, Survey, part_key};
 use cpt_relay::documents::text::{HexDigest, PlanId, SchemaVersion1, TransferId};
 
 /// Chunks per range: the unit of a lease.
@@ -25,12 +25,28 @@ pub fn make(
     chunk_size: u64,
     lanes: u32,
 ) -> Result<TransferPlan, ControlError> {
-    let Survey::Source { parts, bytes, files, listing_digest, .. } = survey else {
+    make_of(control, transfer, survey, None, chunk_size, lanes)
+}
+
+/// The same of what a comparison left in the folder `changed`, beside what it found in `equal`.
+pub fn make_of(
+    control: &Directory,
+    transfer: &TransferId,
+    survey: &Survey,
+    comparison: Option<(&Survey, &str, &str)>,
+    chunk_size: u64,
+    lanes: u32,
+) -> Result<TransferPlan, ControlError> {
+    let Survey::Source { parts: listed, bytes, files, listing_digest, .. } = survey else {
         return Err(malformed("survey", "is not one of a source".to_owned()));
+    };
+    let (parts, bytes, files, folder, equal) = match comparison {
+        Some((Survey::Comparison { parts, bytes, files, .. }, folder, equal)) => (parts, bytes, files, folder, Some(equal.to_owned())),
+        _ => (listed, bytes, files, LISTING_FOLDER, None),
     };
     let mut items = Items { control, transfer, plan_id: new_plan_id()?, manifest: Vec::new(), chunks: 0 };
     let mut cutter = Cutter::new(chunk_size);
-    let mut last = read_listing(control, *parts, |segment| items.put_all(cutter.add(segment)?, 0))?;
+    let mut last = read_listing(control, folder, *parts, |segment| items.put_all(cutter.add(segment)?, 0))?;
     items.put_all(cutter.rest(), 0)?;
     let before = items.chunks;
     // Read backwards a walk has each directory after all that it holds.
@@ -54,11 +70,11 @@ pub fn make(
         lanes_per_path: lanes,
         open: false,
         listing: Some(PlanListing {
-            parts: *parts,
+            parts: *listed,
             digest: HexDigest::new(listing_digest.as_str()).map_err(|why| malformed("survey", why))?,
-            planned_folder: LISTING_FOLDER.to_owned(),
+            planned_folder: folder.to_owned(),
             planned_parts: *parts,
-            equal_folder: None,
+            equal_folder: equal,
         }),
     };
     control.write_object(MANIFEST_KEY, items.manifest)?;
@@ -83,18 +99,20 @@ const fn is_last(segment: &Segment) -> bool {
 /// Gives `each` all but what comes last, and that back.
 fn read_listing(
     control: &Directory,
+    folder: &str,
     parts: u64,
     mut each: impl FnMut(Segment) -> Result<(), ControlError>,
 ) -> Result<Vec<Segment>, ControlError> {
     let (mut last, mut number) = (Vec::new(), 0);
     for part in 0..parts {
-        let key = listing_key(part);
+        let key = part_key(folder, part);
         let text = control.read_object(&key, None)?;
         for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let entry = ListingEntry::parse(line).map_err(|why| malformed(&key, why))?;
-            let ListingEntry { path, source, kind, size, mode, mtime_ns, inode, target, attributes } = entry;
+            let ListingEntry { path, source, kind, size, mode, mtime_ns, inode, target, attributes, basis } = entry;
             let length = if kind == Kind::File { size } else { 0 };
-            let segment = Segment { entry: number, path, source, kind, size, mode, mtime_ns, inode, target, attributes, offset: 0, length };
+            let segment =
+                Segment { entry: number, path, source, kind, size, mode, mtime_ns, inode, target, attributes, basis, offset: 0, length };
             number += 1;
             if is_last(&segment) { last.push(segment) } else { each(segment)? }
         }
@@ -255,6 +273,7 @@ mod tests {
             attributes: None,
             offset: 0,
             length,
+            basis: false,
         }
     }
 

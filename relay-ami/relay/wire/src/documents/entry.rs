@@ -37,6 +37,23 @@ pub struct ListingEntry {
     pub target: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attributes: Option<Box<Attributes>>,
+    /// The destination has another file in its place, which may be an earlier version.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub basis: bool,
+}
+
+/// A line of the listing with the mark of [`ListingEntry::basis`]; the rest stays as it is.
+#[must_use]
+pub fn with_basis(line: &[u8]) -> Vec<u8> {
+    let mut marked = line.strip_suffix(b"}").unwrap_or(line).to_vec();
+    marked.extend_from_slice(b",\"basis\":true}");
+    marked
+}
+
+// Serde gives a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// The part of a listing's line that the look at the destination needs; its strings are the line's own.
@@ -78,6 +95,9 @@ pub struct Segment {
     pub target: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attributes: Option<Box<Attributes>>,
+    /// As in the listing.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub basis: bool,
     pub offset: u64,
     pub length: u64,
 }

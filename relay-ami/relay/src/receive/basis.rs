@@ -1,0 +1,74 @@
+//! Blocks of a part that the destination has already, in the file that is to be replaced or in one beside it.
+
+use std::io;
+
+use super::large::Part;
+use crate::ends::{Basis, OpenDestination, read};
+use crate::stream::StreamError;
+use crate::wire::frame::{BLOCK_DIGEST_BYTES, SegmentHeader, block_digest};
+
+/// Blocks by which a file is taken for an earlier version.
+const SAMPLES: usize = 8;
+
+/// A part's offer.
+pub struct Offer<'a> {
+    pub header: &'a SegmentHeader,
+    pub block: u32,
+    pub digests: &'a [u8],
+}
+
+impl Offer<'_> {
+    /// Fails where the sender breaks the protocol: each block of the part has one digest.
+    pub fn check(&self) -> Result<(), StreamError> {
+        let blocks = self.header.length.checked_div(self.block.into()).map(|_| self.header.length.div_ceil(self.block.into()));
+        let said = (self.digests.len() / BLOCK_DIGEST_BYTES) as u64;
+        if self.digests.len().is_multiple_of(BLOCK_DIGEST_BYTES) && blocks == Some(said) {
+            return Ok(());
+        }
+        let (bytes, block, length) = (self.digests.len(), self.block, self.header.length);
+        Err(StreamError::Protocol(format!("an offer of {bytes} bytes of digests, for blocks of {block} bytes in {length}")))
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = (u64, u64, &[u8])> {
+        let block = u64::from(self.block);
+        (0..).zip(self.digests.chunks(BLOCK_DIGEST_BYTES)).map(move |(number, digest)| {
+            let at = number * block;
+            (self.header.offset + at, block.min(self.header.length - at), digest)
+        })
+    }
+
+    /// A bit for each block that the file has in the same place.
+    fn has(&self, basis: &dyn Basis) -> Vec<u8> {
+        let mut bits = vec![0; (self.digests.len() / BLOCK_DIGEST_BYTES).div_ceil(8)];
+        for (number, (offset, length, digest)) in self.blocks().enumerate() {
+            if is_there(basis, offset, length, digest) {
+                bits[number / 8] |= 1 << (number % 8);
+            }
+        }
+        bits
+    }
+
+    /// Whether some blocks, evenly chosen, are in the file.
+    fn fits(&self, basis: &dyn Basis) -> bool {
+        let count = self.digests.len() / BLOCK_DIGEST_BYTES;
+        let mut chosen = self.blocks().step_by(count.div_ceil(SAMPLES).max(1));
+        chosen.any(|(offset, length, digest)| is_there(basis, offset, length, digest))
+    }
+
+    /// What the receiver answers. A part that goes nowhere needs nothing; nor does one of which nothing is found.
+    pub fn answer(&self, part: Option<&Part>, destination: &dyn OpenDestination) -> io::Result<Vec<u8>> {
+        let Some(part) = part else { return Ok(Vec::new()) };
+        let basis = part.file.basis(|| destination.basis(self.header, &mut |basis| self.fits(basis)))?;
+        Ok(basis.map_or_else(Vec::new, |basis| self.has(&*basis)))
+    }
+}
+
+/// A file that cannot be read has nothing.
+fn is_there(basis: &dyn Basis, offset: u64, length: u64, digest: &[u8]) -> bool {
+    let mut hasher = blake3::Hasher::new();
+    let read = read(basis, offset, length, |bytes, _| {
+        hasher.update(bytes);
+        Ok(())
+    });
+    read.is_ok() && block_digest(&hasher) == *digest
+}

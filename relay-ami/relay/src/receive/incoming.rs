@@ -1,0 +1,335 @@
+//! A chunk that is arriving on a stream.
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+
+use super::Shared;
+use super::basis::Offer;
+use super::commit::{Landed, Refusal, Verified};
+use super::target::{Target, is_part};
+use crate::control::unix_now;
+use crate::digest::{Digest, part_digest, part_hasher};
+use crate::documents::attributes::Attributes;
+use crate::documents::entry::Kind;
+use crate::documents::event::FailureReason;
+use crate::ends::problem::{Reach, reach};
+use crate::ends::zeros;
+use crate::stream::{FrameReader, Replies, StreamError};
+use crate::under_way::Caller;
+use crate::wire::frame::{Frame, SegmentHeader};
+
+/// Whose chunk it is.
+#[derive(Clone, Copy)]
+pub struct Ticket<'a> {
+    pub chunk: u64,
+    pub attempt: u32,
+    pub path: &'a Arc<str>,
+    pub lane: u32,
+    pub replies: &'a Arc<Replies>,
+}
+
+/// A chunk that is arriving. Dropped before it is settled, it leaves nothing behind but bytes in partial files.
+pub struct Incoming<'a> {
+    shared: &'a Shared,
+    disk: &'a Caller,
+    ticket: Ticket<'a>,
+    landed: Vec<Landed>,
+    /// Digest over the segments in order: each one's header as it is on the stream, then its digest.
+    digest: blake3::Hasher,
+    scratch: Vec<u8>,
+    bytes: u64,
+    started_at: f64,
+    failures_at_start: u64,
+    /// Set once the destination refused something: the rest is read and dropped.
+    failure: Option<io::Error>,
+    /// The destination takes nothing, and the sender has been told: the rest is dropped as far as it still comes.
+    answered: bool,
+    /// The entry that came last, whole: the sender may take it back.
+    last: Option<u64>,
+    sent: Option<Digest>,
+}
+
+impl<'a> Incoming<'a> {
+    pub fn new(shared: &'a Shared, disk: &'a Caller, ticket: Ticket<'a>) -> Self {
+        Self {
+            shared,
+            disk,
+            ticket,
+            landed: Vec::new(),
+            digest: blake3::Hasher::new(),
+            scratch: Vec::new(),
+            bytes: 0,
+            started_at: unix_now(),
+            failures_at_start: shared.verified.sync_failures(),
+            failure: None,
+            answered: false,
+            last: None,
+            sent: None,
+        }
+    }
+
+    /// Reads to the chunk's end; `false` when the sender aborted it.
+    pub fn receive(&mut self, reader: &mut FrameReader, segments: u32) -> Result<bool, StreamError> {
+        let mut left = segments;
+        loop {
+            let frame = reader.expect()?;
+            if matches!(frame, Frame::Segment(_) | Frame::Skip { .. }) {
+                self.digest_frame(&frame);
+            }
+            match frame {
+                Frame::Segment(header) if left > 0 => {
+                    left -= 1;
+                    if !self.segment(reader, header)? {
+                        return Ok(false);
+                    }
+                }
+                Frame::Skip { entry, .. } if left > 0 || self.last == Some(entry) => {
+                    if self.last.take() == Some(entry) {
+                        self.take_back(entry);
+                    } else {
+                        left -= 1;
+                    }
+                    self.skip(entry);
+                }
+                Frame::Digest(digest) if left == 0 => {
+                    self.sent = Some(digest);
+                    return Ok(true);
+                }
+                Frame::Abort { .. } => return Ok(false),
+                other => return Err(StreamError::Protocol(format!("{other:?} with {left} of {segments} segments to come"))),
+            }
+        }
+    }
+
+    fn digest_frame(&mut self, frame: &Frame) {
+        self.scratch.clear();
+        frame.encode(&mut self.scratch);
+        self.digest.update(&self.scratch);
+    }
+
+    /// The file changed before the sender had looked at it for the last time.
+    fn take_back(&mut self, entry: u64) {
+        if self.landed.last().is_some_and(|landed| landed.entry() == entry) {
+            self.landed.pop();
+        }
+    }
+
+    /// The sender leaves the entry out.
+    fn skip(&mut self, entry: u64) {
+        if let Err(error) = self.shared.files.skip(&*self.shared.destination, entry) {
+            self.fail(error);
+        }
+    }
+
+    /// The destination refused something of an entry.
+    fn refused(&mut self, entry: u64, error: io::Error) {
+        let Reach::Entry(reason) = reach(&error) else { return self.fail(error) };
+        let Ticket { chunk, attempt, replies, .. } = self.ticket;
+        if let Err(error) = self.shared.leave_out(replies, (chunk, attempt), entry, reason, &error) {
+            self.fail(error);
+        }
+    }
+
+    /// The chunk does not count. Where the destination takes nothing at all the sender hears it at once, and the room is given back.
+    fn fail(&mut self, error: io::Error) {
+        if self.answered || reach(&error) != Reach::Destination {
+            self.failure.get_or_insert(error);
+            return;
+        }
+        self.answered = true;
+        self.landed.clear();
+        self.shared.refuse(self.ticket.replies, self.ticket.chunk, self.ticket.attempt, Refusal::Full(error.to_string()));
+    }
+
+    fn segment(&mut self, reader: &mut FrameReader, header: SegmentHeader) -> Result<bool, StreamError> {
+        let is_part = is_part(&header, self.shared.plan.total_bytes())?;
+        // What cannot be read is refused with the entry.
+        let attributes = Attributes::parse(&header.attributes).unwrap_or_default();
+        if let Err(what) = self.shared.preserve.check(header.kind, &attributes) {
+            return Err(StreamError::Protocol(format!("entry {} brings {what}, which this transfer does not keep", header.entry)));
+        }
+        let mut hasher = if is_part { part_hasher(header.offset) } else { blake3::Hasher::new() };
+        self.last = None;
+        let call = self.disk.enter();
+        let mut target = self.target(&header, is_part);
+        drop(call);
+        let mut left = header.length;
+        while left > 0 {
+            let mut frame = match reader.expect()? {
+                Frame::Data(length) if length as u64 <= left => length,
+                Frame::Offer { block, digests } if is_part && left == header.length => {
+                    self.answer_offer(&Offer { header: &header, block, digests: &digests }, &target)?;
+                    continue;
+                }
+                Frame::Copy(length) if length <= left => {
+                    let offset = header.offset + header.length - left;
+                    if let Err(error) = self.copy(&target, &mut hasher, offset, length) {
+                        target = Target::Nowhere;
+                        self.fail(error);
+                    }
+                    left -= length;
+                    self.bytes += length;
+                    self.shared.counters.moved(length);
+                    continue;
+                }
+                Frame::Hole(length) if length <= left => {
+                    let Ok(()) = zeros(length, |bytes, _| {
+                        hasher.update(bytes);
+                        Ok::<(), Infallible>(())
+                    });
+                    let call = self.disk.enter();
+                    let made = target.hole(header.offset + header.length - left, length);
+                    drop(call);
+                    if let Err(error) = made {
+                        target = Target::Nowhere;
+                        self.refused(header.entry, error);
+                    }
+                    left -= length;
+                    self.bytes += length;
+                    self.shared.counters.moved(length);
+                    continue;
+                }
+                Frame::Abort { .. } => return Ok(false),
+                Frame::Skip { entry, reason, message } if entry == header.entry => {
+                    self.digest_frame(&Frame::Skip { entry, reason, message });
+                    drop(target);
+                    self.skip(entry);
+                    return Ok(true);
+                }
+                other => return Err(StreamError::Protocol(format!("{other:?} where data should be"))),
+            };
+            while frame > 0 {
+                let bytes = reader.data(frame)?;
+                hasher.update(bytes);
+                let count = bytes.len();
+                let call = self.disk.enter();
+                let written = target.write(header.offset + header.length - left, bytes);
+                drop(call);
+                if let Err(error) = written {
+                    target = Target::Nowhere;
+                    self.refused(header.entry, error);
+                }
+                frame -= count;
+                left -= count as u64;
+                self.bytes += count as u64;
+                self.shared.counters.moved(count as u64);
+            }
+        }
+        self.last = Some(header.entry);
+        if matches!(header.kind, Kind::Symlink | Kind::Hardlink) {
+            hasher.update(&header.target);
+        }
+        if is_part {
+            let digest = part_digest(&hasher);
+            self.digest.update(&digest);
+            if let Target::Part(part) = target {
+                match part.file.prepare_sync() {
+                    Ok(()) => self.landed.push(Landed::Part(part, digest)),
+                    Err(error) => self.refused(header.entry, error),
+                }
+            }
+        } else {
+            let digest = *hasher.finalize().as_bytes();
+            self.digest.update(&digest);
+            self.land(target, header, digest);
+        }
+        Ok(true)
+    }
+
+    fn answer_offer(&self, offer: &Offer<'_>, target: &Target) -> Result<(), StreamError> {
+        offer.check()?;
+        let Ticket { chunk, attempt, replies, .. } = self.ticket;
+        let call = self.disk.enter();
+        let blocks = offer.answer(target.part(), &*self.shared.destination);
+        drop(call);
+        // What cannot be looked at is not there.
+        replies.send(&Frame::Has { chunk, attempt, blocks: blocks.unwrap_or_default() })
+    }
+
+    /// Takes bytes of the earlier version. They are digested as they are written, so whoever changes it meanwhile makes the chunk fail.
+    fn copy(&self, target: &Target, hasher: &mut blake3::Hasher, offset: u64, length: u64) -> io::Result<()> {
+        let _call = self.disk.enter();
+        let not_offered = || io::Error::other("a copy of what was not offered");
+        let part = target.part().ok_or_else(not_offered)?;
+        let basis = part.file.known_basis().ok_or_else(not_offered)?;
+        part.file.take(part.index, part.token, &*basis, (offset, length), &mut |bytes| {
+            hasher.update(bytes);
+        })
+    }
+
+    /// Returns where a segment's bytes go; nowhere once the chunk has failed.
+    fn target(&mut self, header: &SegmentHeader, is_part: bool) -> Target {
+        if self.failure.is_some() || self.answered {
+            return Target::Nowhere;
+        }
+        let made = self.make_target(header, is_part);
+        made.unwrap_or_else(|error| {
+            self.refused(header.entry, error);
+            Target::Nowhere
+        })
+    }
+
+    fn make_target(&self, header: &SegmentHeader, is_part: bool) -> io::Result<Target> {
+        let Shared { destination, capabilities, files, plan, .. } = self.shared;
+        let cannot = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, format!("the destination does not take {what}")));
+        match header.kind {
+            Kind::File if is_part && !capabilities.parts => cannot("files in parts"),
+            Kind::Symlink if !capabilities.links => cannot("symbolic links"),
+            Kind::Hardlink if !capabilities.hard_links => cannot("hard links"),
+            Kind::Special if !capabilities.special_files => cannot("special files"),
+            Kind::File if is_part => Ok(files.part(&**destination, header, plan.chunk_size_bytes)?.map_or(Target::Nowhere, Target::Part)),
+            Kind::File | Kind::Symlink | Kind::Hardlink | Kind::Special => Ok(Target::Whole(destination.small(header)?)),
+            Kind::Directory => Ok(Target::Directory),
+        }
+    }
+
+    fn land(&mut self, target: Target, header: SegmentHeader, digest: Digest) {
+        let SegmentHeader { entry, kind, .. } = header;
+        let _call = self.disk.enter();
+        match target {
+            Target::Whole(mut file) => match file.finish() {
+                Ok(()) => self.landed.push(Landed::Whole { entry, kind, file, path: header.path, digest }),
+                Err(error) => {
+                    drop(file);
+                    self.refused(entry, error);
+                }
+            },
+            Target::Directory => self.landed.push(Landed::Directory { header, digest }),
+            Target::Part(_) | Target::Nowhere => {}
+        }
+    }
+
+    /// Hands the chunk on for its sync, or refuses it.
+    pub fn settle(mut self) {
+        if self.answered {
+            return;
+        }
+        let Ticket { chunk, attempt, path, lane, replies } = self.ticket;
+        let digest = *self.digest.finalize().as_bytes();
+        let refusal = if self.sent != Some(digest) {
+            let message = "the digest of what came is not the sender's".to_owned();
+            Some(Refusal::Failed { reason: FailureReason::ChecksumMismatch, message })
+        } else {
+            self.failure.take().map(Refusal::destination)
+        };
+        if let Some(refusal) = refusal {
+            self.shared.refuse(replies, chunk, attempt, refusal);
+            return;
+        }
+        let verified = Verified {
+            chunk,
+            attempt,
+            digest,
+            landed: std::mem::take(&mut self.landed),
+            bytes: self.bytes,
+            path: Arc::clone(path),
+            lane,
+            started_at: self.started_at,
+            failures_at_start: self.failures_at_start,
+            replies: Arc::clone(replies),
+        };
+        let (entries, bytes) = (verified.landed.len(), verified.bytes);
+        self.shared.verified.push(verified, entries, bytes);
+    }
+}

@@ -1,0 +1,44 @@
+//! A chunk's writing, as the lane that sends it sees it.
+
+use std::sync::atomic::Ordering;
+
+use super::Shared;
+use super::handle::Handle;
+use super::sink::Caller;
+use super::unacknowledged::Unacknowledged;
+use super::work_queue::Work;
+use crate::documents::entry::Segment;
+
+/// One chunk on one lane.
+pub struct Sending<'a> {
+    pub shared: &'a Shared,
+    pub handle: &'a Handle,
+    pub waiting: &'a Unacknowledged,
+    pub work: &'a Work,
+    /// Waits for the receiver's answer to an offer; none where the stream is broken.
+    pub has: &'a dyn Fn() -> Option<Vec<u8>>,
+}
+
+impl Caller for Sending<'_> {
+    fn moved(&self, bytes: u64, wire: u64) {
+        self.shared.chunks.counters.moved(bytes);
+        self.shared.chunks.counters.saved(bytes - wire);
+        self.handle.moved.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// The receiver may refuse it before its end, or acknowledge another lane's copy.
+    fn goes_on(&self) -> bool {
+        self.waiting.holds(self.work.chunk) && !self.work.flight.is_settled()
+    }
+
+    /// Once: where it failed, what was there may have been the reason.
+    fn offers(&self, segment: &Segment) -> bool {
+        segment.basis && self.work.attempt == 1 && self.shared.offers.is_worth(segment.entry)
+    }
+
+    fn has(&self, segment: &Segment) -> Option<Vec<u8>> {
+        let blocks = (self.has)()?;
+        self.shared.offers.note(segment.entry, blocks.iter().any(|byte| *byte != 0));
+        Some(blocks)
+    }
+}

@@ -1,0 +1,226 @@
+//! Of a file that changed, what the destination has already does not cross the network.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use cpt_relay::wire::frame::{Frame, SegmentHeader, block_digest};
+use cpt_relay::{receive, send};
+
+use crate::destination::Siege;
+use crate::harness::{Transfer, noise, path};
+use crate::selection::Mounted;
+use crate::speaker::{Answer, Entry, Speaker, digest};
+use crate::users::is_root;
+
+const CHUNK: u64 = 1 << 20;
+const BLOCK: u64 = 64 << 10;
+/// Of what a sender by hand says.
+const PART: u64 = crate::destination::CHUNK;
+const SMALL: u64 = PART / 4;
+const SIZE: usize = 20 << 20;
+
+/// A transfer whose destination has what the source had before `change`, but for what `spoil` does to it.
+fn changed(change: impl FnOnce(&Path), spoil: impl FnOnce(&Path)) -> Transfer {
+    let mut transfer = Transfer::plan(CHUNK, Some(5), |root| {
+        fs::write(root.join("log"), noise(1, SIZE)).unwrap();
+        fs::write(root.join("other"), noise(2, SIZE)).unwrap();
+    });
+    let copied = std::process::Command::new("cp").arg("-a").args([transfer.source(), transfer.destination()]).status().unwrap();
+    assert!(copied.success());
+    change(&transfer.source());
+    spoil(&transfer.destination());
+    transfer.plan_changed(CHUNK);
+    transfer
+}
+
+fn run(transfer: &mut Transfer) -> send::Totals {
+    let receiver = transfer.receive();
+    let sender = transfer.send(None);
+    transfer.members(vec![path("direct", &[], receiver.address)]);
+    let outcome = sender.join();
+    let send::Outcome::Delivered(totals) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(receiver.join(), receive::Outcome::Agreed);
+    transfer.assert_same_trees();
+    totals
+}
+
+/// Bytes that crossed the network.
+fn wire(totals: &send::Totals) -> u64 {
+    totals.sent_bytes - totals.saved_bytes
+}
+
+/// Needs root, who may mount, and mkfs.xfs.
+#[test]
+fn on_xfs_what_was_there_takes_no_room_twice() {
+    let make = Path::new("/usr/sbin/mkfs.xfs");
+    if !is_root() || !make.exists() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("image");
+    File::create(&image).unwrap().set_len(400 << 20).unwrap();
+    assert!(std::process::Command::new(make).arg("-q").arg(&image).status().unwrap().success());
+
+    let mut transfer = Transfer::plan(CHUNK, Some(5), |root| fs::write(root.join("log"), noise(1, SIZE)).unwrap());
+    fs::create_dir(transfer.destination()).unwrap();
+    let mounted = Mounted::image(&image, transfer.destination());
+    let log = transfer.destination().join("log");
+    fs::copy(transfer.source().join("log"), &log).unwrap();
+    OpenOptions::new().append(true).open(transfer.source().join("log")).unwrap().write_all(&noise(3, 300_000)).unwrap();
+    transfer.plan_changed(CHUNK);
+    // What was there stays.
+    let kept = File::open(&log).unwrap();
+    let before = free_bytes(&kept);
+    let receiver = transfer.receive();
+    let sender = transfer.send(None);
+    transfer.members(vec![path("direct", &[], receiver.address)]);
+    assert!(matches!(sender.join(), send::Outcome::Delivered(_)));
+    assert_eq!(receiver.join(), receive::Outcome::Agreed);
+    assert_eq!(fs::read(&log).unwrap(), fs::read(transfer.source().join("log")).unwrap());
+    let taken = before - free_bytes(&kept);
+    assert!(taken < SIZE as u64 / 4, "{taken}");
+    drop(mounted);
+}
+
+fn free_bytes(file: &File) -> u64 {
+    rustix::fs::syncfs(file).unwrap();
+    let found = rustix::fs::fstatvfs(file).unwrap();
+    found.f_bfree * found.f_frsize
+}
+
+fn later(file: &Path) {
+    File::open(file).unwrap().set_modified(SystemTime::now() + Duration::from_secs(60)).unwrap();
+}
+
+#[test]
+fn of_a_log_that_grew_only_the_end_is_sent() {
+    let grown = |root: &Path| OpenOptions::new().append(true).open(root.join("log")).unwrap().write_all(&noise(3, 300_000)).unwrap();
+    let mut transfer = changed(grown, |_| {});
+    assert_eq!(transfer.plan.bytes, SIZE as u64 + 300_000, "the other file is the same");
+    let totals = run(&mut transfer);
+    assert!((300_000..300_000 + BLOCK).contains(&wire(&totals)), "{totals:?}");
+}
+
+#[test]
+fn of_an_edit_in_place_only_its_blocks_are_sent() {
+    let edited = |root: &Path| {
+        let file = OpenOptions::new().write(true).open(root.join("log")).unwrap();
+        for at in [5, 7_000_000, SIZE as u64 - 10] {
+            file.write_all_at(b"edited", at).unwrap();
+        }
+        later(&root.join("log"));
+    };
+    let totals = run(&mut changed(edited, |_| {}));
+    assert_eq!(wire(&totals), 3 * BLOCK, "{totals:?}");
+}
+
+#[test]
+fn a_log_that_was_rotated_is_found_under_its_earlier_name() {
+    let rotated = |root: &Path| {
+        fs::rename(root.join("other"), root.join("log.2")).unwrap();
+        fs::rename(root.join("log"), root.join("log.1")).unwrap();
+        fs::write(root.join("log"), noise(4, 3000)).unwrap();
+    };
+    let before = |root: &Path| {
+        fs::rename(root.join("other"), root.join("log.1")).unwrap();
+        // Something of that name is there, else nothing is an earlier version of it.
+        fs::write(root.join("log.2"), noise(9, SIZE)).unwrap();
+    };
+    let totals = run(&mut changed(rotated, before));
+    assert_eq!(totals.bytes, 2 * SIZE as u64 + 3000);
+    assert!(wire(&totals) <= 3000 + CHUNK, "{totals:?}");
+}
+
+#[test]
+fn a_file_of_which_nothing_is_left_is_sent_whole() {
+    let totals = run(&mut changed(|root| fs::write(root.join("log"), noise(5, SIZE)).unwrap(), |_| {}));
+    assert_eq!((wire(&totals), totals.sent_bytes), (SIZE as u64, SIZE as u64));
+}
+
+#[test]
+fn a_shorter_version_arrives_shorter() {
+    let cut = |root: &Path| {
+        OpenOptions::new().write(true).open(root.join("log")).unwrap().set_len(SIZE as u64 - 3_000_001).unwrap();
+        later(&root.join("log"));
+    };
+    let totals = run(&mut changed(cut, |_| {}));
+    assert!(wire(&totals) < BLOCK, "{totals:?}");
+}
+
+#[test]
+fn offers_and_copies_that_lie_end_the_stream_or_fail_the_chunk() {
+    let (siege, mut speaker) = Siege::begin(|siege| fs::write(siege.inside("old"), noise(1, PART as usize)).unwrap());
+    let bytes = noise(1, PART as usize);
+    let part = |name: &[u8]| Entry::part(1, name, 2 * PART, 0, &bytes);
+    let digests: Vec<u8> = bytes.chunks(SMALL as usize).flat_map(|block| block_digest(blake3::Hasher::new().update(block))).collect();
+    let offer = |block: u32, digests: &[u8]| Frame::Offer { block, digests: digests.to_vec() };
+    let block = u32::try_from(SMALL).unwrap();
+    // Honest: the file is beside the new one, whose name begins alike.
+    speaker.begin(0, 1, 1);
+    speaker.say(&Frame::Segment(part(b"older").header));
+    speaker.say(&offer(block, &digests));
+    assert_eq!(speaker.reader.expect().unwrap(), Frame::Has { chunk: 0, attempt: 1, blocks: vec![0b1111] });
+    speaker.say(&Frame::Copy(PART));
+    speaker.say(&Frame::Digest(digest(&[part(b"older")])));
+    speaker.answer().is_counted();
+    // A copy of what was never offered, and one beyond what is there.
+    for copied in [SMALL, PART] {
+        let mut speaker = Speaker::connect(&siege.transfer, &siege.identity, siege.receiver.address);
+        speaker.begin(1, 1, 1);
+        speaker.say(&Frame::Segment(Entry { header: SegmentHeader { entry: 2, ..part(b"none").header }, bytes: Vec::new() }.header));
+        speaker.say(&Frame::Copy(copied));
+        if copied < PART {
+            speaker.data(&bytes[usize::try_from(copied).unwrap()..]);
+        }
+        speaker.say(&Frame::Digest([7; 32]));
+        assert!(!matches!(speaker.answer(), Answer::Counted));
+    }
+    // Digests that are not one for each block; an offer amid the data; one of a whole file.
+    for (block, digests) in [(0, &digests[..]), (block, &digests[..20]), (block / 2, &digests[..]), (block, &[]), (u32::MAX, &digests[..])]
+    {
+        let mut speaker = Speaker::connect(&siege.transfer, &siege.identity, siege.receiver.address);
+        speaker.begin(2, 1, 1);
+        speaker.say(&Frame::Segment(SegmentHeader { entry: 3, ..part(b"lie").header }));
+        speaker.say(&offer(block, digests));
+        speaker.answer().is_hung_up();
+    }
+    let mut speaker = Speaker::connect(&siege.transfer, &siege.identity, siege.receiver.address);
+    speaker.begin(2, 1, 1);
+    speaker.say(&Frame::Segment(SegmentHeader { entry: 3, ..part(b"late").header }));
+    speaker.data(&bytes[..SMALL as usize]);
+    speaker.say(&offer(block, &digests));
+    speaker.answer().is_hung_up();
+    let mut speaker = Speaker::connect(&siege.transfer, &siege.identity, siege.receiver.address);
+    speaker.begin(2, 1, 1);
+    speaker.say(&Frame::Segment(Entry::file(4, b"whole", &bytes).header));
+    speaker.say(&offer(block, &digests));
+    speaker.answer().is_hung_up();
+    siege.end();
+}
+
+#[test]
+fn an_offer_finds_no_file_outside_of_the_destination() {
+    let secret = noise(8, PART as usize);
+    let (siege, mut speaker) = Siege::begin(|siege| {
+        fs::write(siege.transfer.directory.path().join("outside/guess"), &secret).unwrap();
+        std::os::unix::fs::symlink("../outside/guess", siege.inside("guess")).unwrap();
+        std::os::unix::fs::symlink("../outside", siege.inside("way")).unwrap();
+    });
+    let digests: Vec<u8> = secret.chunks(SMALL as usize).flat_map(|block| block_digest(blake3::Hasher::new().update(block))).collect();
+    for (chunk, name) in [&b"guess2"[..], b"guess", b"sub/guess"].into_iter().enumerate() {
+        speaker.begin(chunk as u64, 1, 1);
+        let entry = Entry::part(chunk as u64, name, 2 * PART, 0, &secret);
+        speaker.say(&Frame::Segment(entry.header.clone()));
+        speaker.say(&Frame::Offer { block: u32::try_from(SMALL).unwrap(), digests: digests.clone() });
+        let Frame::Has { blocks, .. } = speaker.reader.expect().unwrap() else { panic!("no answer") };
+        assert!(blocks.iter().all(|byte| *byte == 0), "{blocks:?}");
+        speaker.data(&secret);
+        speaker.say(&Frame::Digest(digest(&[entry])));
+        speaker.answer().is_counted();
+    }
+    fs::remove_file(siege.transfer.directory.path().join("outside/guess")).unwrap();
+    siege.end();
+}
