@@ -11,6 +11,7 @@ pub mod control;
 pub mod defaults;
 pub mod descriptors;
 pub mod ends;
+pub mod entry_table;
 pub mod epoch;
 mod line_objects;
 mod low_water;

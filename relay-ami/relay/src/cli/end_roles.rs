@@ -107,6 +107,7 @@ pub struct Sender {
     before: Option<Progress>,
     rules: RateRules,
     journal: Option<File>,
+    overflow: Option<File>,
 }
 
 impl Sender {
@@ -116,13 +117,13 @@ impl Sender {
         open_files(descriptors::Role::Sender)?;
         let no_key = |error| CliError::failed(Failure::NoKey, error);
         let router = Router { transfer, key };
-        Ok(Self { identity: Identity::generate().map_err(no_key)?, router, epoch, before: None, rules, journal: None })
+        Ok(Self { identity: Identity::generate().map_err(no_key)?, router, epoch, before: None, rules, journal: None, overflow: None })
     }
 
-    /// The same, which notes in this file what it has sent.
+    /// The same, which notes in a file what it has sent, and has another one for digests.
     #[must_use]
-    pub fn noting(self, journal: Option<File>) -> Self {
-        Self { journal, ..self }
+    pub fn noting(self, journal: Option<File>, overflow: Option<File>) -> Self {
+        Self { journal, overflow, ..self }
     }
 
     /// Makes itself known, in an epoch of its own.
@@ -148,10 +149,24 @@ impl Sender {
         stop: &Stop,
     ) -> Result<ExitCode, CliError> {
         let (transfer, epoch) = (self.router.transfer.clone(), self.epoch);
-        let Self { identity, router, rules, before, journal, .. } = self;
+        let Self { identity, router, rules, before, journal, overflow, .. } = self;
         let SendOptions { keepalive, patience, compress } = options;
-        let config =
-            send::Config { epoch, before, journal, plan, plan_key, prefix, source, router, identity, rules, keepalive, patience, compress };
+        let config = send::Config {
+            epoch,
+            before,
+            journal,
+            plan,
+            plan_key,
+            prefix,
+            source,
+            router,
+            identity,
+            rules,
+            keepalive,
+            patience,
+            compress,
+            overflow,
+        };
         let result = match send::run(config, Arc::clone(&control), stop) {
             Ok(send::Outcome::Delivered(totals)) => {
                 tracing::info!(?totals, "delivered");

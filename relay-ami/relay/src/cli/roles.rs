@@ -81,13 +81,18 @@ struct KeptBySender {
     route_key: Ed25519KeyPair,
     /// Without it, what has arrived is read from the source again.
     journal: Option<File>,
+    /// For digests that have no room in memory.
+    overflow: Option<File>,
 }
 
 impl KeptBySender {
     fn beside(command: &Path) -> Result<Self, CliError> {
         let journal = sent_journal::open(&command.with_extension("sent"));
         let journal = journal.inspect_err(|error| tracing::warn!(%error, "journal of what was sent")).ok();
-        Ok(Self { route_key: route_key(Some(&command.with_extension("key")))?, journal })
+        let directory = command.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let overflow = File::open(directory).and_then(posix::nameless);
+        let overflow = overflow.inspect_err(|error| tracing::warn!(%error, "file for digests")).ok();
+        Ok(Self { route_key: route_key(Some(&command.with_extension("key")))?, journal, overflow })
     }
 }
 
@@ -170,8 +175,11 @@ fn obey(
         Command::Delete(delete) => mirror_roles::delete(&delete, &PosixDestination(delete.path.as_str().into()), &alone(&delete.control)?),
         Command::Receive(command) => receive(ready, rules, command, stop),
         Command::Send(command) => {
-            let (key, journal) = kept.map_or_else(|| Ok((route_key(None)?, None)), |kept| Ok((kept.route_key, kept.journal)))?;
-            let sender = Sender::new(command.transfer_id.clone(), command.epoch, key, rules)?.noting(journal);
+            let KeptBySender { route_key: key, journal, overflow } = match kept {
+                Some(kept) => kept,
+                None => KeptBySender { route_key: route_key(None)?, journal: None, overflow: None },
+            };
+            let sender = Sender::new(command.transfer_id.clone(), command.epoch, key, rules)?.noting(journal, overflow);
             send(ready, sender, command, stop)
         }
         Command::Relay(command) => relay(ready, rules, &command, machine, stop),

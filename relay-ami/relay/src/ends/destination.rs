@@ -11,6 +11,7 @@ use crate::documents::entry::Kind;
 use crate::documents::survey::Survey;
 use crate::documents::text::{DirectoryId, PlanId, TransferId};
 use crate::ends::{Remover, Tour};
+use crate::entry_table::EntryTable;
 use crate::wire::frame::SegmentHeader;
 
 /// The bits of a mode that arrive: not set-user and set-group, which mean the owner, and owners are not transferred.
@@ -70,7 +71,7 @@ pub trait Destination: Display + Send + Sync {
 /// Parts and entries that earlier receivers of the same plan have left, by the number of the entry.
 #[derive(Debug, Default)]
 pub struct Left {
-    pub placed: BTreeMap<u64, Placed>,
+    pub placed: EntryTable<Placed>,
     /// Large files of which only some parts are there.
     pub begun: HashSet<u64>,
 }
@@ -96,6 +97,10 @@ pub trait OpenDestination: Send + Sync {
     fn forget(&self, entry: u64) -> io::Result<()>;
     /// The notes survive a crash when this returns.
     fn sync_notes(&self) -> io::Result<()>;
+    /// A new file without a name, for what has no room in memory; none where this kind has none.
+    fn nameless(&self) -> Option<File> {
+        None
+    }
     /// Gives a large file up that is not in its place, for good.
     fn abandon(&self, entry: u64) -> io::Result<()>;
     /// Looks at what is there.

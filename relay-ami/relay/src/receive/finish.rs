@@ -1,23 +1,20 @@
 //! The last handshake: all that was listed is at the destination, and both ends have read or written the same bytes.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::look::{Found, Look};
 use super::{Outcome, Shared};
 use crate::control::{Control, ControlError, Side};
 use crate::defaults::{LOOK_NAMED, LOOK_TRIES, PART_LINES};
-use crate::digest::{Digest, to_hex, tree_digest};
+use crate::digest::{Digest, TreeDigest, to_hex};
 use crate::documents::plan::{PlanListing, TransferPlan};
 use crate::documents::text::{HexDigest, PlanId};
+use crate::entry_table::EntryTable;
 use crate::stream::{Replies, StreamError};
 use crate::wire::frame::Frame;
 
 /// Pause between two tries to read what the look needs.
 const PAUSE: Duration = Duration::from_secs(1);
-
-/// A line of digests, with an entry's number of ten digits.
-const LINE_BYTES: usize = 100;
 
 /// The sender's statement about the whole.
 pub(super) struct Claim {
@@ -39,25 +36,25 @@ pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Resul
     if !shared.check_destination() {
         return Err(StreamError::Ended);
     }
-    let digests: BTreeMap<u64, Digest> = shared.files.placed().iter().map(|(entry, placed)| (*entry, placed.digest)).collect();
     let place = Digests { control: &*shared.control, prefix: &shared.prefix, plan: &shared.plan.plan_id };
-    shared.until_answered("digests", || place.upload(Side::Receiver, &digests)).ok_or(StreamError::Ended)?;
-    let own = tree_digest(digests.iter());
+    let digests = || shared.files.placed().iter().map(|(entry, placed)| (entry, placed.digest));
+    let uploaded = shared.until_answered("digests", || place.upload(Side::Receiver, digests()));
+    let (entries, own) = uploaded.ok_or(StreamError::Ended)?;
     let message = disagreement.unwrap_or_else(|| {
-        if !claim.complete || (claim.entries == digests.len() as u64 && claim.tree == own) {
+        if !claim.complete || (claim.entries == entries && claim.tree == own) {
             return String::new();
         }
         let (ours, theirs) = (to_hex(&own), to_hex(&claim.tree));
-        format!("the receiver has {} entries with digest {ours}, the sender {} with {theirs}", digests.len(), claim.entries)
+        format!("the receiver has {entries} entries with digest {ours}, the sender {} with {theirs}", claim.entries)
     });
     let agreed = message.is_empty();
-    tracing::info!(agreed, complete = claim.complete, entries = digests.len(), message, "finish");
+    tracing::info!(agreed, complete = claim.complete, entries, message, "finish");
     // A comparison of everything proves that no partial file is needed any more. Where chunks were given up the transfer is
     // over too, and nothing resumes it. Partial files stay where it was stopped, or has ended without agreement.
     if agreed && let Err(error) = shared.destination.finish() {
         tracing::warn!(%error, "partial files");
     }
-    replies.send(&Frame::Finished { agreed, entries: digests.len() as u64, message: message.clone() })?;
+    replies.send(&Frame::Finished { agreed, entries, message: message.clone() })?;
     Ok(if agreed { Outcome::Agreed } else { Outcome::Disagreed(message) })
 }
 
@@ -97,15 +94,19 @@ fn disagreement(shared: &Shared, claim: &Claim) -> Result<Option<String>, Stream
 fn look(shared: &Shared, claim: &Claim) -> Result<Found, ControlError> {
     let Some(listing) = &listing(shared)? else { return Ok(Found::default()) };
     let place = Digests { control: &*shared.control, prefix: &shared.prefix, plan: &shared.plan.plan_id };
-    let sent = || place.uploaded(Side::Sender, claim.entries);
-    let (placed, skipped) = (shared.files.placed(), shared.files.skipped());
+    let sent = || {
+        let table = EntryTable::new(shared.destination.nameless());
+        place.uploaded(Side::Sender, claim.entries).try_for_each(|line| line.map(|(entry, digest)| table.insert(entry, &digest)))?;
+        Ok(table)
+    };
+    let skipped = shared.files.skipped();
     Look {
         control: &*shared.control,
         prefix: &shared.prefix,
         listing,
         destination: &*shared.destination,
         capabilities: shared.capabilities,
-        placed: &placed,
+        placed: shared.files.placed(),
         skipped: &skipped,
         sent: &sent,
         disk: &shared.disk,
@@ -156,42 +157,46 @@ struct Line {
 }
 
 impl Digests<'_> {
-    /// Writes `digests/{plan}/{side}/part-NNNNN.ndjson`.
-    pub fn upload(&self, side: Side, digests: &BTreeMap<u64, Digest>) -> Result<(), ControlError> {
-        let mut lines = digests.iter().peekable();
-        let mut part = 0;
+    /// Writes `digests/{plan}/{side}/part-NNNNN.ndjson`, ascending. Returns how many they are, and the digest of them all.
+    pub fn upload(&self, side: Side, digests: impl Iterator<Item = (u64, Digest)>) -> Result<(u64, Digest), ControlError> {
+        let (mut lines, mut tree, mut part) = (digests.peekable(), TreeDigest::default(), 0);
         while lines.peek().is_some() {
-            let mut text = Vec::with_capacity(PART_LINES.min(digests.len()) * LINE_BYTES);
+            let mut text = Vec::new();
             for (entry, digest) in lines.by_ref().take(PART_LINES) {
+                tree.add(entry, &digest);
                 text.extend_from_slice(b"{\"entry\": ");
                 text.extend_from_slice(entry.to_string().as_bytes());
                 text.extend_from_slice(b", \"digest\": \"");
-                text.extend_from_slice(blake3::Hash::from_bytes(*digest).to_hex().as_bytes());
+                text.extend_from_slice(blake3::Hash::from_bytes(digest).to_hex().as_bytes());
                 text.extend_from_slice(b"\"}\n");
             }
             self.control.write_object(&self.key(side, part), text)?;
             part += 1;
         }
-        Ok(())
+        Ok(tree.finish())
     }
 
-    /// Reads what a side has uploaded: so many `entries`.
-    pub fn uploaded(&self, side: Side, entries: u64) -> Result<BTreeMap<u64, Digest>, ControlError> {
-        let mut found = BTreeMap::new();
-        for part in 0..entries.div_ceil(PART_LINES as u64) {
+    /// Reads what a side has uploaded, so many `entries`, an object at a time.
+    pub fn uploaded(&self, side: Side, entries: u64) -> impl Iterator<Item = Result<(u64, Digest), ControlError>> + '_ {
+        (0..entries.div_ceil(PART_LINES as u64)).flat_map(move |part| {
             let key = self.key(side, usize::try_from(part).unwrap_or(usize::MAX));
-            let malformed = |why: String| ControlError::Malformed { what: key.clone(), why };
-            let text = self.control.read_object(&key, None)?;
-            for line in serde_json::Deserializer::from_slice(&text).into_iter::<Line>() {
-                let line = line.map_err(|error| malformed(error.to_string()))?;
-                let digest = blake3::Hash::from_hex(line.digest.as_str()).map_err(|error| malformed(error.to_string()))?;
-                found.insert(line.entry, digest.into());
-            }
-        }
-        Ok(found)
+            let read = self.control.read_object(&key, None).and_then(|text| lines_of(&key, &text));
+            read.map_or_else(|error| vec![Err(error)], |lines| lines.into_iter().map(Ok).collect())
+        })
     }
 
     fn key(&self, side: Side, part: usize) -> String {
         format!("{}digests/{}/{}/part-{part:05}.ndjson", self.prefix, self.plan, side.as_str())
     }
+}
+
+fn lines_of(key: &str, text: &[u8]) -> Result<Vec<(u64, Digest)>, ControlError> {
+    let malformed = |why: String| ControlError::Malformed { what: key.to_owned(), why };
+    let lines = serde_json::Deserializer::from_slice(text).into_iter::<Line>();
+    let parsed = lines.map(|line| {
+        let line = line.map_err(|error| malformed(error.to_string()))?;
+        let digest = blake3::Hash::from_hex(line.digest.as_str()).map_err(|error| malformed(error.to_string()))?;
+        Ok((line.entry, digest.into()))
+    });
+    parsed.collect()
 }

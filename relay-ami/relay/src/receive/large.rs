@@ -1,12 +1,13 @@
 //! Large files, which arrive in parts on many streams.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use crate::digest::{Digest, merge_parts};
 use crate::ends::{Basis, LargeFile, Left, OpenDestination, Placed, read};
+use crate::entry_table::EntryTable;
 use crate::thread::lock;
 use crate::wire::frame::SegmentHeader;
 
@@ -189,7 +190,7 @@ pub struct Files {
     large: Mutex<HashMap<u64, Arc<Large>>>,
     /// Files of which earlier receivers left parts, and of which none has come yet.
     kept: Mutex<HashSet<u64>>,
-    placed: Mutex<BTreeMap<u64, Placed>>,
+    placed: EntryTable<Placed>,
     /// Entries that are left out.
     skipped: Mutex<HashSet<u64>>,
     tokens: AtomicU64,
@@ -198,7 +199,7 @@ pub struct Files {
 impl Files {
     /// Goes on from what earlier receivers left.
     pub fn going_on_from(left: Left) -> Self {
-        Self { kept: Mutex::new(left.begun), placed: Mutex::new(left.placed), ..Self::default() }
+        Self { kept: Mutex::new(left.begun), placed: left.placed, ..Self::default() }
     }
 
     /// Takes a part for writing; none when its file is complete already, or left out.
@@ -207,7 +208,7 @@ impl Files {
         if part_size == 0 || !header.offset.is_multiple_of(part_size) || header.length != part_size.min(header.size - header.offset) {
             return Err(invalid("does not lie on the plan's chunk size"));
         }
-        if lock(&self.placed).contains_key(&header.entry) {
+        if self.placed.contains(header.entry) {
             return Ok(None);
         }
         let Some(mut file) = self.open(destination, header, part_size)? else { return Ok(None) };
@@ -267,13 +268,13 @@ impl Files {
 
     /// Notes an entry that is in its place.
     pub fn complete(&self, entry: u64, placed: Placed) {
-        lock(&self.placed).insert(entry, placed);
+        self.placed.insert(entry, &placed);
         lock(&self.large).remove(&entry);
     }
 
     /// Returns whether an entry with this digest is in its place.
     pub fn is_placed(&self, entry: u64, digest: &Digest) -> bool {
-        lock(&self.placed).get(&entry).is_some_and(|placed| placed.digest == *digest)
+        self.placed.get(entry).is_some_and(|placed| placed.digest == *digest)
     }
 
     /// An entry that was in its place comes again: it is not there any more, or not what the sender has.
@@ -311,7 +312,7 @@ impl Files {
     }
 
     fn forget_digest(&self, destination: &dyn OpenDestination, entry: u64) -> io::Result<()> {
-        if lock(&self.placed).remove(&entry).is_some() { destination.forget(entry) } else { Ok(()) }
+        if self.placed.remove(entry) { destination.forget(entry) } else { Ok(()) }
     }
 
     /// Large files of which parts count, but not all came.
@@ -323,8 +324,8 @@ impl Files {
     }
 
     /// Returns the entries that are in their places.
-    pub fn placed(&self) -> MutexGuard<'_, BTreeMap<u64, Placed>> {
-        lock(&self.placed)
+    pub const fn placed(&self) -> &EntryTable<Placed> {
+        &self.placed
     }
 }
 

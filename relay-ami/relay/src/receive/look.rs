@@ -21,6 +21,7 @@ use crate::documents::percent;
 use crate::documents::plan::PlanListing;
 use crate::documents::survey::{listing_key, part_key};
 use crate::ends::{Capabilities, Identity, KEPT_MODE, OpenDestination, Placed, Seen, View};
+use crate::entry_table::EntryTable;
 use crate::thread::lock;
 use crate::under_way::{Call, Caller, UnderWay};
 
@@ -42,11 +43,11 @@ pub struct Look<'a> {
     pub destination: &'a dyn OpenDestination,
     pub capabilities: Capabilities,
     /// Entries of the plan that are in their places, as far as is known.
-    pub placed: &'a BTreeMap<u64, Placed>,
+    pub placed: &'a EntryTable<Placed>,
     /// Entries of the plan that are left out: whatever is in their places is not looked at.
     pub skipped: &'a HashSet<u64>,
     /// The sender's digests; asked for where something has to be read that is not known here.
-    pub sent: &'a (dyn Fn() -> Result<BTreeMap<u64, Digest>, ControlError> + Sync),
+    pub sent: &'a (dyn Fn() -> Result<EntryTable<Digest>, ControlError> + Sync),
     pub disk: &'a UnderWay,
 }
 
@@ -156,7 +157,7 @@ impl Look<'_> {
         lines.collect::<Result<_, _>>().map_err(|error| malformed(&key, error.to_string()))
     }
 
-    fn work(&self, queue: &Mutex<Receiver<Batch>>, found: &Mutex<Found>, sent: &OnceLock<Result<BTreeMap<u64, Digest>, ControlError>>) {
+    fn work(&self, queue: &Mutex<Receiver<Batch>>, found: &Mutex<Found>, sent: &OnceLock<Result<EntryTable<Digest>, ControlError>>) {
         let (mut view, disk) = (self.destination.view(), self.disk.caller());
         loop {
             // Not in the loop's head, where the lock would be held for as long as the batch is looked at.
@@ -180,7 +181,7 @@ impl Look<'_> {
         line: &[u8],
         evidence: Evidence,
         view: &mut dyn View,
-        sent: &OnceLock<Result<BTreeMap<u64, Digest>, ControlError>>,
+        sent: &OnceLock<Result<EntryTable<Digest>, ControlError>>,
         disk: &Caller,
         call: &mut Option<Call>,
     ) -> Result<Verdict, String> {
@@ -196,7 +197,7 @@ impl Look<'_> {
             Evidence::Equal(known) if listed.kind != Kind::File || known == identity => Ok(Verdict::AsPlaced),
             Evidence::Equal(_) => Err("was replaced or changed after it had been found equal".to_owned()),
             Evidence::Planned(entry) => {
-                let known = self.placed.get(&entry);
+                let known = self.placed.get(entry);
                 if known.is_some_and(|placed| listed.kind != Kind::File || placed.identity == Some(identity)) {
                     return Ok(Verdict::AsPlaced);
                 }
@@ -205,7 +206,7 @@ impl Look<'_> {
                 let sent = || sent.get_or_init(self.sent).as_ref().map_err(ToString::to_string);
                 let digest = match known {
                     Some(placed) => placed.digest,
-                    None => *sent()?.get(&entry).ok_or("did not come")?,
+                    None => sent()?.get(entry).ok_or("did not come")?,
                 };
                 if listed.kind == Kind::File && view.digest(&path, &identity).map_err(|error| error.to_string())? != digest {
                     return Err("has other bytes than those that were sent".to_owned());

@@ -1,6 +1,6 @@
 //! The state of every chunk of the plan at this end: waiting, delivered with its digests, failed and announced.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -10,12 +10,14 @@ use super::failures::Failure;
 use super::handle::Handle;
 use super::held::Patience;
 use super::ledger::Ledger;
+use super::sent_journal::SentJournal;
 use super::skipped::Skipped;
 use super::work_queue::{Work, WorkQueue};
 use crate::digest::Digest;
 use crate::documents::chunk::{Chunk, ChunkState};
 use crate::documents::event::FailureReason;
 use crate::documents::plan::TransferPlan;
+use crate::entry_table::EntryTable;
 use crate::progress::Counters;
 use crate::thread::lock;
 
@@ -45,6 +47,9 @@ pub struct Chunks {
     pub queue: WorkQueue,
     pub counters: Counters,
     pub skipped: Arc<Skipped>,
+    pub sent_journal: SentJournal,
+    /// Digests of the entries that are delivered.
+    digests: Arc<EntryTable<Digest>>,
     ledger: Mutex<Ledger>,
     part_bytes: u64,
     failures: Mailbox<Failure>,
@@ -60,15 +65,19 @@ pub struct Inboxes {
 }
 
 impl Chunks {
+    /// `sent_journal`: with what earlier senders have noted; `digests`: empty.
     #[must_use]
-    pub fn new(plan: &TransferPlan, patience: Patience) -> (Self, Inboxes) {
+    pub fn new(plan: &TransferPlan, patience: Patience, sent_journal: SentJournal, digests: EntryTable<Digest>) -> (Self, Inboxes) {
+        let digests = Arc::new(digests);
         let (failures, failed) = Mailbox::new();
         let (recalls, recalled) = Mailbox::new();
         let chunks = Self {
             queue: WorkQueue::new(plan, patience),
             counters: Counters::default(),
             skipped: Arc::default(),
-            ledger: Mutex::default(),
+            sent_journal,
+            ledger: Mutex::new(Ledger::new(Arc::clone(&digests))),
+            digests,
             part_bytes: plan.chunk_size_bytes,
             failures,
             recalls,
@@ -90,18 +99,13 @@ impl Chunks {
         self.queue.delivered(work);
     }
 
-    /// An earlier process of this machine has sent the chunk: what it stood for counts if the table says that it is delivered.
-    pub fn sent_before(&self, chunk: u64, sent: Sent) {
-        lock(&self.ledger).hold(chunk, sent);
-    }
-
     /// Chunks that an earlier process delivered, or that were given up.
     pub fn settled_before<'a>(&self, chunks: impl Iterator<Item = &'a Chunk>) {
         let mut unknown = Vec::new();
         for chunk in chunks {
             if chunk.state == ChunkState::Delivered {
                 self.counters.delivered(chunk.bytes, chunk.files);
-                if !lock(&self.ledger).settle(chunk.chunk, self.part_bytes) {
+                if !self.settle(chunk.chunk) {
                     unknown.push(chunk.chunk);
                     self.queue.recalls(1);
                 }
@@ -113,12 +117,21 @@ impl Chunks {
         }
     }
 
+    /// The table says that the chunk is delivered; `false` where nothing tells what it stood for.
+    fn settle(&self, chunk: u64) -> bool {
+        let mut ledger = lock(&self.ledger);
+        // What was sent last counts.
+        let earlier = self.sent_journal.take(chunk);
+        let found = ledger.settle(chunk).or(earlier);
+        found.map(|sent| ledger.note(sent, self.part_bytes)).is_some()
+    }
+
     /// A chunk that failed here turns out to be delivered.
     pub fn delivered_after_all(&self, work: &Work) {
         if !work.again {
             self.counters.delivered(work.bytes, work.files);
         }
-        if lock(&self.ledger).settle(work.chunk, self.part_bytes) {
+        if self.settle(work.chunk) {
             self.queue.recalled();
         } else {
             self.recalls.send(vec![work.chunk]);
@@ -148,13 +161,15 @@ impl Chunks {
         self.failed(work, lane, FailureReason::StreamLost, message);
     }
 
-    /// Returns whether all chunks are delivered, and the digests of the entries that are not left out.
-    pub fn totals(&self) -> (bool, BTreeMap<u64, Digest>) {
-        let mut digests = lock(&self.ledger).whole().clone();
-        for (entry, _) in self.skipped.entries() {
-            digests.remove(&entry);
-        }
-        (self.queue.given_up().is_empty(), digests)
+    /// Returns whether all chunks are delivered.
+    pub fn is_complete(&self) -> bool {
+        self.queue.given_up().is_empty()
+    }
+
+    /// The digests of the delivered entries that are not left out, ascending.
+    pub fn digests(&self) -> impl Iterator<Item = (u64, Digest)> + '_ {
+        let skipped: HashSet<u64> = self.skipped.entries().into_iter().map(|(entry, _)| entry).collect();
+        self.digests.iter().filter(move |(entry, _)| !skipped.contains(entry))
     }
 
     /// Nothing goes out any more; the threads that read the inboxes end.
@@ -167,9 +182,12 @@ impl Chunks {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::documents::event::SkipReason;
     use crate::send::builders::{Idle, item, plan, segment, work};
+    use crate::send::sent_journal;
 
     fn lane() -> Arc<Handle> {
         Idle::on("pair-1").0
@@ -180,7 +198,11 @@ mod tests {
     }
 
     fn chunks() -> (Chunks, Inboxes) {
-        Chunks::new(&plan(), Patience::default())
+        Chunks::new(&plan(), Patience::default(), SentJournal::default(), EntryTable::default())
+    }
+
+    fn digests(chunks: &Chunks) -> BTreeMap<u64, Digest> {
+        chunks.digests().collect()
     }
 
     fn delivered_count(chunks: &Chunks) -> u64 {
@@ -191,11 +213,11 @@ mod tests {
     fn a_lost_acknowledgement_counts_with_its_digests_once_the_table_says_that_the_chunk_is_delivered() {
         let (chunks, inboxes) = chunks();
         chunks.unacknowledged(work(0), Some(whole(7)), &lane(), "reset".to_owned());
-        assert_eq!((delivered_count(&chunks), chunks.totals().1.len()), (0, 0));
+        assert_eq!((delivered_count(&chunks), digests(&chunks).len()), (0, 0));
         let failure = inboxes.failures.try_recv().unwrap();
         assert_eq!((failure.chunk, failure.reason, failure.message.as_str()), (0, FailureReason::StreamLost, "reset"));
         chunks.delivered_after_all(&work(0));
-        assert_eq!((delivered_count(&chunks), chunks.totals().1), (1, BTreeMap::from([(7, [7; 32])])));
+        assert_eq!((delivered_count(&chunks), digests(&chunks)), (1, BTreeMap::from([(7, [7; 32])])));
         assert!(inboxes.recalls.try_recv().is_err(), "nothing is to be read again");
     }
 
@@ -205,16 +227,18 @@ mod tests {
         chunks.delivered_after_all(&work(0));
         assert_eq!(inboxes.recalls.try_recv().unwrap(), [0]);
         chunks.recalled(whole(3));
-        assert_eq!(chunks.totals().1, BTreeMap::from([(3, [3; 32])]));
+        assert_eq!(digests(&chunks), BTreeMap::from([(3, [3; 32])]));
     }
 
     #[test]
     fn what_an_earlier_process_sent_and_noted_is_not_read_again() {
-        let (chunks, inboxes) = chunks();
-        chunks.sent_before(0, whole(3));
+        let folder = tempfile::tempdir().unwrap();
+        let journal = || SentJournal::go_on(Some(sent_journal::open(&folder.path().join("send.sent")).unwrap()), &plan().plan_id);
+        journal().note(0, &whole(3));
+        let (chunks, inboxes) = Chunks::new(&plan(), Patience::default(), journal(), EntryTable::default());
         let items = [item(0, ChunkState::Delivered, 1, None), item(1, ChunkState::Delivered, 1, None)];
         chunks.settled_before(items.iter());
-        assert_eq!((chunks.totals().1, delivered_count(&chunks)), (BTreeMap::from([(3, [3; 32])]), 2));
+        assert_eq!((digests(&chunks), delivered_count(&chunks)), (BTreeMap::from([(3, [3; 32])]), 2));
         assert_eq!(inboxes.recalls.try_recv().unwrap(), [1], "of this nothing was noted");
     }
 
@@ -231,7 +255,7 @@ mod tests {
         let (chunks, _inboxes) = chunks();
         chunks.delivered(&work(0), Some(Sent::Whole(vec![(1, [1; 32]), (2, [2; 32])])));
         chunks.skipped.note(&segment(2, "b"), SkipReason::SourceChanged, "it grew");
-        assert_eq!(chunks.totals(), (true, BTreeMap::from([(1, [1; 32])])));
+        assert_eq!((chunks.is_complete(), digests(&chunks)), (true, BTreeMap::from([(1, [1; 32])])));
     }
 
     #[test]

@@ -233,7 +233,7 @@ impl Link<'_> {
         let has = || self.has(&work);
         match writer.send(&work, &Sending { shared, handle: &lane.handle, waiting: self.waiting, work: &work, has: &has }) {
             Ok((digest, sent)) => {
-                shared.sent_journal.note(work.chunk, &sent);
+                shared.chunks.sent_journal.note(work.chunk, &sent);
                 // Before the digest goes out: its acknowledgement may come at once.
                 if !self.waiting.sent(work.chunk, sent) {
                     return writer.refused();
@@ -262,12 +262,11 @@ impl Link<'_> {
     /// Compares both ends; `false` where chunks are to be sent again.
     fn finish(&self, writer: &mut ChunkWriter) -> Result<bool, StreamError> {
         let shared = &self.lane.shared;
-        let (complete, digests) = shared.chunks.totals();
-        shared.upload(&digests).ok_or(StreamError::Ended)?;
+        let complete = shared.chunks.is_complete();
+        let (entries, tree) = shared.upload().ok_or(StreamError::Ended)?;
         // Another lane may have delivered one before its problem was found.
         writer.name_skipped()?;
-        let tree = crate::digest::tree_digest(digests.iter());
-        writer.frame(&Frame::Finish { complete, skipped: shared.chunks.skipped.sum().entries, entries: digests.len() as u64, tree })?;
+        writer.frame(&Frame::Finish { complete, skipped: shared.chunks.skipped.sum().entries, entries, tree })?;
         // The receiver looks at the destination first, which may take as long as it takes.
         let (verdict, theirs) = self.wait_for(&self.verdict)?;
         if complete

@@ -33,7 +33,6 @@ mod streams;
 mod unacknowledged;
 mod work_queue;
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::Ordering;
@@ -63,6 +62,7 @@ use crate::documents::command::Compress;
 use crate::documents::event::Progress;
 use crate::documents::plan::TransferPlan;
 use crate::ends::Source;
+use crate::entry_table::EntryTable;
 use crate::progress::Reporter;
 use crate::rate::{Bucket, RateRules};
 use crate::receive::finish::Digests;
@@ -79,6 +79,8 @@ pub struct Config {
     pub before: Option<Progress>,
     /// Journal of what each chunk stood for; none for a sender that is not started again.
     pub journal: Option<File>,
+    /// For digests that have no room in memory.
+    pub overflow: Option<File>,
     /// The plan as it is now; where it is open the sender follows it.
     pub plan: TransferPlan,
     pub plan_key: String,
@@ -122,7 +124,6 @@ struct Shared {
     control: Arc<dyn Control>,
     source: Arc<dyn Source>,
     chunks: Chunks,
-    sent_journal: SentJournal,
     streams: Arc<Streams>,
     pretests: Arc<Pretests>,
     hearing: Hearing,
@@ -150,12 +151,14 @@ impl Shared {
         self.whole_plan.get().unwrap_or(&self.plan)
     }
 
-    /// Uploads the digests of all entries for the receiver's look and for Verify Transfer, and what was left out.
-    fn upload(&self, digests: &BTreeMap<u64, Digest>) -> Option<()> {
+    /// Uploads the digests of all entries for the receiver's look and for Verify Transfer, and what was left out. Returns how many
+    /// digests they are, and the digest of them all.
+    fn upload(&self) -> Option<(u64, Digest)> {
         let skipped = format!("{}digests/{}/skipped/", self.prefix, self.plan.plan_id);
         let upload = || {
-            self.digests().upload(Side::Sender, digests)?;
-            Ok(self.chunks.skipped.upload(&*self.control, &skipped)?)
+            let uploaded = self.digests().upload(Side::Sender, self.chunks.digests())?;
+            self.chunks.skipped.upload(&*self.control, &skipped)?;
+            Ok(uploaded)
         };
         self.or_trouble(self.until_answered("digests", upload))?
     }
@@ -178,11 +181,11 @@ impl Shared {
 
 /// Sends until both ends have finished, or told to stop.
 pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Outcome, SendError> {
-    let Config { epoch, before, journal, plan, plan_key, prefix, source, router, identity, rules, keepalive, patience, compress } = config;
+    let Config { epoch, before, journal, plan, plan_key, prefix, source, router, identity, rules, keepalive, patience, compress, overflow } =
+        config;
     let serial = u64::from_be_bytes(crate::secure::keys::random().map_err(io::Error::other)?);
-    let (chunks, Inboxes { failures, recalls }) = Chunks::new(&plan, patience);
-    let (sent_journal, sent_before) = SentJournal::go_on(journal, &plan.plan_id);
-    sent_before.into_iter().for_each(|(chunk, sent)| chunks.sent_before(chunk, sent));
+    let sent_journal = SentJournal::go_on(journal, &plan.plan_id);
+    let (chunks, Inboxes { failures, recalls }) = Chunks::new(&plan, patience, sent_journal, EntryTable::new(overflow));
     let peer_key = crate::peer::pinned(Arc::clone(&control), Side::Receiver);
     let streams = Arc::new(Streams { epoch, router, identity, peer_key, rules, limit: Bucket::unlimited() });
     let shared = Arc::new(Shared {
@@ -204,7 +207,6 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         control,
         source,
         chunks,
-        sent_journal,
         streams,
     });
     {

@@ -1,12 +1,12 @@
 //! Repairs, when all is delivered and files of the two ends differ all the same: which do, and the chunks that bring them again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::work_queue::Work;
 use super::{SendError, Shared, chunk_writer, feeder};
-use crate::control::Side;
+use crate::control::{ControlError, Side};
 use crate::defaults::{QUEUE_MANIFEST_BYTES, REPAIR_ROUNDS};
 use crate::digest::Digest;
 
@@ -36,10 +36,8 @@ pub fn plan(shared: &Shared, theirs: u64) -> Result<Option<Repair>, SendError> {
     if shared.repairs.rounds.fetch_add(1, Ordering::Relaxed) >= REPAIR_ROUNDS {
         return Ok(None);
     }
-    let uploaded = || Ok(shared.digests().uploaded(Side::Receiver, theirs)?);
-    let Some(theirs) = shared.until_answered("digests", uploaded)? else { return Ok(None) };
-    let (_, ours) = shared.chunks.totals();
-    let entries = differing(&ours, &theirs);
+    let compared = || Ok(differing(shared.chunks.digests(), shared.digests().uploaded(Side::Receiver, theirs))?);
+    let Some(entries) = shared.until_answered("digests", compared)? else { return Ok(None) };
     let works = if entries.is_empty() { Vec::new() } else { works_of(shared, &entries)? };
     if works.is_empty() {
         return Ok(None);
@@ -49,10 +47,23 @@ pub fn plan(shared: &Shared, theirs: u64) -> Result<Option<Repair>, SendError> {
     Ok(Some(Repair { entries: entries.into_iter().collect(), works }))
 }
 
-/// Entries that only one end has, or that have another digest there.
-fn differing(ours: &BTreeMap<u64, Digest>, theirs: &BTreeMap<u64, Digest>) -> BTreeSet<u64> {
-    let missing_or_other = ours.iter().filter(|(entry, digest)| theirs.get(*entry) != Some(*digest)).map(|(entry, _)| *entry);
-    missing_or_other.chain(theirs.keys().copied().filter(|entry| !ours.contains_key(entry))).collect()
+/// Entries that only one end has, or that have another digest there; both ascend.
+fn differing(
+    ours: impl Iterator<Item = (u64, Digest)>,
+    theirs: impl Iterator<Item = Result<(u64, Digest), ControlError>>,
+) -> Result<BTreeSet<u64>, ControlError> {
+    let (mut ours, mut found) = (ours.peekable(), BTreeSet::new());
+    for one in theirs {
+        let (entry, digest) = one?;
+        while let Some((missing, _)) = ours.next_if(|(own, _)| *own < entry) {
+            found.insert(missing);
+        }
+        if ours.next_if(|(own, _)| *own == entry).is_none_or(|(_, own)| own != digest) {
+            found.insert(entry);
+        }
+    }
+    found.extend(ours.map(|(entry, _)| entry));
+    Ok(found)
 }
 
 /// The chunks that hold something of these entries, as many as memory bears; and the directories, whose times change with what is
@@ -81,9 +92,15 @@ mod tests {
 
     #[test]
     fn what_one_end_lacks_or_has_otherwise_differs() {
-        let ours = BTreeMap::from([(1, [1; 32]), (2, [2; 32]), (3, [3; 32])]);
-        let theirs = BTreeMap::from([(1, [1; 32]), (2, [9; 32]), (4, [4; 32])]);
-        assert_eq!(differing(&ours, &theirs), BTreeSet::from([2, 3, 4]));
-        assert!(differing(&ours, &ours).is_empty());
+        let (ours, theirs) = ([(1, 1), (2, 2), (3, 3)], [(1, 1), (2, 9), (4, 4)]);
+        let found = |ours: &[(u64, u8)], theirs: &[(u64, u8)]| -> Vec<u64> {
+            let digests = |of: &[(u64, u8)]| of.iter().map(|(entry, digit)| (*entry, [*digit; 32])).collect::<Vec<_>>();
+            differing(digests(ours).into_iter(), digests(theirs).into_iter().map(Ok)).unwrap().into_iter().collect()
+        };
+        assert_eq!(found(&ours, &theirs), [2, 3, 4]);
+        assert_eq!(found(&theirs, &ours), [2, 3, 4]);
+        assert_eq!((found(&ours, &ours), found(&ours, &[]), found(&[], &theirs)), (vec![], vec![1, 2, 3], vec![1, 2, 4]));
+        let broken = ControlError::Malformed { what: String::new(), why: String::new() };
+        assert!(differing(std::iter::empty(), std::iter::once(Err(broken))).is_err());
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -29,26 +29,48 @@ const PLAN: u64 = u64::MAX;
 const MOST_ENTRIES: u64 = 1 << 20;
 
 /// The journal of one sender; without a file it keeps nothing.
-pub struct SentJournal(Mutex<Option<File>>);
+#[derive(Default)]
+pub struct SentJournal(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    file: Option<File>,
+    /// Where records of earlier senders begin, by chunk.
+    earlier: HashMap<u64, u64>,
+}
 
 impl SentJournal {
-    /// The journal in a file of [`open`], and what an earlier sender of the same plan has noted. One that cannot be used costs time,
-    /// and ends no transfer.
-    pub fn go_on(file: Option<File>, plan: &PlanId) -> (Self, HashMap<u64, Sent>) {
+    /// The journal in a file of [`open`], and in it what an earlier sender of the same plan has noted. One that cannot be used costs
+    /// time, and ends no transfer.
+    pub fn go_on(file: Option<File>, plan: &PlanId) -> Self {
         let opened = file.map(|file| go_on(file, plan)).transpose().unwrap_or_else(|error| {
             tracing::warn!(%error, "journal of what was sent");
             None
         });
-        let (file, known) = opened.unzip();
-        (Self(Mutex::new(file)), known.unwrap_or_default())
+        let (file, earlier) = opened.unzip();
+        Self(Mutex::new(State { file, earlier: earlier.unwrap_or_default() }))
+    }
+
+    /// Takes what an earlier sender has noted of a chunk.
+    pub fn take(&self, chunk: u64) -> Option<Sent> {
+        let mut state = lock(&self.0);
+        let at = state.earlier.remove(&chunk)?;
+        let read = record(&mut At { file: state.file.as_ref()?, at });
+        match read {
+            Ok(found) => found.filter(|(of, ..)| *of == chunk).map(|(_, sent, _)| sent),
+            Err(error) => {
+                tracing::warn!(%error, "journal of what was sent");
+                None
+            }
+        }
     }
 
     /// A chunk has gone out. A disk that does not take the note is asked no more.
     pub fn note(&self, chunk: u64, sent: &Sent) {
-        let mut file = lock(&self.0);
-        if let Some(Err(error)) = file.as_mut().map(|file| file.write_all(&encode(chunk, sent))) {
+        let mut state = lock(&self.0);
+        if let Some(Err(error)) = state.file.as_mut().map(|file| file.write_all(&encode(chunk, sent))) {
             tracing::warn!(%error, "journal of what was sent; it ends here");
-            *file = None;
+            *state = State::default();
         }
     }
 }
@@ -58,7 +80,21 @@ pub fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)
 }
 
-fn go_on(mut file: File, plan: &PlanId) -> io::Result<(File, HashMap<u64, Sent>)> {
+/// A file from a place on.
+struct At<'a> {
+    file: &'a File,
+    at: u64,
+}
+
+impl Read for At<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(buffer, self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+fn go_on(mut file: File, plan: &PlanId) -> io::Result<(File, HashMap<u64, u64>)> {
     let head = encode(PLAN, &Sent::Whole(vec![(0, plan_digest(plan))]));
     let (known, length) = read(&file, &head)?;
     // What a process that died has left of a record would hide all that comes after it.
@@ -69,16 +105,17 @@ fn go_on(mut file: File, plan: &PlanId) -> io::Result<(File, HashMap<u64, Sent>)
     Ok((file, known))
 }
 
-/// Returns the records up to the first that is none, and where they end; nothing where the first is of another plan.
-fn read(file: &File, head: &[u8]) -> io::Result<(HashMap<u64, Sent>, u64)> {
+/// Returns where each chunk's last record begins, up to the first that is none, and where they end; nothing where the first is of
+/// another plan.
+fn read(file: &File, head: &[u8]) -> io::Result<(HashMap<u64, u64>, u64)> {
     let (mut reader, mut known) = (BufReader::with_capacity(1 << 20, file), HashMap::new());
     let mut first = vec![0; head.len()];
     if !fill(&mut reader, &mut first)? || first != head {
         return Ok((known, 0));
     }
     let mut length = head.len() as u64;
-    while let Some((chunk, sent, bytes)) = record(&mut reader)? {
-        known.insert(chunk, sent);
+    while let Some((chunk, _, bytes)) = record(&mut reader)? {
+        known.insert(chunk, length);
         length += bytes;
     }
     Ok((known, length))
@@ -167,20 +204,18 @@ mod tests {
         Sent::Part { entry: 9, size: 100, offset, digest: [7; 32] }
     }
 
-    fn go_on_in(path: &Path, plan: &PlanId) -> (SentJournal, HashMap<u64, Sent>) {
+    fn go_on_in(path: &Path, plan: &PlanId) -> SentJournal {
         SentJournal::go_on(Some(open(path).unwrap()), plan)
     }
 
     /// Returns what a sender would know, as text.
     fn known(path: &Path, plan: &PlanId) -> Vec<(u64, String)> {
-        let (_, known) = go_on_in(path, plan);
-        let mut known: Vec<_> = known.into_iter().map(|(chunk, sent)| (chunk, format!("{sent:?}"))).collect();
-        known.sort();
-        known
+        let journal = go_on_in(path, plan);
+        (0..=100).filter_map(|chunk| Some((chunk, format!("{:?}", journal.take(chunk)?)))).collect()
     }
 
     fn noted(path: &Path) -> Vec<(u64, String)> {
-        let (journal, _) = go_on_in(path, &plan("a"));
+        let journal = go_on_in(path, &plan("a"));
         for (chunk, sent) in [(3, whole(3)), (4, part(0)), (5, whole(0)), (6, part(50))] {
             journal.note(chunk, &sent);
         }
@@ -193,7 +228,7 @@ mod tests {
         let path = folder.path().join("send.sent");
         let all = noted(&path);
         assert_eq!(known(&path, &plan("a")), all);
-        go_on_in(&path, &plan("a")).0.note(4, &part(10));
+        go_on_in(&path, &plan("a")).note(4, &part(10));
         assert_eq!(known(&path, &plan("a"))[1].1, format!("{:?}", part(10)), "what was sent last counts");
         assert_eq!(known(&path, &plan("b")), []);
         assert_eq!(known(&path, &plan("a")), [], "it began anew");
@@ -209,7 +244,7 @@ mod tests {
             std::fs::write(&path, &bytes[..length]).unwrap();
             let left = known(&path, &plan("a"));
             assert_eq!(left, all[..left.len()], "cut to {length}");
-            go_on_in(&path, &plan("a")).0.note(100, &whole(1));
+            go_on_in(&path, &plan("a")).note(100, &whole(1));
             assert_eq!(known(&path, &plan("a")).last().unwrap().0, 100);
         }
         for at in (0..bytes.len()).step_by(7) {
@@ -225,9 +260,9 @@ mod tests {
     fn without_a_file_or_with_one_that_takes_nothing_no_sender_fails() {
         let folder = tempfile::tempdir().unwrap();
         for file in [None, Some(File::open(folder.path()).unwrap())] {
-            let (journal, known) = SentJournal::go_on(file, &plan("a"));
+            let journal = SentJournal::go_on(file, &plan("a"));
             journal.note(1, &whole(1));
-            assert!(known.is_empty());
+            assert!(journal.take(1).is_none());
         }
     }
 }

@@ -237,6 +237,7 @@ impl Transfer {
             epoch: self.epoch,
             before: None,
             journal: self.notes_sent.then(|| sent_journal::open(&self.directory.path().join("send.sent")).unwrap()),
+            overflow: None,
             plan: self.plan.clone(),
             plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),

@@ -1,6 +1,6 @@
 //! The last look, step by step.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
@@ -11,6 +11,7 @@ use cpt_relay::documents::survey::LISTING_FOLDER;
 use cpt_relay::documents::text::{HexDigest, PlanId, TransferId};
 use cpt_relay::ends::posix::PosixDestination;
 use cpt_relay::ends::{Capabilities, Destination as _, Identity, OpenDestination, Placed};
+use cpt_relay::entry_table::EntryTable;
 use cpt_relay::receive::look::{EqualEntry, Found, Look};
 use cpt_relay::under_way::UnderWay;
 
@@ -21,7 +22,7 @@ struct Site {
     destination: Box<dyn OpenDestination>,
     capabilities: Capabilities,
     listing: PlanListing,
-    placed: BTreeMap<u64, Placed>,
+    placed: EntryTable<Placed>,
 }
 
 fn line(root: &Path, name: &str) -> String {
@@ -69,7 +70,7 @@ impl Site {
             planned_parts: 1,
             equal_folder: Some("equal/1/".to_owned()),
         };
-        let placed = BTreeMap::from([(0, directory), (1, placed("d/planned")), (2, placed("planned"))]);
+        let placed = [(0, directory), (1, placed("d/planned")), (2, placed("planned"))].into_iter().collect();
         Self { folder, control, destination, capabilities, listing, placed }
     }
 
@@ -80,7 +81,7 @@ impl Site {
     fn look(&self) -> Result<Found, ControlError> {
         let Self { control, destination, capabilities, listing, placed, .. } = self;
         let (destination, capabilities) = (&**destination, *capabilities);
-        let sent = || Ok(BTreeMap::from([(2, *blake3::hash(b"planned").as_bytes())]));
+        let sent = || Ok(std::iter::once((2, *blake3::hash(b"planned").as_bytes())).collect());
         Look {
             control,
             prefix: "",
@@ -124,11 +125,11 @@ fn a_directory_that_is_gone_takes_its_files_with_it() {
 
 #[test]
 fn a_file_of_which_nothing_is_known_counts_by_the_digest_that_the_sender_has() {
-    let mut site = Site::new();
-    site.placed.remove(&2);
+    let site = Site::new();
+    site.placed.remove(2);
     let found = site.look().unwrap();
     assert_eq!((found.lacking.len(), found.renewed.len()), (0, 1), "{found:?}");
-    site.placed.remove(&1);
+    site.placed.remove(1);
     assert_eq!(site.look().unwrap().lacking, BTreeSet::from([1]), "the sender has no digest of it either");
 }
 
@@ -149,8 +150,9 @@ fn what_was_planned_whole_needs_no_comparison() {
     site.listing.planned_folder = LISTING_FOLDER.to_owned();
     let identity = identity(&site.root().join("kept"));
     let kept = Placed { digest: *blake3::hash(b"kept").as_bytes(), identity: Some(identity) };
-    let last = site.placed.insert(2, kept).unwrap();
-    site.placed.insert(3, last);
+    let last = site.placed.get(2).unwrap();
+    site.placed.insert(2, &kept);
+    site.placed.insert(3, &last);
     let found = site.look().unwrap();
     assert_eq!((found.lacking.len(), found.lost, found.renewed.len()), (0, 0, 0), "{found:?}");
 }

@@ -231,6 +231,7 @@ impl Home {
             epoch,
             before: None,
             journal: None,
+            overflow: None,
             plan: plan.clone(),
             plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),

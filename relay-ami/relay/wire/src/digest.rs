@@ -59,14 +59,24 @@ pub fn to_hex(digest: &Digest) -> String {
 }
 
 /// The digest of all digests of a tree: entries ascending, each as 8 bytes big-endian and its digest.
-#[must_use]
-pub fn tree_digest<'a>(files: impl Iterator<Item = (&'a u64, &'a Digest)>) -> Digest {
-    let mut hasher = blake3::Hasher::new();
-    for (entry, digest) in files {
-        hasher.update(&entry.to_be_bytes());
-        hasher.update(digest);
+#[derive(Default)]
+pub struct TreeDigest {
+    hasher: blake3::Hasher,
+    entries: u64,
+}
+
+impl TreeDigest {
+    pub fn add(&mut self, entry: u64, digest: &Digest) {
+        self.hasher.update(&entry.to_be_bytes());
+        self.hasher.update(digest);
+        self.entries += 1;
     }
-    *hasher.finalize().as_bytes()
+
+    /// The number of entries, and the digest.
+    #[must_use]
+    pub fn finish(&self) -> (u64, Digest) {
+        (self.entries, *self.hasher.finalize().as_bytes())
+    }
 }
 
 #[cfg(test)]

@@ -13,9 +13,11 @@ use rustix::fs::{self, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::identity::Linked;
+use super::nameless::nameless;
 use crate::digest::Digest;
 use crate::documents::text::PlanId;
 use crate::ends::{Identity, Placed};
+use crate::entry_table::EntryTable;
 use crate::thread::lock;
 
 /// No partial file has this name: those are numbers.
@@ -37,7 +39,7 @@ const PLAN: u64 = u64::MAX;
 #[derive(Default)]
 pub struct Known {
     /// Entries in their places.
-    pub whole: BTreeMap<u64, Placed>,
+    pub whole: EntryTable<Placed>,
     pub parts: HashMap<u64, Parts>,
     /// Files that got other names.
     pub linked: Linked,
@@ -54,17 +56,22 @@ pub struct Parts {
 }
 
 impl Known {
+    /// Nothing yet; what is not in memory goes into this file.
+    fn within(file: Option<File>) -> Self {
+        Self { whole: EntryTable::new(file), ..Self::default() }
+    }
+
     fn note(&mut self, record: Record) {
         match record.part {
             WHOLE => {
-                self.whole.insert(record.entry, record.placed());
+                self.whole.insert(record.entry, &record.placed());
             }
             LINKED => {
                 let first = Identity { inode: record.number, changed_ns: record.entry.cast_signed() };
                 self.linked.note(&first, &Identity { changed_ns: record.changed_ns, ..first });
             }
             FORGOTTEN => {
-                self.whole.remove(&record.entry);
+                self.whole.remove(record.entry);
                 self.parts.remove(&record.entry);
             }
             part => {
@@ -150,6 +157,11 @@ impl Journal {
         Self { partial, state: Mutex::default() }
     }
 
+    /// A new file without a name; none where the file system does not make one.
+    pub fn nameless(&self) -> Option<File> {
+        nameless(&self.partial).inspect_err(|error| tracing::warn!(%error, "file without a name")).ok()
+    }
+
     /// Reads what earlier receivers left of the same plan; what they left of another one is of no use.
     pub fn recall(&self, plan: &PlanId) -> io::Result<Known> {
         let mut state = lock(&self.state);
@@ -158,10 +170,10 @@ impl Journal {
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = match fs::openat(&self.partial, NAME, flags, Mode::empty()) {
             Ok(file) => File::from(file),
-            Err(Errno::NOENT) => return Ok(Known::default()),
+            Err(Errno::NOENT) => return Ok(Known::within(self.nameless())),
             Err(error) => return Err(error.into()),
         };
-        let (known, length) = read(BufReader::new(&file), &head)?;
+        let (known, length) = read(Known::within(self.nameless()), BufReader::new(&file), &head)?;
         if length == 0 {
             fs::unlinkat(&self.partial, NAME, AtFlags::empty())?;
             return Ok(known);
@@ -244,8 +256,7 @@ impl State {
 }
 
 /// Returns what the records say, and how many bytes of them can be read.
-fn read(mut from: impl Read, head: &Record) -> io::Result<(Known, u64)> {
-    let mut known = Known::default();
+fn read(mut known: Known, mut from: impl Read, head: &Record) -> io::Result<(Known, u64)> {
     let mut bytes = [0; RECORD_BYTES];
     let mut length = 0;
     loop {

@@ -8,6 +8,7 @@ mod identity;
 mod journal;
 mod keeping;
 mod listing;
+mod nameless;
 mod partial;
 mod path_list;
 mod readback;
@@ -23,6 +24,7 @@ mod whereabouts;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
@@ -34,6 +36,7 @@ use rustix::fs::{self, AtFlags};
 use rustix::io::Errno;
 
 pub use keeping::cannot_keep;
+pub use nameless::nameless;
 pub use room::refused;
 pub use roots::{check_kernel, make, owner, quoted};
 pub use source::PosixSource;
@@ -109,7 +112,7 @@ struct Open {
 
 impl Open {
     fn new(path: PathBuf, tree: Tree, plan: &PlanId, part_size: u64) -> io::Result<(Self, Left)> {
-        let Known { whole: mut placed, parts, linked } = tree.journal.recall(plan)?;
+        let Known { whole: placed, parts, linked } = tree.journal.recall(plan)?;
         *lock(&tree.linked) = linked;
         let (mut kept, mut gone) = (HashMap::new(), false);
         for (entry, parts) in parts {
@@ -118,7 +121,7 @@ impl Open {
             if tree.has_partial(entry) {
                 kept.insert(entry, parts);
             } else if let Some(digest) = merge_parts(&all, parts.size, part_size) {
-                placed.insert(entry, Placed { digest, identity: None });
+                placed.insert(entry, &Placed { digest, identity: None });
             } else {
                 tree.journal.forgotten(entry)?;
                 gone = true;
@@ -168,6 +171,10 @@ impl OpenDestination for Open {
 
     fn basis(&self, header: &SegmentHeader, fits: &mut dyn FnMut(&dyn Basis) -> bool) -> io::Result<Option<Box<dyn Basis>>> {
         basis::find(&self.tree, header, fits)
+    }
+
+    fn nameless(&self) -> Option<File> {
+        self.tree.journal.nameless()
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -125,6 +125,7 @@ impl Account {
             epoch: 1,
             before: None,
             journal: None,
+            overflow: None,
             plan,
             plan_key: "plan.json".to_owned(),
             prefix: String::new(),

@@ -161,7 +161,10 @@ impl Destination for MemoryDestination {
         if state.notes.plan.as_ref() != Some(plan) {
             state.notes = Notes { plan: Some(plan.clone()), ..Notes::default() };
         }
-        let left = Left { placed: state.notes.placed.clone(), begun: state.notes.parts.keys().copied().collect() };
+        let left = Left {
+            placed: state.notes.placed.iter().map(|(entry, placed)| (*entry, *placed)).collect(),
+            begun: state.notes.parts.keys().copied().collect(),
+        };
         Ok((Box::new(self.clone()), left))
     }
 

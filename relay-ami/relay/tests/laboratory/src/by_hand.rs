@@ -21,7 +21,7 @@ use cpt_relay::documents::event::Failure;
 use cpt_relay::documents::membership::{Hop, Membership, Path};
 use cpt_relay::documents::percent;
 use cpt_relay::documents::text::{Address, PathId, SchemaVersion1};
-use cpt_relay::ends::posix::{PosixDestination, PosixSource};
+use cpt_relay::ends::posix::{PosixDestination, PosixSource, nameless};
 use cpt_relay::send::Patience;
 use cpt_relay::stop::Stop;
 use cpt_relay::{descriptors, net, peer, probe, receive, relay, scan};
@@ -170,7 +170,8 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         return Err(CliError::Usage("--rate-mbps needs --direct or --via; bandwidthLimitMbps of the membership is the rate".to_owned()));
     }
     let sender = Sender::new(transfer, FIRST_EPOCH, end_roles::route_key(options.route_key.as_deref())?, roles::rules()?)?;
-    let sender = sender.publish(&*control, stop)?;
+    let overflow = options.control_dir.as_ref().and_then(|directory| nameless(std::fs::File::open(directory).ok()?).ok());
+    let sender = sender.noting(None, overflow).publish(&*control, stop)?;
     if by_options {
         let key = wait_for_key(&control, Side::Receiver, stop)?;
         let receiver = key.address.as_deref().and_then(|address| address.parse().ok());

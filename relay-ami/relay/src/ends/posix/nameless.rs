@@ -1,0 +1,34 @@
+//! Files that no directory names, for what has no room in memory. They are gone with the process.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::fs::{self, AtFlags, Mode, OFlags};
+
+/// A new file without a name on the file system of a directory.
+pub fn nameless(directory: impl AsFd) -> io::Result<File> {
+    let (mode, flags) = (Mode::RUSR | Mode::WUSR, OFlags::RDWR | OFlags::CLOEXEC);
+    if let Ok(file) = fs::openat(&directory, ".", flags | OFlags::TMPFILE, mode) {
+        return Ok(file.into());
+    }
+    let name = "entries";
+    let file = fs::openat(&directory, name, flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW, mode)?;
+    fs::unlinkat(&directory, name, AtFlags::empty())?;
+    Ok(file.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_file_without_a_name_is_none_of_the_directorys() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = nameless(File::open(folder.path()).unwrap()).unwrap();
+        file.write_all_at(b"x", 5).unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
