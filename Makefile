@@ -109,7 +109,7 @@ test-infra: synth
 test-daemon: | .tools/stamp
 	@cd $(CRATE) && RUST_TEST_THREADS=4 cargo test --release --locked --quiet --workspace --exclude cpt-relay-fuzz
 
-chaos: synth $(LABORATORY) faults model  ## Everything that tests/chaos can break (`make test` runs a part), over an hour; needs root for all of it
+chaos: synth $(LABORATORY) faults model  ## Everything that tests/chaos can break (`make test` runs a part), 45 minutes; needs root for all of it
 	@CPT_CHAOS=full $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile -m "not alone" $(ARGS) tests/chaos || [ $$? = 5 ]  # 5: ARGS chose none
 	@CPT_CHAOS=full $(RUN) pytest -m alone $(ARGS) tests/chaos tests/e2e/test_come_back.py tests/e2e/test_first_contact.py || [ $$? = 5 ]
 

@@ -77,8 +77,8 @@ class Delivered(Document):
     sent_bytes: Count
     """Bytes sent by all processes of the sender's start."""
     saved_bytes: Annotated[int, Field(ge=1)] | None = None
-    """Of those, the ones for which nothing crossed the network: holes of sparse files, what packing saved, and what of
-    changed files was there."""
+    """Of those, the ones for which nothing crossed the network: holes of sparse files, what packing saved, and
+    what the destination had of changed files."""
     epoch: Epoch
     hedged_bytes: Annotated[int, Field(ge=1)] | None = None
     repaired_chunks: Annotated[int, Field(ge=1)] | None = None

@@ -27,8 +27,8 @@ class Progress(Document):
     bytes: Count
     moved_bytes: Count = 0
     saved_bytes: Annotated[int, Field(ge=1)] | None = None
-    """Of `moved_bytes`, those for which nothing crossed the network: holes of sparse files, what packing saved, and what
-    of changed files was there."""
+    """Of `moved_bytes`, those for which nothing crossed the network: holes of sparse files, what packing saved, and
+    what the destination had of changed files."""
     chunks: Count
     files: Count
     failed_chunks: Count

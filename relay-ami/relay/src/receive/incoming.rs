@@ -247,15 +247,28 @@ impl<'a> Incoming<'a> {
         replies.send(&Frame::Has { chunk, attempt, blocks: blocks.unwrap_or_default() })
     }
 
-    /// Takes bytes of the earlier version. They are digested as they are written, so whoever changes it meanwhile makes the chunk fail.
+    /// Takes bytes of the earlier version. They are digested as they are stored, so whoever changes it meanwhile makes the chunk fail.
+    /// So much is digested in any case: of nothing, and of more than a part, there is no digest of a part.
     fn copy(&self, target: &Target, hasher: &mut blake3::Hasher, offset: u64, length: u64) -> io::Result<()> {
-        let _call = self.disk.enter();
+        let call = self.disk.enter();
+        let mut left = length;
+        let taken = self.take(target, offset, length, &mut |bytes| {
+            hasher.update(bytes);
+            left = left.saturating_sub(bytes.len() as u64);
+        });
+        drop(call);
+        let Ok(()) = zeros(left, |bytes, _| {
+            hasher.update(bytes);
+            Ok::<(), Infallible>(())
+        });
+        taken
+    }
+
+    fn take(&self, target: &Target, offset: u64, length: u64, digest: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         let not_offered = || io::Error::other("a copy of what was not offered");
         let part = target.part().ok_or_else(not_offered)?;
         let basis = part.file.known_basis().ok_or_else(not_offered)?;
-        part.file.take(part.index, part.token, &*basis, (offset, length), &mut |bytes| {
-            hasher.update(bytes);
-        })
+        part.file.take(part.index, part.token, &*basis, (offset, length), digest)
     }
 
     /// Returns where a segment's bytes go; nowhere once the chunk has failed.

@@ -176,7 +176,8 @@ fn offers_and_copies_that_lie_end_the_stream_or_fail_the_chunk() {
             speaker.data(&bytes[usize::try_from(copied).unwrap()..]);
         }
         speaker.say(&Frame::Digest([7; 32]));
-        assert!(!matches!(speaker.answer(), Answer::Counted));
+        let answer = speaker.answer();
+        assert!(matches!(answer, Answer::Refused(..)), "{answer:?}");
     }
     // Digests that are not one for each block; an offer amid the data; one of a whole file.
     for (block, digests) in [(0, &digests[..]), (block, &digests[..20]), (block / 2, &digests[..]), (block, &[]), (u32::MAX, &digests[..])]
@@ -198,6 +199,40 @@ fn offers_and_copies_that_lie_end_the_stream_or_fail_the_chunk() {
     speaker.say(&Frame::Segment(Entry::file(4, b"whole", &bytes).header));
     speaker.say(&offer(block, &digests));
     speaker.answer().is_hung_up();
+    siege.end();
+}
+
+#[test]
+fn an_earlier_version_that_changes_after_the_answer_fails_the_part_and_not_the_file() {
+    let (siege, mut speaker) = Siege::begin(|siege| fs::write(siege.inside("old"), noise(1, PART as usize)).unwrap());
+    let bytes = noise(1, PART as usize);
+    let digests: Vec<u8> = bytes.chunks(SMALL as usize).flat_map(|block| block_digest(blake3::Hasher::new().update(block))).collect();
+    let old = OpenOptions::new().write(true).open(siege.inside("old")).unwrap();
+    let mut attempt = 0;
+    let spoils: [&dyn Fn(); 2] = [&|| old.write_all_at(b"other", 9).unwrap(), &|| old.set_len(PART - 1).unwrap()];
+    for spoil in spoils {
+        old.set_len(PART).unwrap();
+        old.write_all_at(&bytes, 0).unwrap();
+        attempt += 1;
+        let entry = || Entry::part(1, b"older", 2 * PART, 0, &bytes);
+        speaker.begin(0, attempt, 1);
+        speaker.say(&Frame::Segment(entry().header));
+        speaker.say(&Frame::Offer { block: u32::try_from(SMALL).unwrap(), digests: digests.clone() });
+        assert_eq!(speaker.reader.expect().unwrap(), Frame::Has { chunk: 0, attempt, blocks: vec![0b1111] });
+        spoil();
+        speaker.say(&Frame::Copy(PART));
+        speaker.say(&Frame::Digest(digest(&[entry()])));
+        let answer = speaker.answer();
+        assert!(matches!(answer, Answer::Refused(..)), "attempt {attempt}: {answer:?}");
+    }
+    // Whole, it counts.
+    attempt += 1;
+    let entry = Entry::part(1, b"older", 2 * PART, 0, &bytes);
+    speaker.begin(0, attempt, 1);
+    speaker.say(&Frame::Segment(entry.header.clone()));
+    speaker.data(&bytes);
+    speaker.say(&Frame::Digest(digest(&[entry])));
+    speaker.answer().is_counted();
     siege.end();
 }
 

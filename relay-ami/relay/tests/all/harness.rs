@@ -84,6 +84,21 @@ pub const EVERYTHING: Preserve =
     Preserve { hard_links: true, sparse: true, owners: Some(Owners::Numeric), xattrs: true, acls: true, special_files: true };
 
 impl Transfer {
+    /// A thread of the daemon that panics ends the daemon, so it ends these tests too; whoever listens would only see that it hung up.
+    fn no_daemon_panics() {
+        static HOOK: std::sync::Once = std::sync::Once::new();
+        HOOK.call_once(|| {
+            let usual = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |panic| {
+                usual(panic);
+                // Tests are named by their modules.
+                if std::thread::current().name().is_some_and(|name| name != "main" && !name.contains("::")) {
+                    std::process::abort();
+                }
+            }));
+        });
+    }
+
     /// Plans what `fill` makes in the source directory. `attempts`: the directory's retry policy, none to leave it to the test.
     pub fn plan(chunk_size: u64, attempts: Option<u32>, fill: impl FnOnce(&Path)) -> Self {
         let directory = tempfile::tempdir().unwrap();
@@ -124,6 +139,7 @@ impl Transfer {
     }
 
     fn planned(directory: tempfile::TempDir, chunk_size: u64, attempts: Option<u32>, from: &dyn Source) -> Self {
+        Self::no_daemon_panics();
         // The tests of one binary run side by side in one process.
         cpt_relay::descriptors::raise();
         let id = TransferId::new("t-1").unwrap();
