@@ -87,7 +87,7 @@ class Delivered(Document):
     @property
     def wire_bytes(self) -> int:
         """Bytes that crossed the network."""
-        return self.sent_bytes - (self.saved_bytes or 0)
+        return max(self.sent_bytes - (self.saved_bytes or 0), 0)
 
 
 class TransferDelivered(Delivered):

@@ -42,4 +42,4 @@ class Progress(Document):
     @property
     def wire_bytes(self) -> int:
         """Bytes that crossed the network, those that were repeated included."""
-        return self.moved_bytes - (self.saved_bytes or 0)
+        return max(self.moved_bytes - (self.saved_bytes or 0), 0)

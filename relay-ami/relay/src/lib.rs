@@ -13,6 +13,7 @@ pub mod descriptors;
 pub mod ends;
 pub mod entry_table;
 pub mod epoch;
+mod had;
 mod line_objects;
 mod low_water;
 pub mod memory;

@@ -15,7 +15,7 @@ use crate::thread::lock;
 pub struct Counters {
     /// Payload bytes that went out or came in, resent ones included.
     pub moved: AtomicU64,
-    /// Bytes of those for which nothing went out: of holes, and by packing.
+    /// Bytes of those for which nothing went out: of holes, by packing, and of what the destination has.
     pub saved: AtomicU64,
     pub bytes: AtomicU64,
     pub chunks: AtomicU64,
@@ -84,6 +84,8 @@ impl Reporter {
     /// Reports. The sequence grows when a counter did, or when this end `waits` for somebody else, which is no fault of its own.
     /// The rate is that of moved bytes: deliveries come in chunks and would make it jump.
     pub fn report(&mut self, control: &dyn Control, counters: &Counters, waits: bool, lanes: Vec<LaneProgress>) {
+        // In this order: what is saved has moved.
+        let saved = counters.saved.load(Ordering::Relaxed);
         let (advance, moved) = (counters.advance(), counters.moved.load(Ordering::Relaxed));
         if waits || advance != self.advance {
             self.sequence += 1;
@@ -97,7 +99,7 @@ impl Reporter {
             sequence: self.sequence,
             bytes: load(&counters.bytes),
             moved_bytes: moved,
-            saved_bytes: load(&counters.saved),
+            saved_bytes: saved.min(moved),
             chunks: load(&counters.chunks),
             files: load(&counters.files),
             failed_chunks: load(&counters.failed),

@@ -117,6 +117,8 @@ pub trait OpenDestination: Send + Sync {
 pub trait Basis: Send + Sync {
     /// Reads at an offset; 0 at its end.
     fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Its size, where that is known.
+    fn size(&self) -> Option<u64>;
     /// The file, where it is one of this machine's.
     fn file(&self) -> Option<&File> {
         None
@@ -129,9 +131,11 @@ pub fn read(basis: &dyn Basis, offset: u64, length: u64, mut take: impl FnMut(&[
     let mut at = 0;
     while at < length {
         let want = BUFFER_BYTES.min(usize::try_from(length - at).unwrap_or(usize::MAX));
-        let count = basis.read(&mut buffer[..want], offset + at)?;
+        // Its errors are none of what is written: the part comes again, whole.
+        let count =
+            basis.read(&mut buffer[..want], offset + at).map_err(|error| io::Error::other(format!("an earlier version: {error}")))?;
         if count == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+            return Err(io::Error::other("an earlier version was cut short"));
         }
         take(&buffer[..count], offset + at)?;
         at += count as u64;

@@ -5,24 +5,31 @@ use std::io;
 use super::large::Part;
 use crate::ends::{Basis, OpenDestination, read};
 use crate::stream::StreamError;
-use crate::wire::frame::{BLOCK_DIGEST_BYTES, SegmentHeader, block_digest};
+use crate::under_way::Call;
+use crate::wire::frame::{BLOCK_DIGEST_BYTES, SegmentHeader, block_bytes, block_digest};
 
 /// Blocks by which a file is taken for an earlier version.
 const SAMPLES: usize = 8;
+
+/// Of a shorter block at the end of a part, its bytes could be guessed one after the other.
+const LEAST_TAIL_BYTES: u64 = 4 << 10;
 
 /// A part's offer.
 pub struct Offer<'a> {
     pub header: &'a SegmentHeader,
     pub block: u32,
     pub digests: &'a [u8],
+    /// Hears how many bytes were read, or are to be.
+    pub reading: &'a dyn Fn(u64) -> Call,
 }
 
 impl Offer<'_> {
     /// Fails where the sender breaks the protocol: each block of the part has one digest.
     pub fn check(&self) -> Result<(), StreamError> {
-        let blocks = self.header.length.checked_div(self.block.into()).map(|_| self.header.length.div_ceil(self.block.into()));
+        let block = block_bytes(self.header.length);
+        let blocks = self.header.length.div_ceil(block);
         let said = (self.digests.len() / BLOCK_DIGEST_BYTES) as u64;
-        if self.digests.len().is_multiple_of(BLOCK_DIGEST_BYTES) && blocks == Some(said) {
+        if self.digests.len().is_multiple_of(BLOCK_DIGEST_BYTES) && (u64::from(self.block), said) == (block, blocks) {
             return Ok(());
         }
         let (bytes, block, length) = (self.digests.len(), self.block, self.header.length);
@@ -37,11 +44,21 @@ impl Offer<'_> {
         })
     }
 
+    /// Whether the file has a block in the same place. A short one counts only where the file ends as the new one does: whoever could
+    /// choose where a block ends would learn what is there a byte at a time.
+    fn is_there(&self, basis: &dyn Basis, (offset, length, digest): (u64, u64, &[u8])) -> bool {
+        if length < u64::from(self.block) && (length < LEAST_TAIL_BYTES || basis.size() != Some(self.header.size)) {
+            return false;
+        }
+        let _call = (self.reading)(length);
+        is_there(basis, offset, length, digest)
+    }
+
     /// A bit for each block that the file has in the same place.
     fn has(&self, basis: &dyn Basis) -> Vec<u8> {
         let mut bits = vec![0; (self.digests.len() / BLOCK_DIGEST_BYTES).div_ceil(8)];
-        for (number, (offset, length, digest)) in self.blocks().enumerate() {
-            if is_there(basis, offset, length, digest) {
+        for (number, block) in self.blocks().enumerate() {
+            if self.is_there(basis, block) {
                 bits[number / 8] |= 1 << (number % 8);
             }
         }
@@ -52,7 +69,7 @@ impl Offer<'_> {
     fn fits(&self, basis: &dyn Basis) -> bool {
         let count = self.digests.len() / BLOCK_DIGEST_BYTES;
         let mut chosen = self.blocks().step_by(count.div_ceil(SAMPLES).max(1));
-        chosen.any(|(offset, length, digest)| is_there(basis, offset, length, digest))
+        chosen.any(|block| self.is_there(basis, block))
     }
 
     /// What the receiver answers. A part that goes nowhere needs nothing; nor does one of which nothing is found.

@@ -3,10 +3,12 @@
 use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::Shared;
 use super::basis::Offer;
 use super::commit::{Landed, Refusal, Verified};
+use super::large::Large;
 use super::target::{Target, is_part};
 use crate::control::unix_now;
 use crate::digest::{Digest, part_digest, part_hasher};
@@ -14,7 +16,8 @@ use crate::documents::attributes::Attributes;
 use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
 use crate::ends::problem::{Reach, reach};
-use crate::ends::zeros;
+use crate::ends::{read, zeros};
+use crate::had::Had;
 use crate::stream::{FrameReader, Replies, StreamError};
 use crate::under_way::Caller;
 use crate::wire::frame::{Frame, SegmentHeader};
@@ -154,17 +157,19 @@ impl<'a> Incoming<'a> {
         let call = self.disk.enter();
         let mut target = self.target(&header, is_part);
         drop(call);
-        let mut left = header.length;
+        let (mut left, mut had) = (header.length, None);
+        // Where an entry is refused under way, what is copied is digested all the same.
+        let large = target.part().map(|part| Arc::clone(&part.file));
         while left > 0 {
             let mut frame = match reader.expect()? {
                 Frame::Data(length) if length as u64 <= left => length,
-                Frame::Offer { block, digests } if is_part && left == header.length => {
-                    self.answer_offer(&Offer { header: &header, block, digests: &digests }, &target)?;
+                Frame::Offer { block, digests } if is_part && left == header.length && had.is_none() => {
+                    had = Some(self.answer_offer(&header, block, &digests, &target)?);
                     continue;
                 }
-                Frame::Copy(length) if length <= left => {
+                Frame::Copy(length) if length <= left && had.as_ref().is_some_and(|had| had.has(header.length - left, length)) => {
                     let offset = header.offset + header.length - left;
-                    if let Err(error) = self.copy(&target, &mut hasher, offset, length) {
+                    if let Err(error) = self.copy(&target, large.as_deref(), &mut hasher, offset, length) {
                         target = Target::Nowhere;
                         self.fail(error);
                     }
@@ -237,38 +242,44 @@ impl<'a> Incoming<'a> {
         Ok(true)
     }
 
-    fn answer_offer(&self, offer: &Offer<'_>, target: &Target) -> Result<(), StreamError> {
+    /// Returns what was answered.
+    fn answer_offer(&self, header: &SegmentHeader, block: u32, digests: &[u8], target: &Target) -> Result<Had, StreamError> {
+        let reading = |bytes| {
+            self.shared.counters.reread.fetch_add(bytes, Ordering::Relaxed);
+            self.disk.enter()
+        };
+        let offer = Offer { header, block, digests, reading: &reading };
         offer.check()?;
         let Ticket { chunk, attempt, replies, .. } = self.ticket;
-        let call = self.disk.enter();
-        let blocks = offer.answer(target.part(), &*self.shared.destination);
-        drop(call);
         // What cannot be looked at is not there.
-        replies.send(&Frame::Has { chunk, attempt, blocks: blocks.unwrap_or_default() })
+        let blocks = offer.answer(target.part(), &*self.shared.destination).unwrap_or_default();
+        replies.send(&Frame::Has { chunk, attempt, blocks: blocks.clone() })?;
+        Ok(Had::new(header.length, blocks))
     }
 
     /// Takes bytes of the earlier version. They are digested as they are stored, so whoever changes it meanwhile makes the chunk fail.
     /// So much is digested in any case: of nothing, and of more than a part, there is no digest of a part.
-    fn copy(&self, target: &Target, hasher: &mut blake3::Hasher, offset: u64, length: u64) -> io::Result<()> {
+    fn copy(&self, target: &Target, large: Option<&Large>, hasher: &mut blake3::Hasher, offset: u64, length: u64) -> io::Result<()> {
         let call = self.disk.enter();
         let mut left = length;
-        let taken = self.take(target, offset, length, &mut |bytes| {
+        let mut digest = |bytes: &[u8]| {
             hasher.update(bytes);
             left = left.saturating_sub(bytes.len() as u64);
-        });
+        };
+        let taken = match (target.part(), large.and_then(Large::known_basis)) {
+            (_, None) => Err(io::Error::other("a copy of what was not offered")),
+            (Some(part), Some(basis)) => part.file.take(part.index, part.token, &*basis, (offset, length), &mut digest),
+            (None, Some(basis)) => read(&*basis, offset, length, |bytes, _| {
+                digest(bytes);
+                Ok(())
+            }),
+        };
         drop(call);
         let Ok(()) = zeros(left, |bytes, _| {
             hasher.update(bytes);
             Ok::<(), Infallible>(())
         });
         taken
-    }
-
-    fn take(&self, target: &Target, offset: u64, length: u64, digest: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-        let not_offered = || io::Error::other("a copy of what was not offered");
-        let part = target.part().ok_or_else(not_offered)?;
-        let basis = part.file.known_basis().ok_or_else(not_offered)?;
-        part.file.take(part.index, part.token, &*basis, (offset, length), digest)
     }
 
     /// Returns where a segment's bytes go; nowhere once the chunk has failed.
@@ -320,11 +331,14 @@ impl<'a> Incoming<'a> {
         }
         let Ticket { chunk, attempt, path, lane, replies } = self.ticket;
         let digest = *self.digest.finalize().as_bytes();
-        let refusal = if self.sent != Some(digest) {
-            let message = "the digest of what came is not the sender's".to_owned();
-            Some(Refusal::Failed { reason: FailureReason::ChecksumMismatch, message })
-        } else {
-            self.failure.take().map(Refusal::destination)
+        // What the destination refused explains a digest, and not the other way round.
+        let refusal = match self.failure.take() {
+            Some(error) => Some(Refusal::destination(error)),
+            None if self.sent != Some(digest) => {
+                let message = "the digest of what came is not the sender's".to_owned();
+                Some(Refusal::Failed { reason: FailureReason::ChecksumMismatch, message })
+            }
+            None => None,
         };
         if let Some(refusal) = refusal {
             self.shared.refuse(replies, chunk, attempt, refusal);

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use super::offers::{self, Had};
+use super::offers;
 use super::packing::Packer;
 use super::sink::{Caller, Nowhere, Reread, Sink, Stream};
 use super::skipped::Skipped;
@@ -13,6 +13,7 @@ use crate::documents::entry::{Kind, Segment};
 use crate::documents::event::{FailureReason, SkipReason};
 use crate::documents::percent;
 use crate::ends::{Source, SourceFailure, SourceFile, zeros};
+use crate::had::Had;
 use crate::secure::record::DATA_BYTES;
 use crate::secure::record::Sealer;
 use crate::stream::StreamError;
@@ -199,10 +200,16 @@ impl Reader<'_> {
         if !is_part(segment) || !self.caller.offers(segment) {
             return Ok(Had::default());
         }
-        let frame = offers::offer(file, segment, self.buffer).map_err(ChunkError::Source)?;
+        let caller = self.caller;
+        let read = |bytes| {
+            caller.reread(bytes);
+            caller.goes_on()
+        };
+        // Nothing has gone out yet: whether the file can be read shows when it does.
+        let Ok(Some(frame)) = offers::offer(file, segment, self.buffer, &read) else { return Ok(Had::default()) };
         sink.ask(&frame)?;
         let bits = self.caller.has(segment).ok_or(ChunkError::Stream(StreamError::Ended))?;
-        Ok(Had::new(offers::block_bytes(segment.length), bits))
+        Ok(Had::new(segment.length, bits))
     }
 
     /// Gives the header and the bytes to the sink, the header and the digest of the bytes to the chunk's digest.

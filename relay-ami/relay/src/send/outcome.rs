@@ -58,7 +58,7 @@ fn totals(shared: &Shared) -> Totals {
         files: count(&counters.files).saturating_sub(left_out.entries),
         chunks: count(&counters.chunks),
         sent_bytes: count(&counters.moved),
-        saved_bytes: count(&counters.saved),
+        saved_bytes: count(&counters.saved).min(count(&counters.moved)),
         hedged_bytes: shared.chunks.queue.hedged_bytes(),
         repaired_chunks: shared.repairs.chunks(),
         skipped: left_out.entries,

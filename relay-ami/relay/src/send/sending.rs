@@ -26,6 +26,10 @@ impl Caller for Sending<'_> {
         self.handle.moved.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    fn reread(&self, bytes: u64) {
+        self.shared.chunks.counters.reread.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     /// The receiver may refuse it before its end, or acknowledge another lane's copy.
     fn goes_on(&self) -> bool {
         self.waiting.holds(self.work.chunk) && !self.work.flight.is_settled()

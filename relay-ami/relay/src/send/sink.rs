@@ -10,6 +10,8 @@ use crate::wire::frame::Frame;
 pub trait Caller {
     /// So many bytes of a file went out, as so many on the wire.
     fn moved(&self, bytes: u64, wire: u64);
+    /// So many bytes were read that do not go out for it.
+    fn reread(&self, bytes: u64);
     /// Whether the rest of the chunk is still wanted.
     fn goes_on(&self) -> bool;
     /// Whether a part may be there already, and asking is worth it.
@@ -92,6 +94,8 @@ impl Caller for Reread<'_> {
     fn moved(&self, bytes: u64, _wire: u64) {
         (self.0)(bytes);
     }
+
+    fn reread(&self, _bytes: u64) {}
 
     fn goes_on(&self) -> bool {
         true

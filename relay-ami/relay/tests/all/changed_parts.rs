@@ -19,7 +19,6 @@ const CHUNK: u64 = 1 << 20;
 const BLOCK: u64 = 64 << 10;
 /// Of what a sender by hand says.
 const PART: u64 = crate::destination::CHUNK;
-const SMALL: u64 = PART / 4;
 const SIZE: usize = 20 << 20;
 
 /// A transfer whose destination has what the source had before `change`, but for what `spoil` does to it.
@@ -150,55 +149,97 @@ fn a_shorter_version_arrives_shorter() {
     assert!(wire(&totals) < BLOCK, "{totals:?}");
 }
 
+/// A digest for each block of these bytes, as a sender offers them.
+fn digests(bytes: &[u8]) -> Vec<u8> {
+    bytes.chunks(PART as usize).flat_map(|block| block_digest(blake3::Hasher::new().update(block))).collect()
+}
+
+/// Asks for what is there of a part, and hears the bits.
+fn ask(speaker: &mut Speaker, header: SegmentHeader, bytes: &[u8]) -> Vec<u8> {
+    speaker.say(&Frame::Segment(header));
+    speaker.say(&Frame::Offer { block: BLOCK as u32, digests: digests(bytes) });
+    let Frame::Has { blocks, .. } = speaker.reader.expect().unwrap() else { panic!("no answer") };
+    blocks
+}
+
 #[test]
-fn offers_and_copies_that_lie_end_the_stream_or_fail_the_chunk() {
+fn offers_and_copies_that_lie_end_the_stream() {
     let (siege, mut speaker) = Siege::begin(|siege| fs::write(siege.inside("old"), noise(1, PART as usize)).unwrap());
     let bytes = noise(1, PART as usize);
-    let part = |name: &[u8]| Entry::part(1, name, 2 * PART, 0, &bytes);
-    let digests: Vec<u8> = bytes.chunks(SMALL as usize).flat_map(|block| block_digest(blake3::Hasher::new().update(block))).collect();
-    let offer = |block: u32, digests: &[u8]| Frame::Offer { block, digests: digests.to_vec() };
-    let block = u32::try_from(SMALL).unwrap();
+    let part = |entry, name: &[u8], bytes: &[u8]| Entry::part(entry, name, 2 * PART, 0, bytes);
     // Honest: the file is beside the new one, whose name begins alike.
     speaker.begin(0, 1, 1);
-    speaker.say(&Frame::Segment(part(b"older").header));
-    speaker.say(&offer(block, &digests));
-    assert_eq!(speaker.reader.expect().unwrap(), Frame::Has { chunk: 0, attempt: 1, blocks: vec![0b1111] });
+    assert_eq!(ask(&mut speaker, part(1, b"older", &bytes).header, &bytes), [1]);
     speaker.say(&Frame::Copy(PART));
-    speaker.say(&Frame::Digest(digest(&[part(b"older")])));
+    speaker.say(&Frame::Digest(digest(&[part(1, b"older", &bytes)])));
     speaker.answer().is_counted();
-    // A copy of what was never offered, and one beyond what is there.
-    for copied in [SMALL, PART] {
-        let mut speaker = Speaker::connect(&siege.transfer, &siege.identity, siege.receiver.address);
+    let again = || Speaker::connect(&siege.transfer, &siege.identity, siege.receiver.address);
+    // A copy of what was never offered, of what is not there, of more than is, and a second offer.
+    let copy = |length| Frame::Copy(length);
+    let offer = |block, digests: &[u8]| Frame::Offer { block, digests: digests.to_vec() };
+    let other = noise(2, PART as usize);
+    for (offered, then) in [
+        (None, copy(1)),
+        (None, copy(PART)),
+        (Some(&other), copy(1)),
+        (Some(&bytes), copy(PART + 1)),
+        (Some(&bytes), offer(BLOCK as u32, &digests(&bytes))),
+    ] {
+        let mut speaker = again();
         speaker.begin(1, 1, 1);
-        speaker.say(&Frame::Segment(Entry { header: SegmentHeader { entry: 2, ..part(b"none").header }, bytes: Vec::new() }.header));
-        speaker.say(&Frame::Copy(copied));
-        if copied < PART {
-            speaker.data(&bytes[usize::try_from(copied).unwrap()..]);
+        let header = part(2, b"older2", offered.unwrap_or(&bytes)).header;
+        match offered {
+            Some(offered) => drop(ask(&mut speaker, header, offered)),
+            None => speaker.say(&Frame::Segment(header)),
         }
-        speaker.say(&Frame::Digest([7; 32]));
-        let answer = speaker.answer();
-        assert!(matches!(answer, Answer::Refused(..)), "{answer:?}");
+        speaker.say(&then);
+        speaker.answer().is_hung_up();
     }
-    // Digests that are not one for each block; an offer amid the data; one of a whole file.
-    for (block, digests) in [(0, &digests[..]), (block, &digests[..20]), (block / 2, &digests[..]), (block, &[]), (u32::MAX, &digests[..])]
-    {
-        let mut speaker = Speaker::connect(&siege.transfer, &siege.identity, siege.receiver.address);
+    // Digests that are not one for each block, and blocks of another size: of a byte each they would tell what is there.
+    let (all, block) = (digests(&bytes), BLOCK as u32);
+    for (block, digests) in [
+        (0, &all[..]),
+        (1, &all[..]),
+        (block, &all[..12]),
+        (block / 2, &[all.clone(), all.clone()].concat()[..]),
+        (block, &[]),
+        (u32::MAX, &all[..]),
+    ] {
+        let mut speaker = again();
         speaker.begin(2, 1, 1);
-        speaker.say(&Frame::Segment(SegmentHeader { entry: 3, ..part(b"lie").header }));
+        speaker.say(&Frame::Segment(part(3, b"lie", &bytes).header));
         speaker.say(&offer(block, digests));
         speaker.answer().is_hung_up();
     }
-    let mut speaker = Speaker::connect(&siege.transfer, &siege.identity, siege.receiver.address);
+    // Amid the data, and of a whole file.
+    let mut speaker = again();
     speaker.begin(2, 1, 1);
-    speaker.say(&Frame::Segment(SegmentHeader { entry: 3, ..part(b"late").header }));
-    speaker.data(&bytes[..SMALL as usize]);
-    speaker.say(&offer(block, &digests));
+    speaker.say(&Frame::Segment(part(3, b"late", &bytes).header));
+    speaker.data(&bytes[..100]);
+    speaker.say(&offer(block, &all));
     speaker.answer().is_hung_up();
-    let mut speaker = Speaker::connect(&siege.transfer, &siege.identity, siege.receiver.address);
+    let mut speaker = again();
     speaker.begin(2, 1, 1);
     speaker.say(&Frame::Segment(Entry::file(4, b"whole", &bytes).header));
-    speaker.say(&offer(block, &digests));
+    speaker.say(&offer(block, &all));
     speaker.answer().is_hung_up();
+    siege.end();
+}
+
+#[test]
+fn where_a_file_ends_is_not_for_the_sender_to_choose() {
+    let content = noise(1, PART as usize + 10_000);
+    let (siege, mut speaker) = Siege::begin(|siege| fs::write(siege.inside("old"), noise(1, PART as usize + 10_000)).unwrap());
+    for (number, (length, expected)) in [(1, 0), (4095, 0), (9_999, 0), (10_000, 1)].into_iter().enumerate() {
+        let (number, tail) = (number as u64, &content[PART as usize..][..length]);
+        let entry = || Entry::part(number, b"old", PART + length as u64, PART, tail);
+        speaker.begin(number, 1, 1);
+        let blocks = ask(&mut speaker, entry().header, tail);
+        assert_eq!(blocks.iter().copied().sum::<u8>(), expected, "{length} bytes");
+        speaker.data(tail);
+        speaker.say(&Frame::Digest(digest(&[entry()])));
+        speaker.answer().is_counted();
+    }
     siege.end();
 }
 
@@ -206,19 +247,15 @@ fn offers_and_copies_that_lie_end_the_stream_or_fail_the_chunk() {
 fn an_earlier_version_that_changes_after_the_answer_fails_the_part_and_not_the_file() {
     let (siege, mut speaker) = Siege::begin(|siege| fs::write(siege.inside("old"), noise(1, PART as usize)).unwrap());
     let bytes = noise(1, PART as usize);
-    let digests: Vec<u8> = bytes.chunks(SMALL as usize).flat_map(|block| block_digest(blake3::Hasher::new().update(block))).collect();
     let old = OpenOptions::new().write(true).open(siege.inside("old")).unwrap();
-    let mut attempt = 0;
-    let spoils: [&dyn Fn(); 2] = [&|| old.write_all_at(b"other", 9).unwrap(), &|| old.set_len(PART - 1).unwrap()];
-    for spoil in spoils {
+    let spoils: [&dyn Fn(); 3] =
+        [&|| old.write_all_at(b"other", 9).unwrap(), &|| old.set_len(PART - 1).unwrap(), &|| old.set_len(0).unwrap()];
+    let entry = || Entry::part(1, b"older", 2 * PART, 0, &bytes);
+    for (attempt, spoil) in (1..).zip(spoils) {
         old.set_len(PART).unwrap();
         old.write_all_at(&bytes, 0).unwrap();
-        attempt += 1;
-        let entry = || Entry::part(1, b"older", 2 * PART, 0, &bytes);
         speaker.begin(0, attempt, 1);
-        speaker.say(&Frame::Segment(entry().header));
-        speaker.say(&Frame::Offer { block: u32::try_from(SMALL).unwrap(), digests: digests.clone() });
-        assert_eq!(speaker.reader.expect().unwrap(), Frame::Has { chunk: 0, attempt, blocks: vec![0b1111] });
+        assert_eq!(ask(&mut speaker, entry().header, &bytes), [1]);
         spoil();
         speaker.say(&Frame::Copy(PART));
         speaker.say(&Frame::Digest(digest(&[entry()])));
@@ -226,12 +263,10 @@ fn an_earlier_version_that_changes_after_the_answer_fails_the_part_and_not_the_f
         assert!(matches!(answer, Answer::Refused(..)), "attempt {attempt}: {answer:?}");
     }
     // Whole, it counts.
-    attempt += 1;
-    let entry = Entry::part(1, b"older", 2 * PART, 0, &bytes);
-    speaker.begin(0, attempt, 1);
-    speaker.say(&Frame::Segment(entry.header.clone()));
+    speaker.begin(0, 4, 1);
+    speaker.say(&Frame::Segment(entry().header));
     speaker.data(&bytes);
-    speaker.say(&Frame::Digest(digest(&[entry])));
+    speaker.say(&Frame::Digest(digest(&[entry()])));
     speaker.answer().is_counted();
     siege.end();
 }
@@ -244,13 +279,10 @@ fn an_offer_finds_no_file_outside_of_the_destination() {
         std::os::unix::fs::symlink("../outside/guess", siege.inside("guess")).unwrap();
         std::os::unix::fs::symlink("../outside", siege.inside("way")).unwrap();
     });
-    let digests: Vec<u8> = secret.chunks(SMALL as usize).flat_map(|block| block_digest(blake3::Hasher::new().update(block))).collect();
     for (chunk, name) in [&b"guess2"[..], b"guess", b"sub/guess"].into_iter().enumerate() {
         speaker.begin(chunk as u64, 1, 1);
         let entry = Entry::part(chunk as u64, name, 2 * PART, 0, &secret);
-        speaker.say(&Frame::Segment(entry.header.clone()));
-        speaker.say(&Frame::Offer { block: u32::try_from(SMALL).unwrap(), digests: digests.clone() });
-        let Frame::Has { blocks, .. } = speaker.reader.expect().unwrap() else { panic!("no answer") };
+        let blocks = ask(&mut speaker, entry.header.clone(), &secret);
         assert!(blocks.iter().all(|byte| *byte == 0), "{blocks:?}");
         speaker.data(&secret);
         speaker.say(&Frame::Digest(digest(&[entry])));

@@ -4,11 +4,17 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::fs::{FileExt as _, PermissionsExt, symlink};
 use std::path::Path;
+use std::process::Command;
 
 use cpt_relay::documents::chunk::ChunkState;
+use cpt_relay::documents::entry::Segment;
+use cpt_relay::ends::posix::PosixSource;
+use cpt_relay::ends::{Listed, Source as _};
 use cpt_relay::{receive, send};
 
 use crate::harness::{Transfer, noise, path, wait_for};
+use crate::selection::Mounted;
+use crate::users::is_root;
 
 const CHUNK: u64 = 64 << 10;
 const PARTS: u64 = 12;
@@ -154,4 +160,52 @@ fn changed_before_it_was_read_and_time_put_back_it_arrives_whole_as_it_is() {
     assert!(matches!(outcome, send::Outcome::Delivered(_)), "{outcome:?}");
     receiver.join();
     transfer.assert_same_trees();
+}
+
+/// Needs root, who may mount, and util-linux' fincore. The kernel's own read-ahead on such a file system is 128 KiB.
+#[test]
+fn a_large_file_is_asked_for_before_it_is_read_and_not_all_at_once() {
+    if !is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (image, root) = (folder.path().join("image"), folder.path().join("source"));
+    File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    let made = Command::new("/usr/sbin/mkfs.ext4").arg("-q").arg(&image).status().unwrap();
+    assert!(made.success());
+    fs::create_dir(&root).unwrap();
+    let mounted = Mounted::image(&image, root.clone());
+    let large = root.join("large");
+    fs::write(&large, noise(1, 24 << 20)).unwrap();
+    let file = File::open(&large).unwrap();
+    file.sync_all().unwrap();
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+
+    let source = PosixSource::new(vec![large.clone()]);
+    let mut lines = Vec::new();
+    let mut each = |listed| {
+        if let Listed::Entry(entry) = listed {
+            let mut line = serde_json::to_value(entry).unwrap();
+            line["entry"] = 0.into();
+            line["offset"] = 0.into();
+            line["length"] = line["size"].clone();
+            lines.push(serde_json::to_vec(&line).unwrap());
+        }
+        Ok(())
+    };
+    source.list(&mut each).unwrap();
+    let segment = Segment::parse(&lines[0]).unwrap();
+    let opened = source.open(&segment).unwrap().unwrap();
+    let resident = || -> u64 {
+        let found = Command::new("fincore").args(["--bytes", "--noheadings", "--output", "RES"]).arg(&large).output().unwrap();
+        String::from_utf8(found.stdout).unwrap().trim().parse().unwrap()
+    };
+    assert_eq!(resident(), 0);
+    let mut buffer = vec![0; 64 << 10];
+    for at in [0, 4 << 20, 8 << 20] {
+        assert_eq!(opened.read(&mut buffer, at).unwrap(), buffer.len());
+        wait_for("what follows", || (resident() >= at + (4 << 20)).then_some(()));
+    }
+    assert!(resident() <= 16 << 20, "{}", resident());
+    drop((opened, file, mounted));
 }

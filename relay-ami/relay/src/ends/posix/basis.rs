@@ -24,6 +24,10 @@ impl Basis for File {
         self.read_at(buffer, offset)
     }
 
+    fn size(&self) -> Option<u64> {
+        self.metadata().ok().map(|found| found.len())
+    }
+
     fn file(&self) -> Option<&File> {
         Some(self)
     }
@@ -38,7 +42,8 @@ pub fn find(tree: &Tree, header: &SegmentHeader, fits: &mut dyn FnMut(&dyn Basis
     let path = if parent.is_empty() { b"." } else { parent };
     // A directory that is not there yet, or cannot be read, has nothing.
     let Ok(directory) = fs::openat2(&tree.root, OsStr::from_bytes(path), flags, Mode::empty(), BENEATH) else { return Ok(None) };
-    for name in std::iter::once(OsStr::from_bytes(own).to_owned()).chain(beside(&directory, own, header)) {
+    let others = std::iter::once_with(|| beside(&directory, own, header)).flatten();
+    for name in std::iter::once(OsStr::from_bytes(own).to_owned()).chain(others) {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let Ok(file) = fs::openat(&directory, &*name, flags, Mode::empty()) else { continue };
         if !fs::fstat(&file).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile) {

@@ -4,18 +4,13 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
-use rustix::fs::{self, AtFlags, Mode, OFlags};
+use rustix::fs::{self, Mode, OFlags};
 
-/// A new file without a name on the file system of a directory.
+/// A new file without a name on the file system of a directory. NFS makes none: a file that is open and removed has a name there until
+/// it is closed, and its directory could not go.
 pub fn nameless(directory: impl AsFd) -> io::Result<File> {
-    let (mode, flags) = (Mode::RUSR | Mode::WUSR, OFlags::RDWR | OFlags::CLOEXEC);
-    if let Ok(file) = fs::openat(&directory, ".", flags | OFlags::TMPFILE, mode) {
-        return Ok(file.into());
-    }
-    let name = "entries";
-    let file = fs::openat(&directory, name, flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW, mode)?;
-    fs::unlinkat(&directory, name, AtFlags::empty())?;
-    Ok(file.into())
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::TMPFILE;
+    Ok(fs::openat(directory, ".", flags, Mode::RUSR | Mode::WUSR)?.into())
 }
 
 #[cfg(test)]

@@ -55,10 +55,9 @@ fn copy(from: &File, to: &File, offset: u64, length: u64) -> io::Result<bool> {
     while read < end {
         let left = usize::try_from(end - read).unwrap_or(usize::MAX);
         match fs::copy_file_range(from, Some(&mut read), to, Some(&mut written), left) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(_) => {}
-            Err(Errno::XDEV | Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(false),
-            Err(error) => return Err(error.into()),
+            Ok(1..) => {}
+            Err(error @ (Errno::NOSPC | Errno::DQUOT)) => return Err(error.into()),
+            Ok(0) | Err(_) => return Ok(false),
         }
     }
     Ok(true)

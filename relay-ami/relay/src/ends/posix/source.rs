@@ -1,15 +1,17 @@
 //! Reading the source: exactly the files of the listing, or a reason why not.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::io;
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use rustix::fs::{self, FileType, OFlags, SeekFrom};
+use rustix::fs::{self, Advice, FileType, OFlags, SeekFrom};
 use rustix::io::Errno;
 
 use super::identity::modified_ns;
@@ -26,6 +28,12 @@ use crate::documents::selection::Selection;
 use crate::ends::{Each, Listed, Source, SourceFailure, SourceFile};
 use crate::select::Selector;
 use crate::thread::lock;
+
+/// What is asked for before it is read: many requests at once, which disks behind a network answer side by side. The kernel's own
+/// read-ahead is 128 KiB on most machines.
+const AHEAD_BYTES: u64 = 4 << 20;
+/// The kernel leaves out what is more than its own read-ahead. What is smaller than this is read before asking for it would help.
+const ASKED_AT_ONCE: u64 = 128 << 10;
 
 fn changed(segment: &Segment, what: impl std::fmt::Display) -> SourceFailure {
     SourceFailure { reason: SkipReason::SourceChanged, message: format!("{}: {what}", segment.source), transient: false }
@@ -82,7 +90,8 @@ impl PosixSource {
         let file = self.roots.open(&path, OFlags::RDONLY | OFlags::NONBLOCK).map_err(|error| unreadable(segment, &error))?;
         let file = File::from(file);
         let now = file.metadata().map_err(|error| unreadable(segment, &error))?;
-        let opened = Opened { segment, file, ctime_ns: self.first(segment, nanoseconds(now.ctime(), now.ctime_nsec())) };
+        let ctime_ns = self.first(segment, nanoseconds(now.ctime(), now.ctime_nsec()));
+        let opened = Opened { segment, file, ctime_ns, asked_until: Cell::new(segment.offset) };
         opened.compare(&now)?;
         Ok(opened)
     }
@@ -164,6 +173,8 @@ struct Opened<'a> {
     segment: &'a Segment,
     file: File,
     ctime_ns: i128,
+    /// Up to there the disk was asked for the file's bytes.
+    asked_until: Cell<u64>,
 }
 
 fn nanoseconds(seconds: i64, nanoseconds: i64) -> i128 {
@@ -171,6 +182,24 @@ fn nanoseconds(seconds: i64, nanoseconds: i64) -> i128 {
 }
 
 impl Opened<'_> {
+    /// Asks for what follows, each time that half of what was asked for has been read. A file system that does not take it is read as it
+    /// was before.
+    fn ask_ahead(&self, offset: u64) {
+        let end = self.segment.offset.saturating_add(self.segment.length);
+        let asked = self.asked_until.get().max(offset);
+        if self.segment.length <= ASKED_AT_ONCE || asked >= end || asked > offset.saturating_add(AHEAD_BYTES / 2) {
+            return;
+        }
+        let until = end.min(offset.saturating_add(AHEAD_BYTES));
+        let mut at = asked;
+        while at < until {
+            let length = ASKED_AT_ONCE.min(until - at);
+            let _ = fs::fadvise(&self.file, at, NonZeroU64::new(length), Advice::WillNeed);
+            at += length;
+        }
+        self.asked_until.set(until);
+    }
+
     fn compare(&self, now: &Metadata) -> Result<(), SourceFailure> {
         let listed = self.segment;
         if !now.is_file() {
@@ -198,6 +227,7 @@ impl Opened<'_> {
 
 impl SourceFile for Opened<'_> {
     fn read(&self, buffer: &mut [u8], offset: u64) -> Result<usize, SourceFailure> {
+        self.ask_ahead(offset);
         match self.file.read_at(buffer, offset) {
             Ok(0) => Err(changed(self.segment, format!("ends at {offset}"))),
             Ok(count) => Ok(count),
