@@ -173,8 +173,8 @@ bench-cost: synth  ## What the control plane is asked for, and what that costs, 
 bench-speed: synth  ## A capped transfer against the zero-wait model and the direct path
 	@$(RUN) python -m bench.speed
 
-bench-data-plane: $(LABORATORY) | .venv/stamp  ## The data plane against its bars and its peers (needs root)
-	@$(RUN) python -m bench.data_plane $(ARGS)
+bench-data-plane: $(LABORATORY) | .tools/stamp  ## The data plane against its bars and its peers (needs root)
+	@$(UV) run --frozen --isolated --group bench python -m bench.data_plane $(ARGS)
 
 bench-estimate: synth  ## Estimates against transfers on an emulated network, 27 scenarios and 6 first contacts, 90 minutes (needs root)
 	@$(RUN) python -m bench.estimate $(ARGS)

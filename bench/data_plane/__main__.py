@@ -15,6 +15,7 @@ from bench.data_plane.bench import Bench, say
 from bench.data_plane.cases import (
     beside,
     caps,
+    cold_source,
     idle,
     large_direct,
     large_pair,
@@ -41,6 +42,7 @@ CASES: dict[str, Callable[[Bench], list[Result]]] = {
     "long-fat": long_fat.run,
     "memory": memory.run,
     "packed": packed.run,
+    "cold-source": cold_source.run,
     "idle": idle.run,
 }
 FAILURES = (BenchError, NetworkError, OSError, ValueError)

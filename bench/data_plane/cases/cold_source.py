@@ -1,0 +1,70 @@
+"""A large file on a disk behind a network, beside one reader of that disk.
+
+Each read of the file system takes 4 ms, as from a disk that is not in the machine; others are answered meanwhile. The
+reader (`dd`) has the kernel's own read-ahead, 128 KiB. The lane has to be ahead of it.
+"""
+
+import importlib.util
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.data_plane import files
+from bench.data_plane.bench import Bench, median, say
+from bench.data_plane.network import command, network
+from bench.data_plane.ours import Route, Transfer
+from bench.data_plane.process import running, until
+from bench.results import Result
+
+NODES = {"sender": "10.0.0.1", "receiver": "10.1.0.1"}
+MILLISECONDS = 4
+BYTES = 256 << 20
+BAR = 2.0
+
+
+def run(bench: Bench) -> list[Result]:
+    """How many times as fast as the reader, by lanes."""
+    if importlib.util.find_spec("fuse") is None or shutil.which("fusermount") is None:
+        say("  cold-source: the package fusepy, or fusermount, is missing. Run: apt-get install fuse libfuse2")
+        return []
+    kept = bench.folder("kept")
+    files.large(kept, bench.size(BYTES, 16 << 20))
+    results = []
+    with network(NODES) as net:
+        route = Route(net["sender"], net["receiver"])
+
+        def move(lanes: int) -> float:
+            with cold(bench, kept) as source:
+                side = Transfer(bench, source, lanes=lanes, chunk_mib=8)
+                seconds = side.move(route).seconds
+                side.check_arrived()
+                return seconds
+
+        def read() -> float:
+            with cold(bench, kept) as source:
+                begun = time.monotonic()
+                command("dd", f"if={next(source.iterdir())}", "of=/dev/null", "bs=1M", "status=none")
+                return time.monotonic() - begun
+
+        found = bench.alternate({"dd": read, "1": lambda: move(1), "4": lambda: move(4)})
+    by_reader = median(found.pop("dd"))
+    for lanes, values in found.items():
+        note = f"dd {by_reader:.2f} s, the transfer {median(values):.2f} s"
+        results.append(Result(f"cold source, lanes: {lanes}", by_reader / median(values), "×", BAR, "higher", note))
+    return results
+
+
+@contextmanager
+def cold(bench: Bench, kept: Path) -> Iterator[Path]:
+    """The files behind a network, none of whose pages is in memory."""
+    mountpoint = bench.folder("source")
+    argv = [sys.executable, "-m", "bench.data_plane.slow_files", str(kept), str(mountpoint), str(MILLISECONDS)]
+    with running(argv, bench.work / "slow-files.log") as program:
+        until(mountpoint.is_mount, "the file system is mounted", [program])
+        try:
+            yield mountpoint
+        finally:
+            command("umount", "--lazy", str(mountpoint))
