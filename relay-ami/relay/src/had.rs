@@ -1,6 +1,6 @@
 //! What a receiver has said that it has of a part; both ends go by it.
 
-use crate::wire::frame::block_bytes;
+use crate::wire::block::block_bytes;
 
 /// The blocks of a part that the receiver has, and how large blocks are.
 #[derive(Debug, Default)]

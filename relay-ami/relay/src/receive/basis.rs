@@ -6,7 +6,8 @@ use super::large::Part;
 use crate::ends::{Basis, OpenDestination, read};
 use crate::stream::StreamError;
 use crate::under_way::Call;
-use crate::wire::frame::{BLOCK_DIGEST_BYTES, SegmentHeader, block_bytes, block_digest};
+use crate::wire::block::{BLOCK_DIGEST_BYTES, block_bytes, block_digest};
+use crate::wire::frame::SegmentHeader;
 
 /// Blocks by which a file is taken for an earlier version.
 const SAMPLES: usize = 8;

@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use crate::documents::entry::Segment;
 use crate::ends::{SourceFailure, SourceFile};
 use crate::thread::lock;
-use crate::wire::frame::{BLOCK_DIGEST_BYTES, Frame, block_bytes, block_digest};
+use crate::wire::block::{BLOCK_DIGEST_BYTES, block_bytes, block_digest};
+use crate::wire::frame::Frame;
 
 /// Parts of one file that are offered in vain, one after the other, before most of the others are not.
 const IN_VAIN: u32 = 4;

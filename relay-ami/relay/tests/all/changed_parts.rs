@@ -6,7 +6,8 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use cpt_relay::wire::frame::{Frame, SegmentHeader, block_digest};
+use cpt_relay::wire::block::block_digest;
+use cpt_relay::wire::frame::{Frame, SegmentHeader};
 use cpt_relay::{receive, send};
 
 use crate::destination::Siege;

@@ -1,14 +1,15 @@
 //! Frames inside TLS: `type:1 length:4 payload`.
 //!
-//! Sender: `Hello`, then per chunk `Chunk`, for each segment `Segment` and its bytes as `Data`, `Packed`, `Hole` and `Copy`, then `Digest` or `Abort`;
-//! `Pause` when it has nothing more to send for now, `Drain` before it leaves, or `Finish` on one lane; where that shows that files differ,
-//! `Forget` for each of them before they come again. Receiver: `Welcome`, then `Ack` and `Nack` as chunks end, `Finished`, `Forgotten`;
-//! and each second, unasked, `Alive`.
+//! Sender: `Hello`, then per chunk `Chunk`, for each segment `Segment` and its bytes as `Data`, `Packed`, `Hole` and `Copy`, then `Digest`
+//! or `Abort`; a part may begin with `Offer`. `Pause` when it has nothing more to send for now, `Drain` before it leaves, or `Finish` on one
+//! lane; where that shows that files differ, `Forget` for each of them before they come again. Receiver: `Welcome`, then `Ack` and `Nack` as
+//! chunks end, `Has` after an offer, `Finished`, `Forgotten`; and each second, unasked, `Alive`.
 //!
 //! A file with a problem of its own does not fail its chunk. The sender says `Skip` in place of its segment, amid the segment's data, or
 //! right after it; and for each entry left out once more before `Finish`. The receiver says `Refused` before it acknowledges the chunk.
 //! `Full` takes the place of `Nack`, at once, where the destination as a whole takes nothing: the chunk is not to blame.
 
+use super::codes::{flag, kind, kind_byte, reason, reason_byte, skip_byte, skip_reason};
 use super::{Fields, WireError, put16};
 use crate::digest::Digest;
 use crate::documents::entry::Kind;
@@ -21,8 +22,6 @@ pub const HEADER_BYTES: usize = 5;
 
 pub const DATA: u8 = 0x04;
 pub const PACKED: u8 = 0x0d;
-/// Of a block in an offer: half of its BLAKE3. What it stands for is verified with the chunk.
-pub const BLOCK_DIGEST_BYTES: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
@@ -126,24 +125,6 @@ pub enum Frame {
         attempt: u32,
         message: String,
     },
-}
-
-/// Blocks of one offer at most: their digests are 32 KiB.
-const MOST_BLOCKS: u64 = 2048;
-const LEAST_BLOCK_BYTES: u64 = 64 << 10;
-
-/// Bytes of a block of a part of this length. Both ends know it: a sender that chose it could ask for a byte at a time.
-#[must_use]
-pub const fn block_bytes(length: u64) -> u64 {
-    LEAST_BLOCK_BYTES * length.div_ceil(LEAST_BLOCK_BYTES * MOST_BLOCKS)
-}
-
-/// The digest of a block in an offer.
-#[must_use]
-pub fn block_digest(hasher: &blake3::Hasher) -> [u8; BLOCK_DIGEST_BYTES] {
-    let mut digest = [0; BLOCK_DIGEST_BYTES];
-    hasher.finalize_xof().fill(&mut digest);
-    digest
 }
 
 /// A segment's metadata; paths as plain bytes.
@@ -349,75 +330,6 @@ impl Frame {
         };
         fields.end()?;
         Ok(frame)
-    }
-}
-
-const fn kind_byte(kind: Kind) -> u8 {
-    match kind {
-        Kind::File => 0,
-        Kind::Directory => 1,
-        Kind::Symlink => 2,
-        Kind::Hardlink => 3,
-        Kind::Special => 4,
-    }
-}
-
-fn kind(byte: u8) -> Result<Kind, WireError> {
-    match byte {
-        0 => Ok(Kind::File),
-        1 => Ok(Kind::Directory),
-        2 => Ok(Kind::Symlink),
-        3 => Ok(Kind::Hardlink),
-        4 => Ok(Kind::Special),
-        other => Err(WireError::Unknown { what: "entry kind", value: other.into() }),
-    }
-}
-
-const fn reason_byte(reason: FailureReason) -> u8 {
-    match reason {
-        FailureReason::ChecksumMismatch => 1,
-        FailureReason::StreamLost => 2,
-        FailureReason::SourceChanged => 3,
-        FailureReason::SourceUnreadable => 4,
-        FailureReason::DestinationError => 5,
-    }
-}
-
-fn reason(byte: u8) -> Result<FailureReason, WireError> {
-    match byte {
-        1 => Ok(FailureReason::ChecksumMismatch),
-        2 => Ok(FailureReason::StreamLost),
-        3 => Ok(FailureReason::SourceChanged),
-        4 => Ok(FailureReason::SourceUnreadable),
-        5 => Ok(FailureReason::DestinationError),
-        other => Err(WireError::Unknown { what: "failure reason", value: other.into() }),
-    }
-}
-
-const fn skip_byte(reason: SkipReason) -> u8 {
-    match reason {
-        SkipReason::SourceChanged => 1,
-        SkipReason::SourceUnreadable => 2,
-        SkipReason::DestinationConflict => 3,
-        SkipReason::DestinationRefused => 4,
-    }
-}
-
-fn skip_reason(byte: u8) -> Result<SkipReason, WireError> {
-    match byte {
-        1 => Ok(SkipReason::SourceChanged),
-        2 => Ok(SkipReason::SourceUnreadable),
-        3 => Ok(SkipReason::DestinationConflict),
-        4 => Ok(SkipReason::DestinationRefused),
-        other => Err(WireError::Unknown { what: "skip reason", value: other.into() }),
-    }
-}
-
-fn flag(byte: u8) -> Result<bool, WireError> {
-    match byte {
-        0 => Ok(false),
-        1 => Ok(true),
-        other => Err(WireError::Unknown { what: "flag", value: other.into() }),
     }
 }
 

@@ -3,6 +3,8 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod block;
+mod codes;
 pub mod digest;
 pub mod documents;
 pub mod frame;
