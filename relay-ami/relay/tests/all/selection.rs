@@ -187,18 +187,21 @@ pub struct Mounted(PathBuf);
 
 impl Mounted {
     pub fn new(kind: &str, at: PathBuf) -> Self {
-        Self::by(&["-t", kind, "cpt-test"], at)
-    }
-
-    /// A file system of this machine's disk, in a file.
-    pub fn image(image: &Path, at: PathBuf) -> Self {
-        Self::by(&["-o", "loop", image.to_str().unwrap()], at)
-    }
-
-    fn by(arguments: &[&str], at: PathBuf) -> Self {
-        let status = Command::new("mount").args(arguments).arg(&at).status().unwrap();
+        let status = Command::new("mount").args(["-t", kind, "cpt-test"]).arg(&at).status().unwrap();
         assert!(status.success());
         Self(at)
+    }
+
+    /// A new file system in a file of so many bytes; none where this machine has not what makes it, or no loop devices.
+    pub fn image(kind: &str, image: &Path, bytes: u64, at: PathBuf) -> Option<Self> {
+        let make = Path::new("/usr/sbin").join(format!("mkfs.{kind}"));
+        if !make.exists() {
+            return None;
+        }
+        fs::File::create(image).unwrap().set_len(bytes).unwrap();
+        assert!(Command::new(make).arg("-q").arg(image).status().unwrap().success());
+        let mounted = Command::new("mount").args(["-o", "loop"]).arg(image).arg(&at).status().unwrap();
+        mounted.success().then_some(Self(at))
     }
 }
 

@@ -22,7 +22,11 @@ mod tests {
     #[test]
     fn a_file_without_a_name_is_none_of_the_directorys() {
         let folder = tempfile::tempdir().unwrap();
-        let file = nameless(File::open(folder.path()).unwrap()).unwrap();
+        let made = nameless(File::open(folder.path()).unwrap());
+        if made.as_ref().is_err_and(|error| error.raw_os_error() == Some(rustix::io::Errno::OPNOTSUPP.raw_os_error())) {
+            return; // this file system makes none
+        }
+        let file = made.unwrap();
         file.write_all_at(b"x", 5).unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
