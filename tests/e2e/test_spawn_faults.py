@@ -8,8 +8,9 @@ import pytest
 
 from cli.aws import configuration
 from local.config import Fault
-from tests.e2e.account import HOME, OTHER, Account, Run
+from tests.e2e.account import HOME, OTHER, SLOW_MBPS, Account, Run
 from tests.e2e.files import make_files, tree
+from tests.e2e.test_events import paths_with_data
 
 # 10 s on the direct path (20 MB/s), so that relays, which boot in 1 s, join well before the end, on a busy machine too.
 LARGE = 200_000_000
@@ -29,13 +30,27 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def transfer(
-    account: Account, files: Path, name: str, faults: list[dict[str, Any]], pairs: int = 1, **relays: Any
+    account: Account,
+    files: Path,
+    name: str,
+    faults: list[dict[str, Any]],
+    pairs: int = 1,
+    joins: bool = False,
+    **relays: Any,
 ) -> Run:
-    """A run with faults that are counted from now on: it succeeds, all has arrived, and nothing is left running."""
+    """A run with faults that are counted from now on: it succeeds, all has arrived, and nothing is left running.
+
+    `joins`: it is slow until its pair carries something, however late that comes.
+    """
     for fault in faults:
         account.cloud.spoil(Fault.model_validate({"region": HOME, **fault}))
     out = files.parent / name
-    run = account.run(account.request(files, out, relays={"pairs": pairs, **relays}), name)
+    limit = {"bandwidthLimitMbps": SLOW_MBPS} if joins else {}
+    arn = account.start(account.request(files, out, relays={"pairs": pairs, **relays}, **limit), name)
+    if joins:
+        account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, name), 90)
+        account.limit(name, None)
+    run = account.wait(arn)
     assert (run.status, run.error, run.cause) == ("SUCCEEDED", None, None)
     assert tree(out / "set") == tree(files)
     for region in (HOME, OTHER):
@@ -51,7 +66,7 @@ def zones(account: Account, name: str) -> set[tuple[str, str]]:
 
 
 def test_another_zone_is_used_where_the_own_one_has_no_capacity(account: Account, files: Path) -> None:
-    run = transfer(account, files, "other-zone", [{"zone": f"{HOME}a", "count": TYPES}])
+    run = transfer(account, files, "other-zone", [{"zone": f"{HOME}a", "count": TYPES}], joins=True)
     assert zones(account, "other-zone") == {("source", f"{HOME}b"), ("destination", f"{OTHER}a")}
     fleet = run.report["fleet"]
     assert (fleet["wanted"], fleet["launched"], fleet["otherZones"], run.report["pairs"]) == (1, 1, 1, 1)
@@ -105,7 +120,7 @@ def test_quota_gives_fewer_pairs_and_the_report_says_so(account: Account, files:
 
 
 def test_throttled_launch_is_tried_again(account: Account, files: Path) -> None:
-    run = transfer(account, files, "throttled", [{"code": "RequestLimitExceeded", "count": 2}])
+    run = transfer(account, files, "throttled", [{"code": "RequestLimitExceeded", "count": 2}], joins=True)
     assert (run.report["pairs"], run.report["fleet"]["notes"]) == (1, [])
     assert len(account.launched("throttled", OTHER)) == 1  # the other side was launched once
 
