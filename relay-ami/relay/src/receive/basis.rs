@@ -20,7 +20,7 @@ pub struct Offer<'a> {
     pub header: &'a SegmentHeader,
     pub block: u32,
     pub digests: &'a [u8],
-    /// Hears how many bytes were read, or are to be.
+    /// Hears how many bytes are about to be read; the call lasts as long as that takes.
     pub reading: &'a dyn Fn(u64) -> Call,
 }
 
