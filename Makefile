@@ -26,7 +26,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo check test lint test-python test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-estimate bench-fleet bench-faults bench-scale figures diagram aws-smoke clean down
+.PHONY: help setup demo check test lint test-python test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -159,7 +159,7 @@ test-dynamodb-local: .venv/stamp  ## The stores' suite over the official DynamoD
 	@tools/dynamodb-local/fetch.sh .cache/dynamodb-local
 	@$(RUN) pytest -k dynamodb-local tests/lambdas
 
-bench: bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-estimate bench-fleet bench-scale  ## All benchmarks; each writes bench/out/NAME.json
+bench: bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-scale  ## All benchmarks; each writes bench/out/NAME.json
 
 bench-control: synth  ## From start-execution to the first byte
 	@$(RUN) python -m bench.control
@@ -175,6 +175,10 @@ bench-speed: synth  ## A capped transfer against the zero-wait model and the dir
 
 bench-data-plane: $(LABORATORY) | .tools/stamp  ## The data plane against its bars and its peers (needs root)
 	@$(UV) run --frozen --isolated --group bench python -m bench.data_plane $(ARGS)
+
+DATASETS := 10k-small,source-tree,photos,sparse-image,cold-source,cold-small
+bench-datasets: $(LABORATORY) | .tools/stamp  ## Trees as people have them, beside rclone, rsync and tar, a cold disk beside fio (needs root)
+	@$(UV) run --frozen --isolated --group bench python -m bench.data_plane --cases $(DATASETS) $(ARGS)
 
 bench-estimate: synth  ## Estimates against transfers on an emulated network, 27 scenarios and 6 first contacts, 90 minutes (needs root)
 	@$(RUN) python -m bench.estimate $(ARGS)

@@ -15,7 +15,9 @@ from bench.data_plane.bench import Bench, say
 from bench.data_plane.cases import (
     beside,
     caps,
+    cold_small,
     cold_source,
+    datasets,
     idle,
     large_direct,
     large_pair,
@@ -45,6 +47,7 @@ CASES: dict[str, Callable[[Bench], list[Result]]] = {
     "cold-source": cold_source.run,
     "idle": idle.run,
 }
+DATASETS = {name: partial(datasets.run, name) for name in datasets.DATASETS} | {"cold-small": cold_small.run}
 FAILURES = (BenchError, NetworkError, OSError, ValueError)
 QUIET_LOAD = 0.5
 DAEMON = Path("relay-ami/relay/target/release/cpt-laboratory")
@@ -69,7 +72,8 @@ def main(arguments: Sequence[str]) -> int:
         other = options.beside.resolve()
         results = measured("beside", lambda: beside.run(bench, other), FAILURES)
     else:
-        results = [result for name in options.cases for result in measured(name, partial(CASES[name], bench), FAILURES)]
+        cases = CASES | DATASETS
+        results = [result for name in options.cases for result in measured(name, partial(cases[name], bench), FAILURES)]
     command = " ".join(["python -m bench.data_plane", *arguments]) if arguments else "make bench-data-plane"
     if options.json:
         print(json.dumps([asdict(result) for result in results], indent=2))
@@ -81,7 +85,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.data_plane", description=__doc__)
     parser.add_argument("--daemon", type=Path, default=DAEMON, help="the program to measure")
     parser.add_argument(
-        "--cases", type=names_among(CASES), default=list(CASES), help=f"of {','.join(CASES)}; all by default"
+        "--cases",
+        type=names_among(CASES | DATASETS),
+        default=list(CASES),
+        help=f"of {','.join(CASES)}, which are the default, and {','.join(DATASETS)}",
     )
     parser.add_argument("--beside", type=Path, help="another build: measure the two in turn, and nothing else")
     parser.add_argument("--runs", type=int, default=3, help="of each side; medians count")

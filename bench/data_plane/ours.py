@@ -60,14 +60,16 @@ class Transfer:
     """None: what the planner would choose for so many bytes and lanes."""
     environment: Mapping[str, str] = field(default_factory=dict)
     compress: bool = False
+    preserve: Mapping[str, bool] | None = None
 
     def plan(self, paths: int) -> Path:
         """Plan anew into an empty control directory."""
         control = self.bench.folder("control")
-        sizes = [path.stat().st_size for path in self.source.rglob("*") if path.is_file()]
+        sizes = [path.lstat().st_size for path in self.source.rglob("*") if path.is_file()]
         lanes = self.bench.lanes or self.lanes or lanes_per_path(0, sum(sizes), len(sizes))
         chunk_mib = self.bench.chunk_mib or self.chunk_mib or chunk_size(sum(sizes), lanes * paths, None) // MIB
         options = ["--chunk-mib", str(chunk_mib), "--lanes", str(lanes)]
+        options += self._preserve()
         argv = [str(self.bench.daemon), "plan", "--control-dir", str(control), *options, f"{self.source}/"]
         with running(argv, self._log("plan")) as planning:
             planning.wait(TIMEOUT)
@@ -123,7 +125,7 @@ class Transfer:
     def receiver(self, control: Path, arrived: Path, route: Route) -> Iterator[Program]:
         """A receiver that is ready; its record names `route.front` where that is set."""
         ready = control / "receive.ready"
-        argv = ["receive", "--listen", f"{route.receiver.address}:{PORT}", "--ready", str(ready)]
+        argv = ["receive", "--listen", f"{route.receiver.address}:{PORT}", "--ready", str(ready), *self._preserve()]
         with self._run("receive", [*argv, str(arrived)], control, route.receiver) as receiver:
             until(partial(is_ready, ready), "the receiver's ready file", [receiver])
             if route.front:
@@ -156,6 +158,9 @@ class Transfer:
         command, *rest = argv
         full = [str(self.bench.daemon), command, "--control-dir", str(control), *rest]
         return running(full, self._log(name), node, self.environment)
+
+    def _preserve(self) -> list[str]:
+        return ["--preserve", json.dumps(self.preserve)] if self.preserve else []
 
     def _log(self, name: str) -> Path:
         return self.bench.work / f"{name}.log"

@@ -1,7 +1,8 @@
 """A large file on a disk behind a network, beside one reader of that disk.
 
 Each read of the file system takes 4 ms, as from a disk that is not in the machine; others are answered meanwhile. The
-reader (`dd`) has the kernel's own read-ahead, 128 KiB. The lane has to be ahead of it.
+reader (`dd`) has the kernel's own read-ahead, 128 KiB. The lane has to be ahead of it. fio, with many requests at once,
+shows what such a disk can give.
 """
 
 import importlib.util
@@ -16,6 +17,8 @@ from bench.data_plane import files
 from bench.data_plane.bench import Bench, median, say
 from bench.data_plane.network import command, network
 from bench.data_plane.ours import Route, Transfer
+from bench.data_plane.peers import fio
+from bench.data_plane.peers.programs import have
 from bench.data_plane.process import running, until
 from bench.results import Result
 
@@ -23,12 +26,12 @@ NODES = {"sender": "10.0.0.1", "receiver": "10.1.0.1"}
 MILLISECONDS = 4
 BYTES = 256 << 20
 BAR = 2.0
+FIO_JOBS, FIO_BAR = 16, 0.9
 
 
 def run(bench: Bench) -> list[Result]:
     """How many times as fast as the reader, by lanes."""
-    if importlib.util.find_spec("fuse") is None or shutil.which("fusermount") is None:
-        say("  cold-source: the package fusepy, or fusermount, is missing. Run: apt-get install fuse libfuse2")
+    if is_missing("cold-source"):
         return []
     kept = bench.folder("kept")
     files.large(kept, bench.size(BYTES, 16 << 20))
@@ -49,12 +52,32 @@ def run(bench: Bench) -> list[Result]:
                 command("dd", f"if={next(source.iterdir())}", "of=/dev/null", "bs=1M", "status=none")
                 return time.monotonic() - begun
 
-        found = bench.alternate({"dd": read, "1": lambda: move(1), "4": lambda: move(4)})
+        def read_at_once() -> float:
+            with cold(bench, kept) as source:
+                return fio.read_file(bench, next(source.iterdir()), FIO_JOBS)
+
+        sides = {"dd": read, "1": lambda: move(1), "4": lambda: move(4)}
+        if have("fio"):
+            sides["fio"] = read_at_once
+        found = bench.alternate(sides)
     by_reader = median(found.pop("dd"))
+    at_once = median(found.pop("fio", [0.0]))
     for lanes, values in found.items():
         note = f"dd {by_reader:.2f} s, the transfer {median(values):.2f} s"
         results.append(Result(f"cold source, lanes: {lanes}", by_reader / median(values), "×", BAR, "higher", note))
+        if at_once:
+            note = f"fio, {FIO_JOBS} jobs, {at_once:.2f} s"
+            ratio = at_once / median(values)
+            results.append(Result(f"cold source, lanes: {lanes} / fio", ratio, "×", FIO_BAR, "higher", note))
     return results
+
+
+def is_missing(case: str) -> bool:
+    """Whether something is missing for such a disk; says what."""
+    if importlib.util.find_spec("fuse") is None or shutil.which("fusermount") is None:
+        say(f"  {case}: the package fusepy, or fusermount, is missing. Run: apt-get install fuse libfuse2")
+        return True
+    return False
 
 
 @contextmanager

@@ -44,6 +44,7 @@ PEERS = {
         Peer("rclone", "version", "go install github.com/rclone/rclone@latest"),
         Peer("sshd", "-V", "apt-get install openssh-server; without it rclone serves sftp itself, at half the speed"),
         Peer("rsync", "--version", "apt-get install rsync"),
+        Peer("fio", "--version", "apt-get install fio"),
         Peer("iperf3", "--version", "apt-get install iperf3"),
         Peer("haproxy", "-v", "apt-get install haproxy"),
         Peer("socat", "-V", "apt-get install socat"),

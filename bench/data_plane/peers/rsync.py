@@ -11,7 +11,7 @@ PORT = 8730
 TIMEOUT = 600.0
 
 
-def copy(bench: Bench, source: Path, sender: Node, receiver: Node) -> float:
+def copy(bench: Bench, source: Path, sender: Node, receiver: Node, *, sparse: bool = False) -> float:
     """Seconds from the client's start to its exit; the server is running already."""
     rsync, target = require("rsync"), bench.folder("arrived")
     config = bench.work / "rsyncd.conf"
@@ -21,7 +21,7 @@ def copy(bench: Bench, source: Path, sender: Node, receiver: Node) -> float:
     serve = [rsync, "--daemon", "--no-detach", f"--config={config}", f"--address={receiver.address}", f"--port={PORT}"]
     with running(serve, bench.work / "rsyncd.log", receiver) as server:
         listening(receiver, PORT, server)
-        argv = [rsync, "--archive", "--whole-file", "--inplace", f"{source}/"]
+        argv = [rsync, "--archive", "--whole-file", "--sparse" if sparse else "--inplace", f"{source}/"]
         argv.append(f"rsync://{receiver.address}:{PORT}/bench/")
         with running(argv, bench.work / "rsync.log", sender) as client:
             return client.wait(TIMEOUT).seconds

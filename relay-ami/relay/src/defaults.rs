@@ -106,12 +106,22 @@ pub const LATE_FACTOR: u32 = 2;
 
 /// Lanes that both ends have memory for when they start; each further one asks first.
 pub const LANES_AT_START: usize = 64;
+/// Whether files come from far: from the page cache one takes 20 µs, from a disk behind a network a millisecond and more.
+pub const SLOW_FILE: Duration = Duration::from_micros(300);
+/// Threads that open files ahead of a lane, and of all lanes together: a disk's rate comes with some 32 requests at once.
+pub const AHEAD_THREADS_PER_LANE: usize = 16;
+pub const AHEAD_THREADS: usize = 64;
+/// Files that are opened ahead of one lane at most: two for each thread.
+pub const AHEAD_FILES: usize = 32;
 /// A lane at either end: buffers for plaintext and ciphertext each way and for reading, two stacks, and what the kernel holds for its socket.
 pub const LANE_MEMORY: u64 = 2 << 20;
-/// A sender beside its lanes: manifest lines read ahead, and 32 MiB for the program, clients and digests.
-pub const SENDER_MEMORY: u64 = QUEUE_MANIFEST_BYTES as u64 + (32 << 20);
+/// A sender beside its lanes: manifest lines read ahead, digests, 16 MiB for the program and its clients, and 8 MiB for the first bytes of
+/// files that are opened ahead of four lanes.
+pub const SENDER_MEMORY: u64 = QUEUE_MANIFEST_BYTES as u64 + ENTRY_TABLE_MEMORY as u64 + (24 << 20);
 /// A receiver beside its lanes: entries that wait for their sync (about 250 bytes each), and the rest as at the sender.
-pub const RECEIVER_MEMORY: u64 = (COMMIT_ENTRIES as u64 * 250) + (32 << 20);
+pub const RECEIVER_MEMORY: u64 = (COMMIT_ENTRIES as u64 * 250) + ENTRY_TABLE_MEMORY as u64 + (16 << 20);
+/// Of a table of entries, what stays in memory: with digests, those of a million. The rest goes into a file.
+pub const ENTRY_TABLE_MEMORY: usize = 32 << 20;
 /// A path's need for lanes is looked at so often: ten round trips of the longest path, so that new lanes are up to speed.
 pub const GROWTH_INTERVAL: Duration = Duration::from_secs(1);
 /// New lanes stay if the path then carries so much more: 5 % is above the noise of a second's rate.

@@ -12,14 +12,13 @@ use std::marker::PhantomData;
 use std::os::unix::fs::FileExt as _;
 use std::sync::Mutex;
 
+use crate::defaults::ENTRY_TABLE_MEMORY;
 use crate::digest::Digest;
 use crate::ends::{Identity, Placed};
 use crate::thread::lock;
 
 const PAGE_RECORDS: u64 = 1024;
 const WORD: u64 = 64;
-/// Of records of each table. With digests, those of a million entries stay in memory.
-const MEMORY_BYTES: usize = 32 << 20;
 
 /// Something of a fixed size.
 pub trait Record: Sized {
@@ -112,7 +111,7 @@ impl<R: Record> EntryTable<R> {
     /// An empty table; without a file all of it stays in memory.
     #[must_use]
     pub fn new(file: Option<File>) -> Self {
-        Self::within(MEMORY_BYTES, file)
+        Self::within(ENTRY_TABLE_MEMORY, file)
     }
 
     fn within(bytes: usize, file: Option<File>) -> Self {

@@ -30,7 +30,7 @@ pub trait Source: Send + Sync {
 }
 
 /// A file that is still the one of the listing.
-pub trait SourceFile {
+pub trait SourceFile: Send {
     /// Reads at an offset of the file; never less than one byte.
     fn read(&self, buffer: &mut [u8], offset: u64) -> Result<usize, SourceFailure>;
 

@@ -2,7 +2,9 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Instant;
 
+use super::ahead::{Helpers, Opened, Tempo, Window};
 use super::offers;
 use super::packing::Packer;
 use super::sink::{Caller, Nowhere, Reread, Sink, Stream};
@@ -55,6 +57,8 @@ struct Reader<'a> {
     source: &'a dyn Source,
     skipped: &'a Skipped,
     caller: &'a dyn Caller,
+    helpers: &'a Helpers,
+    tempo: &'a mut Tempo,
     /// Words that are added to the problem of a file.
     when: &'static str,
 }
@@ -67,12 +71,14 @@ pub struct ChunkWriter {
     buffer: Vec<u8>,
     source: Arc<dyn Source>,
     skipped: Arc<Skipped>,
+    helpers: Arc<Helpers>,
+    tempo: Tempo,
 }
 
 impl ChunkWriter {
     #[must_use]
-    pub fn new(sealer: Sealer, packer: Option<Packer>, source: Arc<dyn Source>, skipped: Arc<Skipped>) -> Self {
-        Self { sealer, packer, buffer: vec![0; DATA_BYTES], source, skipped }
+    pub fn new(sealer: Sealer, packer: Option<Packer>, source: Arc<dyn Source>, skipped: Arc<Skipped>, helpers: Arc<Helpers>) -> Self {
+        Self { sealer, packer, buffer: vec![0; DATA_BYTES], source, skipped, helpers, tempo: Tempo::default() }
     }
 
     /// Sends one frame at once.
@@ -87,8 +93,9 @@ impl ChunkWriter {
         let segments = parse(work).map_err(ChunkError::Plan)?;
         let count = u32::try_from(segments.len()).unwrap_or(u32::MAX);
         Frame::Chunk { chunk: work.chunk, attempt: work.attempt, segments: count, phase: work.phase }.encode(self.sealer.frames());
-        let skipped = Arc::clone(&self.skipped);
-        let mut reader = Reader { buffer: &mut self.buffer, frame: Vec::new(), source: &*self.source, skipped: &skipped, caller, when: "" };
+        let (skipped, helpers) = (Arc::clone(&self.skipped), Arc::clone(&self.helpers));
+        let (buffer, source, tempo) = (&mut *self.buffer, &*self.source, &mut self.tempo);
+        let mut reader = Reader { buffer, frame: Vec::new(), source, skipped: &skipped, caller, helpers: &helpers, tempo, when: "" };
         let result = reader.segments(&segments, &mut Stream { sealer: &mut self.sealer, packer: self.packer.as_mut() });
         match &result {
             Err(ChunkError::Plan(why)) => self.abort(FailureReason::SourceUnreadable, why)?,
@@ -129,20 +136,23 @@ pub struct Digester<'a> {
     buffer: Vec<u8>,
     source: &'a dyn Source,
     skipped: &'a Skipped,
+    helpers: &'a Helpers,
+    tempo: Tempo,
 }
 
 impl<'a> Digester<'a> {
     #[must_use]
-    pub fn new(source: &'a dyn Source, skipped: &'a Skipped) -> Self {
-        Self { buffer: vec![0; DATA_BYTES], source, skipped }
+    pub fn new(source: &'a dyn Source, skipped: &'a Skipped, helpers: &'a Helpers) -> Self {
+        Self { buffer: vec![0; DATA_BYTES], source, skipped, helpers, tempo: Tempo::default() }
     }
 
     /// Returns what a delivered chunk stands for. A file that is not what the listing says any more is left out from now on, since nobody
     /// can say whether what was delivered of it is right. Fails where the plan is wrong about the chunk, in words.
     pub fn digest(&mut self, work: &Work, read: &dyn Fn(u64)) -> Result<Sent, String> {
         let segments = parse(work)?;
-        let (buffer, source, skipped) = (&mut *self.buffer, self.source, self.skipped);
-        let mut reader = Reader { buffer, frame: Vec::new(), source, skipped, caller: &Reread(read), when: ", after it was delivered" };
+        let Self { buffer, source, skipped, helpers, tempo } = self;
+        let (caller, when) = (&Reread(read), ", after it was delivered");
+        let mut reader = Reader { buffer, frame: Vec::new(), source: *source, skipped, caller, helpers, tempo, when };
         match reader.segments(&segments, &mut Nowhere) {
             Ok((_, sent)) => Ok(sent),
             Err(ChunkError::Plan(why)) => Err(why),
@@ -153,25 +163,36 @@ impl<'a> Digester<'a> {
 
 impl Reader<'_> {
     fn segments(&mut self, segments: &[Segment], sink: &mut impl Sink) -> Result<(Digest, Sent), ChunkError> {
+        // A part is a chunk of its own.
+        if let Some(part) = segments.iter().find(|segment| is_part(segment) && segments.len() > 1) {
+            return Err(ChunkError::Plan(format!("manifest: a part of entry {} shares its chunk with other segments", part.entry)));
+        }
         let mut all = blake3::Hasher::new();
         let mut entries = Vec::new();
-        for segment in segments {
-            // A part is a chunk of its own.
-            if is_part(segment) && segments.len() > 1 {
-                return Err(ChunkError::Plan(format!("manifest: a part of entry {} shares its chunk with other segments", segment.entry)));
+        let (window, helpers) = (Window::new(self.source, segments), self.helpers);
+        std::thread::scope(|scope| {
+            let mut ahead = window.begin(scope, helpers);
+            for (index, segment) in segments.iter().enumerate() {
+                let opened = ahead.take(index, self.tempo);
+                let Some(digest) = self.segment_or_skip(segment, opened, &mut all, sink)? else { continue };
+                if is_part(segment) {
+                    let sent = Sent::Part { entry: segment.entry, size: segment.size, offset: segment.offset, digest };
+                    return Ok((*all.finalize().as_bytes(), sent));
+                }
+                entries.push((segment.entry, digest));
             }
-            let Some(digest) = self.segment_or_skip(segment, &mut all, sink)? else { continue };
-            if is_part(segment) {
-                let sent = Sent::Part { entry: segment.entry, size: segment.size, offset: segment.offset, digest };
-                return Ok((*all.finalize().as_bytes(), sent));
-            }
-            entries.push((segment.entry, digest));
-        }
-        Ok((*all.finalize().as_bytes(), Sent::Whole(entries)))
+            Ok((*all.finalize().as_bytes(), Sent::Whole(entries)))
+        })
     }
 
     /// None where the file is left out: the receiver is told so in place of the segment, or after what went out of it.
-    fn segment_or_skip(&mut self, segment: &Segment, all: &mut blake3::Hasher, sink: &mut impl Sink) -> Result<Option<Digest>, ChunkError> {
+    fn segment_or_skip(
+        &mut self,
+        segment: &Segment,
+        opened: Option<Opened<'_>>,
+        all: &mut blake3::Hasher,
+        sink: &mut impl Sink,
+    ) -> Result<Option<Digest>, ChunkError> {
         if segment.is_part() && !is_subtree(segment.offset, segment.length) {
             let (length, offset, entry) = (segment.length, segment.offset, segment.entry);
             return Err(ChunkError::Plan(format!("manifest: {length} bytes at {offset} of entry {entry} are no part")));
@@ -180,7 +201,7 @@ impl Reader<'_> {
             self.skipped.note(segment, SkipReason::SourceChanged, "its first name, which brings its bytes, is left out");
         }
         if !self.skipped.holds(segment.entry) {
-            match self.segment(segment, all, sink) {
+            match self.segment(segment, opened, all, sink) {
                 Err(ChunkError::Source(failure)) => {
                     self.skipped.note(segment, failure.reason, &format!("{}{}", failure.message, self.when));
                 }
@@ -213,10 +234,19 @@ impl Reader<'_> {
     }
 
     /// Gives the header and the bytes to the sink, the header and the digest of the bytes to the chunk's digest.
-    fn segment(&mut self, segment: &Segment, all: &mut blake3::Hasher, sink: &mut impl Sink) -> Result<Digest, ChunkError> {
+    fn segment(
+        &mut self,
+        segment: &Segment,
+        opened: Option<Opened<'_>>,
+        all: &mut blake3::Hasher,
+        sink: &mut impl Sink,
+    ) -> Result<Digest, ChunkError> {
         let header = header(segment).map_err(ChunkError::Source)?;
-        let source = self.source;
-        let mut file = source.open(segment).map_err(ChunkError::Source)?;
+        let (source, began, is_ahead) = (self.source, Instant::now(), opened.is_some());
+        let (mut file, mut first) = match opened {
+            Some(opened) => (opened.file, opened.first),
+            None => (source.open(segment).map_err(ChunkError::Source)?, Vec::new()),
+        };
         let target = header.target.clone();
         self.frame.clear();
         Frame::Segment(header).encode(&mut self.frame);
@@ -253,7 +283,7 @@ impl Reader<'_> {
                 let want = usize::try_from(end.min(data.end).min(offset.saturating_add(left)) - offset)
                     .unwrap_or(usize::MAX)
                     .min(self.buffer.len());
-                let count = match file.read(&mut self.buffer[..want], offset) {
+                let count = match read(&**file, std::mem::take(&mut first), &mut self.buffer[..want], offset) {
                     Ok(count) => count,
                     Err(failure) if failure.transient && !again => {
                         tracing::warn!(message = failure.message, offset, "read again");
@@ -263,6 +293,9 @@ impl Reader<'_> {
                     }
                     Err(failure) => return Err(ChunkError::Source(failure)),
                 };
+                if offset == segment.offset && !is_ahead {
+                    self.tempo.note(began.elapsed());
+                }
                 let bytes = &self.buffer[..count];
                 hasher.update(bytes);
                 let sent = if is_had {
@@ -280,6 +313,15 @@ impl Reader<'_> {
         file.map_or(Ok(()), |file| file.check()).map_err(ChunkError::Source)?;
         Ok(digest)
     }
+}
+
+/// Reads what is not there yet.
+fn read(file: &dyn SourceFile, first: Vec<u8>, buffer: &mut [u8], offset: u64) -> Result<usize, SourceFailure> {
+    if first.is_empty() {
+        return file.read(buffer, offset);
+    }
+    buffer[..first.len()].copy_from_slice(&first);
+    Ok(first.len())
 }
 
 /// The metadata that goes before a segment's bytes.

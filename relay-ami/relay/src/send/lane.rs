@@ -118,7 +118,8 @@ impl Lane {
         let now = Instant::now();
         shared.hearing.heard(&self.handle, now);
         let packer = (shared.compress == Compress::Auto).then(Packer::new).transpose().map_err(StreamError::from)?;
-        let mut writer = ChunkWriter::new(sealer, packer, Arc::clone(&shared.source), Arc::clone(&shared.chunks.skipped));
+        let (source, skipped) = (Arc::clone(&shared.source), Arc::clone(&shared.chunks.skipped));
+        let mut writer = ChunkWriter::new(sealer, packer, source, skipped, Arc::clone(&shared.helpers));
         tracing::info!(path = %self.path.path_id, generation = self.path.generation, lane = self.number, "lane begins");
         let speed = self.shared.pace.begins(now);
         self.handle.begins(Arc::clone(&speed), now);

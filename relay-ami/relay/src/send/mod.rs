@@ -1,5 +1,6 @@
 //! The sending end: reads the plan's chunks, keeps lanes on all paths busy, lets the table decide about failed chunks.
 
+mod ahead;
 mod asking;
 mod blame;
 #[cfg(test)]
@@ -39,6 +40,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use ahead::Helpers;
 use blame::Blame;
 use chunks::{Chunks, Inboxes};
 use hearing::Hearing;
@@ -131,6 +133,7 @@ struct Shared {
     pace: Pace,
     repairs: Repairs,
     offers: Offers,
+    helpers: Arc<Helpers>,
     compress: Compress,
     /// The error that keeps this end from finishing.
     trouble: Mutex<Option<SendError>>,
@@ -194,6 +197,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         pretests: Arc::new(Pretests::new(Arc::clone(&streams), Arc::clone(&control))),
         repairs: Repairs::default(),
         offers: Offers::default(),
+        helpers: Arc::default(),
         trouble: Mutex::default(),
         asked: UnderWay::default(),
         hearing: Hearing::default(),

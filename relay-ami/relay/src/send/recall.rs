@@ -12,7 +12,7 @@ use crate::documents::chunk::Chunk;
 
 /// Runs until the end closes `asked` or is told to stop.
 pub fn run(shared: &Shared, asked: &Receiver<Vec<u64>>) {
-    let mut digester = Digester::new(&*shared.source, &shared.chunks.skipped);
+    let mut digester = Digester::new(&*shared.source, &shared.chunks.skipped, &shared.helpers);
     while let Ok(chunks) = asked.recv() {
         for some in chunks.chunks(RECALL_CHUNKS) {
             while let Err(error) = recall(shared, &mut digester, some) {

@@ -41,7 +41,7 @@ pub const USAGE: &str = "\
 cpt-laboratory: cpt-relay, and its roles by hand, with a directory that both ends see in place of the control plane
 
   cpt-laboratory scan                  PATH...
-  cpt-laboratory plan    --control-dir DIR [--transfer ID] [--chunk-mib N] [--lanes N] PATH...
+  cpt-laboratory plan    --control-dir DIR [--transfer ID] [--chunk-mib N] [--lanes N] [--preserve JSON] PATH...
   cpt-laboratory mirror  --control-dir DIR [--select JSON] [--delete] PATH... DESTINATION
   cpt-laboratory receive --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--verify digest|readback] [--preserve JSON] DESTINATION
   cpt-laboratory send    --control-dir DIR [--transfer ID] [--lanes N] [--direct] [--via IP:PORT,IP:PORT]... [--rate-mbps N] [--attempts N]
@@ -107,7 +107,8 @@ fn plan(options: &Options) -> Result<ExitCode, CliError> {
     let control = open(options)?;
     control.clear().map_err(failed)?;
     let paths = absolute(&options.paths)?;
-    let survey = scan::source(&PosixSource::new(paths.clone()), &control, "", scan::Options::default()).map_err(failed)?;
+    let source = PosixSource::new(paths.clone()).preserving(options.preserve.clone());
+    let survey = scan::source(&source, &control, "", scan::Options::default()).map_err(failed)?;
     if let cpt_relay::documents::survey::Survey::Source { problems, problem_count, .. } = &survey
         && *problem_count > 0
     {
