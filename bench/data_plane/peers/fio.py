@@ -8,7 +8,7 @@ from bench.data_plane.peers.programs import require
 from bench.data_plane.process import running
 
 TIMEOUT = 300.0
-JOB = "[global]\nioengine=psync\nrw=read\nreadonly=1\nallow_file_create=0\ninvalidate=0\n"
+JOB = "[global]\nioengine=psync\nrw=read\nallow_file_create=0\ninvalidate=0\n"
 
 
 def read_file(bench: Bench, file: Path, jobs: int) -> float:
@@ -25,9 +25,13 @@ def read_folders(bench: Bench, folders: list[Path]) -> float:
     return _seconds(bench, JOB + f"bs={size}\nfile_service_type=sequential\nopenfiles=1\n" + "".join(jobs))
 
 
-def _seconds(bench: Bench, text: str) -> float:
-    job, log = bench.work / "fio.job", bench.work / "fio.json"
-    job.write_text(text)
-    with running([require("fio"), "--output-format=json", f"--output={log}", str(job)], bench.work / "fio.log") as fio:
+def _seconds(bench: Bench, jobs: str) -> float:
+    file, log = bench.work / "fio.job", bench.work / "fio.json"
+    file.write_text(jobs)
+    argv = [require("fio"), "--readonly", "--output-format=json", f"--output={log}", str(file)]
+    with running(argv, bench.work / "fio.log") as fio:
         fio.wait(TIMEOUT)
-    return max(float(each["read"]["runtime"]) for each in json.loads(log.read_text())["jobs"]) / 1000
+    text = log.read_text()
+    # Its remarks come first.
+    found = json.loads(text[text.index("{") :])["jobs"]
+    return max(float(job["read"]["runtime"]) for job in found) / 1000

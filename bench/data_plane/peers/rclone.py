@@ -16,7 +16,9 @@ from bench.data_plane.process import running
 TIMEOUT = 600.0
 SERVERS = {"rclone": sftp_servers.rclone, "sshd": sftp_servers.openssh}
 GCM = ("--sftp-ciphers", "aes128-gcm@openssh.com")
-COMMON = ("--sftp-disable-hashcheck", "--sftp-known-hosts-file", "none", "--inplace", "--no-check-dest", *GCM)
+COMMON = ("--sftp-disable-hashcheck", "--sftp-known-hosts-file", "none", "--no-check-dest", *GCM)
+# Before, there was nothing else.
+INPLACE_SINCE = (1, 63)
 LARGE_PACKETS = ("--sftp-chunk-size", "255k")
 ONE_STREAM = ("--multi-thread-streams", "0")
 
@@ -72,6 +74,11 @@ def copy(bench: Bench, source: Path, sender: Node, receiver: Node, setting: Sett
     client, server = (sender, receiver) if push else (receiver, sender)
     with SERVERS[setting.server](bench, server, target if push else source) as (remote, login):
         ends = [str(source), remote] if push else [remote, str(target)]
-        argv = [require("rclone"), "copy", *ends, *login, *COMMON, *setting.options]
+        in_place = ["--inplace"] if _version() >= INPLACE_SINCE else []
+        argv = [require("rclone"), "copy", *ends, *login, *COMMON, *in_place, *setting.options]
         with running(argv, bench.work / "rclone.log", client, sftp_servers.NO_CONFIG) as program:
             return program.wait(TIMEOUT).seconds
+
+
+def _version() -> tuple[int, ...]:
+    return tuple(int(part) for part in (PEERS["rclone"].version() or "0.0").split(".")[:2])
