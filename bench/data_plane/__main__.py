@@ -18,6 +18,7 @@ from bench.data_plane.cases import (
     cold_small,
     cold_source,
     datasets,
+    durability,
     idle,
     large_direct,
     large_pair,
@@ -47,7 +48,10 @@ CASES: dict[str, Callable[[Bench], list[Result]]] = {
     "cold-source": cold_source.run,
     "idle": idle.run,
 }
-DATASETS = {name: partial(datasets.run, name) for name in datasets.DATASETS} | {"cold-small": cold_small.run}
+DATASETS = {name: partial(datasets.run, name) for name in datasets.DATASETS} | {
+    "cold-small": cold_small.run,
+    "durability": durability.run,
+}
 FAILURES = (BenchError, NetworkError, OSError, ValueError)
 QUIET_LOAD = 0.5
 DAEMON = Path("relay-ami/relay/target/release/cpt-laboratory")

@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,9 @@ class Transfer:
     environment: Mapping[str, str] = field(default_factory=dict)
     compress: bool = False
     preserve: Mapping[str, bool] | None = None
+    arrives: Path | None = None
+    """Where the files go; by default into memory, as they come from there."""
+    unsynced: bool = False
 
     def plan(self, paths: int) -> Path:
         """Plan anew into an empty control directory."""
@@ -76,9 +79,9 @@ class Transfer:
         return control
 
     def move(self, route: Route, each: Callable[[Program], None] | None = None) -> Moved:
-        """Move the tree into the empty folder `arrived`; `each` sees the receiver some twenty times a second."""
+        """Move the tree into an empty folder; `each` sees the receiver some twenty times a second."""
         control = self.plan(route.paths)
-        arrived = self.bench.folder("arrived")
+        arrived = replace(self.bench, work=self.arrives or self.bench.work).folder("arrived")
         lanes = 0
 
         def watch() -> None:
@@ -126,6 +129,7 @@ class Transfer:
         """A receiver that is ready; its record names `route.front` where that is set."""
         ready = control / "receive.ready"
         argv = ["receive", "--listen", f"{route.receiver.address}:{PORT}", "--ready", str(ready), *self._preserve()]
+        argv += ["--unsynced"] if self.unsynced else []
         with self._run("receive", [*argv, str(arrived)], control, route.receiver) as receiver:
             until(partial(is_ready, ready), "the receiver's ready file", [receiver])
             if route.front:

@@ -108,9 +108,12 @@ pub const LATE_FACTOR: u32 = 2;
 pub const LANES_AT_START: usize = 64;
 /// Whether files come from far: from the page cache one takes 20 µs, from a disk behind a network a millisecond and more.
 pub const SLOW_FILE: Duration = Duration::from_micros(300);
-/// Threads that open files ahead of a lane, and of all lanes together: a disk's rate comes with some 32 requests at once.
-pub const AHEAD_THREADS_PER_LANE: usize = 16;
+/// Threads that ask such a disk at once, for one lane or one directory: its rate comes with 16 to 32 requests under way.
+pub const THREADS_AT_ONCE: usize = 16;
+/// Threads that open files ahead, of all lanes together.
 pub const AHEAD_THREADS: usize = 64;
+/// Names of a directory that are looked at ahead.
+pub const AHEAD_NAMES: usize = 256;
 /// Files that are opened ahead of one lane at most: two for each thread.
 pub const AHEAD_FILES: usize = 32;
 /// A lane at either end: buffers for plaintext and ciphertext each way and for reading, two stacks, and what the kernel holds for its socket.

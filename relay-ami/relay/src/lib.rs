@@ -33,6 +33,7 @@ pub mod send;
 pub mod splice;
 pub mod stop;
 pub mod stream;
+mod tempo;
 pub mod thread;
 pub mod under_way;
 pub mod user;

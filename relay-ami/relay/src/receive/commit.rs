@@ -12,7 +12,8 @@ use std::sync::mpsc::{Receiver as Queue, sync_channel};
 use std::time::{Duration, Instant};
 
 use super::Shared;
-use super::large::{Files, Part, Synced};
+use super::large::Part;
+use super::placing::Placing;
 use super::readback;
 use crate::control::{Delivery, Undelivered, unix_now};
 use crate::defaults::{CHECKPOINT_QUEUE, COMMIT_QUEUE, READBACK_BATCH, SYNC_INTERVAL};
@@ -21,8 +22,8 @@ use crate::documents::command::Verify;
 use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
 use crate::documents::text::HexDigest;
+use crate::ends::SmallFile;
 use crate::ends::problem::{Reach, reach};
-use crate::ends::{OpenDestination, Placed, SmallFile};
 use crate::stream::Replies;
 use crate::wire::frame::{Frame, SegmentHeader};
 
@@ -111,7 +112,7 @@ pub fn run(shared: &Shared, queue: &Queue<Verified>) -> io::Result<()> {
                 acknowledge(shared, batch);
             }
         })?;
-        let mut last_sync = None::<Instant>;
+        let (mut last_sync, mut placing) = (None::<Instant>, Placing::default());
         while let Ok(first) = queue.recv() {
             if let Some(last) = last_sync {
                 shared.sending.wait_for_none(last + SYNC_INTERVAL);
@@ -119,13 +120,13 @@ pub fn run(shared: &Shared, queue: &Queue<Verified>) -> io::Result<()> {
             let mut batch = vec![first];
             batch.extend(queue.try_iter().take(limit - 1));
             last_sync = Some(Instant::now());
-            let _ = on_disk.send(sync(shared, batch));
+            let _ = on_disk.send(sync(shared, &mut placing, batch));
         }
         Ok(())
     })
 }
 
-fn sync(shared: &Shared, batch: Vec<Verified>) -> OnDisk {
+fn sync(shared: &Shared, placing: &mut Placing, batch: Vec<Verified>) -> OnDisk {
     let (chunks, entries) = (batch.len() as u64, batch.iter().map(|chunk| chunk.landed.len()).sum());
     let _call = shared.disk.enter();
     let began = Instant::now();
@@ -149,7 +150,7 @@ fn sync(shared: &Shared, batch: Vec<Verified>) -> OnDisk {
             Ok(()) if chunk.failures_at_start != failures => Err(Refusal::Full("a sync failed while the chunk was arriving".to_owned())),
             Ok(()) => match checked.remove(&index) {
                 Some(refusal) => Err(refusal),
-                None => place_all(shared, &mut chunk).map_err(|error| Refusal::of(&error, "")),
+                None => placing.place_all(shared, &mut chunk).map_err(|error| Refusal::of(&error, "")),
             },
             Err(error) => Err(Refusal::of(error, "sync: ")),
         };
@@ -209,50 +210,6 @@ fn checkpoint(shared: &Shared, deliveries: &[Delivery]) -> Option<Vec<Undelivere
     }
 }
 
-/// Number of entries that are complete by it. One that cannot be placed for a reason of its own is left out.
-fn place_all(shared: &Shared, chunk: &mut Verified) -> io::Result<u64> {
-    let mut complete = 0;
-    for item in std::mem::take(&mut chunk.landed) {
-        let entry = item.entry();
-        match place(&*shared.destination, &shared.files, item) {
-            Ok(entries) => complete += entries,
-            Err(error) => {
-                let Reach::Entry(reason) = reach(&error) else { return Err(error) };
-                shared.leave_out(&chunk.replies, (chunk.chunk, chunk.attempt), entry, reason, &error)?;
-            }
-        }
-    }
-    Ok(complete)
-}
-
-/// Number of entries that are complete by it, 0 or 1.
-fn place(destination: &dyn OpenDestination, files: &Files, item: Landed) -> io::Result<u64> {
-    let entry = item.entry();
-    let (entry, placed) = match item {
-        Landed::Part(part, digest) => match part.file.synced(part.index, part.token, digest)? {
-            // Its parts are noted; which file they have become is noted too, so that it need not be read again.
-            Synced::File(placed) => (part.file.entry(), placed),
-            Synced::Part => return Ok(0),
-            Synced::Spoiled => {
-                tracing::warn!(entry, "somebody has changed the file while it was received; it comes again");
-                files.give_up(destination, entry)?;
-                return Ok(0);
-            }
-        },
-        // It came on another stream before. Placed again it would change its directory's time, which may be set by now.
-        // A hard link's first name may have come again meanwhile, so it is looked at each time.
-        Landed::Whole { entry, kind, digest, .. } if kind != Kind::Hardlink && files.is_placed(entry, &digest) => return Ok(1),
-        Landed::Whole { entry, file, path, digest, .. } => (entry, Placed { digest, identity: file.place(&path)? }),
-        Landed::Directory { header, digest } => {
-            destination.directory(&header)?;
-            (header.entry, Placed { digest, identity: None })
-        }
-    };
-    destination.note(entry, &placed)?;
-    files.complete(entry, placed);
-    Ok(1)
-}
-
 fn delivery(chunk: &Verified) -> Option<Delivery> {
     Some(Delivery {
         chunk: chunk.chunk,
@@ -266,5 +223,14 @@ fn delivery(chunk: &Verified) -> Option<Delivery> {
 }
 
 #[cfg(test)]
-#[path = "commit_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_refuses_all_and_another_error_one_chunk() {
+        let full = Refusal::of(&io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error()), "sync: ");
+        assert!(matches!(full, Refusal::Full(message) if message.starts_with("sync: ")));
+        let other = Refusal::of(&io::Error::other("odd"), "");
+        assert!(matches!(other, Refusal::Failed { reason: FailureReason::DestinationError, .. }));
+    }
+}

@@ -9,6 +9,7 @@ mod incoming;
 mod lane;
 mod large;
 pub mod look;
+mod placing;
 mod readback;
 mod sending;
 mod target;

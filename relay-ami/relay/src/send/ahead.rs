@@ -10,14 +10,12 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
-use crate::defaults::{AHEAD_FILES, AHEAD_THREADS, AHEAD_THREADS_PER_LANE, SLOW_FILE, STACK_BYTES};
+use crate::defaults::{AHEAD_FILES, AHEAD_THREADS, STACK_BYTES, THREADS_AT_ONCE};
 use crate::documents::entry::{Kind, Segment};
 use crate::ends::{Source, SourceFailure, SourceFile};
 use crate::secure::record::DATA_BYTES;
+use crate::tempo::Tempo;
 use crate::thread::lock;
-
-/// Weight of the newest file in what is known of them all.
-const NEWEST: f64 = 1.0 / 16.0;
 
 /// Threads of this process that may be begun for it.
 #[derive(Debug)]
@@ -32,29 +30,12 @@ impl Default for Helpers {
 impl Helpers {
     /// Takes as many as one lane may have, or as many as there are.
     fn take(&self) -> usize {
-        let least = |free: usize| Some(free - free.min(AHEAD_THREADS_PER_LANE));
-        self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, least).map_or(0, |free| free.min(AHEAD_THREADS_PER_LANE))
+        let least = |free: usize| Some(free - free.min(THREADS_AT_ONCE));
+        self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, least).map_or(0, |free| free.min(THREADS_AT_ONCE))
     }
 
     fn give_back(&self, threads: usize) {
         self.0.fetch_add(threads, Ordering::SeqCst);
-    }
-}
-
-/// How long one lane's files take from opening to their first bytes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tempo {
-    seconds: f64,
-}
-
-impl Tempo {
-    /// One file says little, however long it took: a thread may have waited for a processor. Five slow ones in a row decide.
-    pub fn note(&mut self, time: Duration) {
-        self.seconds += NEWEST * (time.min(4 * SLOW_FILE).as_secs_f64() - self.seconds);
-    }
-
-    fn is_slow(self) -> bool {
-        self.seconds > SLOW_FILE.as_secs_f64()
     }
 }
 

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::ahead::{Helpers, Opened, Tempo, Window};
+use super::ahead::{Helpers, Opened, Window};
 use super::offers;
 use super::packing::Packer;
 use super::sink::{Caller, Nowhere, Reread, Sink, Stream};
@@ -19,6 +19,7 @@ use crate::had::Had;
 use crate::secure::record::DATA_BYTES;
 use crate::secure::record::Sealer;
 use crate::stream::StreamError;
+use crate::tempo::Tempo;
 use crate::wire::frame::{Frame, SegmentHeader};
 
 /// Digests that count once the chunk is acknowledged.

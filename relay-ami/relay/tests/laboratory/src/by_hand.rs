@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::options::Options;
+use crate::unsynced::Unsynced;
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::{self, PLAN_KEY, RANGE_SIZE};
 use cpt_relay::acceptor::Limits;
@@ -43,7 +44,8 @@ cpt-laboratory: cpt-relay, and its roles by hand, with a directory that both end
   cpt-laboratory scan                  PATH...
   cpt-laboratory plan    --control-dir DIR [--transfer ID] [--chunk-mib N] [--lanes N] [--preserve JSON] PATH...
   cpt-laboratory mirror  --control-dir DIR [--select JSON] [--delete] PATH... DESTINATION
-  cpt-laboratory receive --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--verify digest|readback] [--preserve JSON] DESTINATION
+  cpt-laboratory receive --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--verify digest|readback] [--preserve JSON]
+                         [--unsynced] DESTINATION
   cpt-laboratory send    --control-dir DIR [--transfer ID] [--lanes N] [--direct] [--via IP:PORT,IP:PORT]... [--rate-mbps N] [--attempts N]
                          [--patience SECONDS] [--route-key FILE]
   cpt-laboratory relay   --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--idle-seconds N]
@@ -143,11 +145,12 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, transfer) = (Arc::new(open(options)?), options.transfer());
     let plan = roles::read_plan(&*control, &transfer, PLAN_KEY)?;
     let (destination, rules) = (in_directory(destination)?, roles::rules()?);
+    let destination = PosixDestination(destination);
     let config = receive::Config {
         transfer,
         epoch: FIRST_EPOCH,
         before: None,
-        destination: Box::new(PosixDestination(destination)),
+        destination: if options.unsynced { Box::new(Unsynced(destination)) } else { Box::new(destination) },
         plan,
         plan_key: PLAN_KEY.to_owned(),
         prefix: String::new(),

@@ -3,6 +3,7 @@
 mod by_hand;
 mod mirror;
 mod options;
+mod unsynced;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

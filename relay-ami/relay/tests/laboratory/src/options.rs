@@ -21,6 +21,8 @@ pub struct Options {
     pub listen: Vec<SocketAddrV4>,
     pub connect: Option<SocketAddrV4>,
     pub direct: bool,
+    /// The destination is never synced.
+    pub unsynced: bool,
     /// Relays of each pair, or one relay.
     pub via: Vec<Vec<SocketAddrV4>>,
     pub lanes: Option<u32>,
@@ -65,6 +67,7 @@ impl Options {
             match argument.to_str() {
                 Some("--") => options.paths.extend(arguments.by_ref().map(PathBuf::from)),
                 Some("--direct") => options.direct = true,
+                Some("--unsynced") => options.unsynced = true,
                 Some("--delete") => options.delete = true,
                 Some(name) if name.starts_with("--") => {
                     let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;

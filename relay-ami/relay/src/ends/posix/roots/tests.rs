@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use rustix::fs::{AtFlags, CWD, RenameFlags, chownat, renameat_with};
 
 use super::*;
+use crate::defaults::AHEAD_NAMES;
 
 const NOBODY: u32 = 65_534;
 
@@ -164,4 +165,33 @@ fn whoever_swaps_a_directory_with_a_link_gets_nothing_from_beyond_it_opened() {
     });
     println!("{own} opened, {refused} refused, {} swaps", swaps.into_inner());
     assert!(own > 0 && refused > 0);
+}
+
+#[test]
+fn a_walk_of_a_slow_file_system_looks_ahead_and_gives_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..AHEAD_NAMES + 40 {
+        std_fs::create_dir_all(folder.path().join(format!("top/d{}", number % 3))).unwrap();
+        std_fs::write(folder.path().join(format!("top/f{number}")), "").unwrap();
+        std_fs::write(folder.path().join(format!("top/d{}/f{number}", number % 3)), "").unwrap();
+    }
+    let root = Root::open(&folder.path().join("top")).unwrap();
+    let paths = |is_slow: bool| {
+        let (mut walk, mut paths, mut ahead) = (Walk::new(&root, b"top".to_vec()), Vec::new(), 0);
+        loop {
+            if is_slow {
+                walk.seems_slow();
+            }
+            match walk.step() {
+                Some(Step::Entry(_)) => paths.push(String::from_utf8(walk.relative().to_vec()).unwrap()),
+                Some(Step::Problem(error)) => panic!("{error}"),
+                None => return (paths, ahead),
+            }
+            ahead = ahead.max(walk.looked_at_ahead());
+        }
+    };
+    let (plain, slow) = (paths(false), paths(true));
+    assert_eq!(plain.0, slow.0);
+    assert_eq!(plain.0.len(), 4 + 2 * (AHEAD_NAMES + 40));
+    assert_eq!((plain.1, slow.1), (0, AHEAD_NAMES + 43), "all names of the largest directory");
 }

@@ -10,7 +10,10 @@ use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RawDir, SeekFrom, Stat};
 use rustix::io::Errno;
 
 use super::Root;
+use crate::defaults::{AHEAD_NAMES, THREADS_AT_ONCE};
 use crate::ends::posix::tree::BENEATH;
+use crate::tempo::{Tempo, timed};
+use crate::thread;
 
 pub const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// Directories of the way down that stay open; above them each is opened again on the way back. A tree may be 2 000 deep,
@@ -110,6 +113,8 @@ struct Level {
     directory: Option<OwnedFd>,
     names: Names,
     next: usize,
+    /// Names before this one were looked at ahead.
+    ahead: usize,
     /// Length of the part of the path that is this directory's.
     length: usize,
 }
@@ -133,18 +138,19 @@ pub struct Walk<R> {
     begun: bool,
     /// As [`HELD_NAMES`].
     held: usize,
+    tempo: Tempo,
 }
 
 impl<R: Borrow<Root>> Walk<R> {
     #[must_use]
     pub fn new(root: R, name: Vec<u8>) -> Self {
-        Self { root, relative: name, name: 0, levels: Vec::new(), descends: false, begun: false, held: HELD_NAMES }
+        Self { root, relative: name, name: 0, levels: Vec::new(), descends: false, begun: false, held: HELD_NAMES, tempo: Tempo::default() }
     }
 
     /// All that the root's directory holds, at most `held` bytes of one directory's names at a time.
     pub fn whole(root: R, held: usize) -> io::Result<Self> {
         let directory = fs::openat(&root.borrow().directory, ".", DIRECTORY, Mode::empty())?;
-        let top = Level { names: names(&directory, None, held)?, directory: Some(directory), next: 0, length: 0 };
+        let top = Level { names: names(&directory, None, held)?, directory: Some(directory), next: 0, ahead: 0, length: 0 };
         Ok(Self { levels: vec![top], begun: true, held, ..Self::new(root, Vec::new()) })
     }
 
@@ -178,6 +184,16 @@ impl<R: Borrow<Root>> Walk<R> {
         self.levels.iter().filter(|level| level.directory.is_some()).count()
     }
 
+    #[cfg(test)]
+    pub fn seems_slow(&mut self) {
+        (0..9).for_each(|_| self.tempo.note(std::time::Duration::from_secs(1)));
+    }
+
+    #[cfg(test)]
+    pub fn looked_at_ahead(&self) -> usize {
+        self.levels.iter().map(|level| level.ahead).max().unwrap_or_default()
+    }
+
     /// The next entry; `relative`, `source` and `place` are of it then.
     pub fn step(&mut self) -> Option<Step> {
         if !self.begun {
@@ -200,7 +216,10 @@ impl<R: Borrow<Root>> Walk<R> {
                 self.name = self.relative.len();
                 self.relative.extend_from_slice(name.to_bytes());
                 return Some(match self.reopen() {
-                    Ok(()) => self.look(),
+                    Ok(()) => {
+                        self.look_ahead();
+                        self.look()
+                    }
                     // The directory is not where it was.
                     Err(error) => self.give_up(error),
                 });
@@ -223,8 +242,8 @@ impl<R: Borrow<Root>> Walk<R> {
     fn read_on(&mut self) -> io::Result<()> {
         self.reopen()?;
         let held = self.held;
-        if let Some(Level { directory: Some(directory), names: known, next, .. }) = self.levels.last_mut() {
-            (*known, *next) = (names(directory, known.last(), held)?, 0);
+        if let Some(Level { directory: Some(directory), names: known, next, ahead, .. }) = self.levels.last_mut() {
+            (*known, *next, *ahead) = (names(directory, known.last(), held)?, 0, 0);
         }
         Ok(())
     }
@@ -234,7 +253,12 @@ impl<R: Borrow<Root>> Walk<R> {
             return Step::Problem(Errno::NAMETOOLONG.into());
         }
         let (directory, name) = self.place();
-        match fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        let (found, time) = timed(|| fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW));
+        // What was looked at ahead is in memory now, which says nothing of the file system.
+        if self.levels.last().is_none_or(|level| level.next > level.ahead) {
+            self.tempo.note(time);
+        }
+        match found {
             Ok(stat) => {
                 self.descends = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
                 Step::Entry(stat)
@@ -243,13 +267,24 @@ impl<R: Borrow<Root>> Walk<R> {
         }
     }
 
+    /// Where looks are slow, looks at what comes next on several threads, for the file system to have it in memory. The look that counts
+    /// comes in its turn.
+    fn look_ahead(&mut self) {
+        let Some(level) = self.levels.last_mut().filter(|level| self.tempo.is_slow() && level.next > level.ahead) else { return };
+        let Some(directory) = &level.directory else { return };
+        let names: Vec<&CStr> = (level.next - 1..).map_while(|number| level.names.get(number)).take(AHEAD_NAMES).collect();
+        level.ahead = level.next - 1 + names.len();
+        let look = |name: &CStr| timed(|| fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)).1;
+        thread::map(THREADS_AT_ONCE, names, look).into_iter().for_each(|time| self.tempo.note(time));
+    }
+
     /// Goes into what was given last.
     fn descend(&mut self) -> io::Result<()> {
         let (parent, name) = self.place();
         // One plain name, and no link: this stays beneath.
         let directory = fs::openat(parent, name, DIRECTORY, Mode::empty())?;
         let names = names(&directory, None, self.held)?;
-        self.levels.push(Level { directory: Some(directory), names, next: 0, length: self.relative.len() });
+        self.levels.push(Level { directory: Some(directory), names, next: 0, ahead: 0, length: self.relative.len() });
         let open = self.levels.len();
         if open > HELD
             && let Some(far) = self.levels.get_mut(open - 1 - HELD)

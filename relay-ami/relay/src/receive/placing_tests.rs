@@ -1,12 +1,16 @@
 #![allow(clippy::unwrap_used)]
 
+use std::collections::HashSet;
 use std::fs;
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread::ThreadId;
 use std::time::{Duration, SystemTime};
 
 use super::*;
+use crate::digest::Digest;
 use crate::documents::text::{PlanId, TransferId};
-use crate::ends::Destination as _;
 use crate::ends::posix::PosixDestination;
+use crate::ends::{Destination as _, Identity, SmallFile};
 use crate::wire::frame::SegmentHeader;
 
 fn open(folder: &std::path::Path) -> (Box<dyn OpenDestination>, Files) {
@@ -86,10 +90,65 @@ fn a_file_where_a_directory_is_cannot_be_placed_and_counts_as_nothing() {
     assert!(!files.is_placed(1, blake3::hash(b"new").as_bytes()));
 }
 
+/// A file that is placed once as many others are being placed, or fails.
+struct Slow {
+    together: Arc<Barrier>,
+    threads: Arc<Mutex<HashSet<ThreadId>>>,
+    fails: bool,
+}
+
+impl SmallFile for Slow {
+    fn write(&mut self, _bytes: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn read_back(&self, _digest: &Digest) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn place(self: Box<Self>, _path: &[u8]) -> io::Result<Option<Identity>> {
+        self.together.wait();
+        self.threads.lock().unwrap().insert(std::thread::current().id());
+        if self.fails { Err(io::Error::other("no")) } else { Ok(None) }
+    }
+}
+
+fn slow() -> Placing {
+    let mut placing = Placing::default();
+    for _ in 0..9 {
+        placing.tempo.note(Duration::from_secs(1));
+    }
+    placing
+}
+
+/// Places files of this kind, of which `failing` fails, where as many at once as `together` are needed; with what threads did so.
+fn place_slowly(kind: Kind, together: usize, failing: u64) -> (Vec<(u64, bool)>, HashSet<ThreadId>) {
+    let folder = tempfile::tempdir().unwrap();
+    let (destination, files) = open(folder.path());
+    let (together, threads) = (Arc::new(Barrier::new(together)), Arc::<Mutex<HashSet<ThreadId>>>::default());
+    let item = |entry| {
+        let file = Slow { together: Arc::clone(&together), threads: Arc::clone(&threads), fails: entry == failing };
+        Landed::Whole { entry, kind, file: Box::new(file), path: b"file".to_vec(), digest: [1; 32] }
+    };
+    let results = slow().place_each(&*destination, &files, (0..8).map(item).collect());
+    let placed = results.into_iter().map(|(entry, result)| (entry, result.is_ok())).collect();
+    (placed, threads.lock().unwrap().clone())
+}
+
 #[test]
-fn a_full_disk_refuses_all_and_another_error_one_chunk() {
-    let full = Refusal::of(&io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error()), "sync: ");
-    assert!(matches!(full, Refusal::Full(message) if message.starts_with("sync: ")));
-    let other = Refusal::of(&io::Error::other("odd"), "");
-    assert!(matches!(other, Refusal::Failed { reason: FailureReason::DestinationError, .. }));
+fn where_the_file_system_is_far_files_are_placed_at_once_and_each_has_its_own_result() {
+    let (placed, threads) = place_slowly(Kind::File, 8, 5);
+    assert_eq!(placed, (0..8).map(|entry| (entry, entry != 5)).collect::<Vec<_>>());
+    assert_eq!(threads.len(), 8);
+}
+
+#[test]
+fn other_names_of_files_are_placed_one_after_the_other() {
+    let (placed, threads) = place_slowly(Kind::Hardlink, 1, 99);
+    assert!(placed.iter().all(|(_, is_placed)| *is_placed));
+    assert_eq!(threads, [std::thread::current().id()].into());
 }

@@ -1,0 +1,83 @@
+//! Files on their way from the partial directory to their places.
+
+use std::io;
+
+use super::Shared;
+use super::commit::{Landed, Verified};
+use super::large::{Files, Synced};
+use crate::defaults::THREADS_AT_ONCE;
+use crate::documents::entry::Kind;
+use crate::ends::problem::{Reach, reach};
+use crate::ends::{OpenDestination, Placed};
+use crate::tempo::{Tempo, timed};
+use crate::thread;
+
+/// Places chunks one after the other.
+#[derive(Default)]
+pub struct Placing {
+    tempo: Tempo,
+}
+
+impl Placing {
+    /// Number of entries that are complete by it. One that cannot be placed for a reason of its own is left out.
+    pub fn place_all(&mut self, shared: &Shared, chunk: &mut Verified) -> io::Result<u64> {
+        let mut complete = 0;
+        for (entry, placed) in self.place_each(&*shared.destination, &shared.files, std::mem::take(&mut chunk.landed)) {
+            match placed {
+                Ok(entries) => complete += entries,
+                Err(error) => {
+                    let Reach::Entry(reason) = reach(&error) else { return Err(error) };
+                    shared.leave_out(&chunk.replies, (chunk.chunk, chunk.attempt), entry, reason, &error)?;
+                }
+            }
+        }
+        Ok(complete)
+    }
+
+    /// The result of each. Where the file system is far, files are placed on several threads; what must follow others is not.
+    fn place_each(&mut self, destination: &dyn OpenDestination, files: &Files, landed: Vec<Landed>) -> Vec<(u64, io::Result<u64>)> {
+        let is_free = |item: &Landed| matches!(item, Landed::Whole { kind, .. } if *kind != Kind::Hardlink);
+        let threads = if self.tempo.is_slow() && landed.iter().all(is_free) { THREADS_AT_ONCE } else { 1 };
+        let place = |item: Landed| (item.entry(), timed(|| place(destination, files, item)));
+        let placed = thread::map(threads, landed, place);
+        placed
+            .into_iter()
+            .map(|(entry, (result, time))| {
+                self.tempo.note(time);
+                (entry, result)
+            })
+            .collect()
+    }
+}
+
+/// Number of entries that are complete by it, 0 or 1.
+fn place(destination: &dyn OpenDestination, files: &Files, item: Landed) -> io::Result<u64> {
+    let entry = item.entry();
+    let (entry, placed) = match item {
+        Landed::Part(part, digest) => match part.file.synced(part.index, part.token, digest)? {
+            // Its parts are noted; which file they have become is noted too, so that it need not be read again.
+            Synced::File(placed) => (part.file.entry(), placed),
+            Synced::Part => return Ok(0),
+            Synced::Spoiled => {
+                tracing::warn!(entry, "somebody has changed the file while it was received; it comes again");
+                files.give_up(destination, entry)?;
+                return Ok(0);
+            }
+        },
+        // It came on another stream before. Placed again it would change its directory's time, which may be set by now.
+        // A hard link's first name may have come again meanwhile, so it is looked at each time.
+        Landed::Whole { entry, kind, digest, .. } if kind != Kind::Hardlink && files.is_placed(entry, &digest) => return Ok(1),
+        Landed::Whole { entry, file, path, digest, .. } => (entry, Placed { digest, identity: file.place(&path)? }),
+        Landed::Directory { header, digest } => {
+            destination.directory(&header)?;
+            (header.entry, Placed { digest, identity: None })
+        }
+    };
+    destination.note(entry, &placed)?;
+    files.complete(entry, placed);
+    Ok(1)
+}
+
+#[cfg(test)]
+#[path = "placing_tests.rs"]
+mod tests;
