@@ -38,6 +38,9 @@ def estimate(
     ] = None,
     *,
     size: Annotated[str | None, typer.Option(help="How much is to be moved, e.g. 8GB or 1.5TiB.")] = None,
+    files: Annotated[
+        int | None, typer.Option(min=1, help="In so many files, beside a request: small ones take longer.")
+    ] = None,
     vi: Annotated[str | None, _figure("v_i: between machines of one region.")] = None,
     ve: Annotated[str | None, _figure("v_e: between the ends, from region to region.")] = None,
     tv: Annotated[str | None, _figure("T_v: until relays serve.")] = None,
@@ -89,11 +92,14 @@ def estimate(
     try:
         if size is None:
             raise OptionError("--size", "(missing)", "say how much is to be moved, e.g. 8GB: nothing is scanned")
+        if request is None and files is not None:
+            raise OptionError("--files", str(files), "what figures say of the ends holds for files of any size")
         if request is None:
             _from_figures(size_bytes(size), given, as_json=as_json)
         else:
             given.refuse_beside(str(request))
             document = {"request": read_request(request), "sizeBytes": size_bytes(size)}
+            document |= {"files": files} if files else {}
             answer = call(home(local=local), "estimate-request", document)
             _show(answer, estimate_table(answer), as_json=as_json)
     except OptionError as error:

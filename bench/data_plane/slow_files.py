@@ -1,8 +1,8 @@
-"""A directory behind a network: a user-space file system of which every read takes so many milliseconds.
+"""A directory behind a network: a user-space file system of which every read, and every look at a name, takes its time.
 
-    python -m bench.data_plane.slow_files DIRECTORY MOUNTPOINT MILLISECONDS
+    python -m bench.data_plane.slow_files DIRECTORY MOUNTPOINT READ_MILLISECONDS LOOK_MILLISECONDS
 
-Reads wait side by side. The kernel keeps no page of an earlier mount, so each mount is cold.
+They wait side by side. The kernel keeps no page of an earlier mount, so each mount is cold.
 """
 
 import os
@@ -20,11 +20,12 @@ ATTRIBUTES = ("st_atime", "st_ctime", "st_gid", "st_mode", "st_mtime", "st_nlink
 class SlowFiles(Operations):  # type: ignore[misc]
     """Files of a directory, to be read."""
 
-    def __init__(self, directory: str, seconds: float) -> None:
-        self._directory, self._seconds = directory, seconds
+    def __init__(self, directory: str, read_seconds: float, look_seconds: float) -> None:
+        self._directory, self._read_seconds, self._look_seconds = directory, read_seconds, look_seconds
 
     def getattr(self, path: str, fh: int | None = None) -> dict[str, float]:
-        """What is known of an entry."""
+        """What is known of an entry, late."""
+        time.sleep(self._look_seconds)
         try:
             found = os.lstat(self._directory + path)
         except OSError as error:
@@ -41,7 +42,7 @@ class SlowFiles(Operations):  # type: ignore[misc]
 
     def read(self, path: str, size: int, offset: int, fh: int) -> bytes:
         """Read, late."""
-        time.sleep(self._seconds)
+        time.sleep(self._read_seconds)
         return os.pread(fh, size, offset)
 
     def release(self, path: str, fh: int) -> int:
@@ -51,9 +52,9 @@ class SlowFiles(Operations):  # type: ignore[misc]
 
 
 if __name__ == "__main__":
-    directory, mountpoint, milliseconds = sys.argv[1:]
+    directory, mountpoint, read_milliseconds, look_milliseconds = sys.argv[1:]
     FUSE(
-        SlowFiles(directory, float(milliseconds) / 1000),
+        SlowFiles(directory, float(read_milliseconds) / 1000, float(look_milliseconds) / 1000),
         mountpoint,
         foreground=True,
         ro=True,

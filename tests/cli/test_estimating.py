@@ -105,6 +105,7 @@ def test_without_prices_it_says_that_no_cost_is_counted() -> None:
         (GIVEN[:4], "--ve (missing): give it, or a request file"),
         (["--size", "0", *GIVEN[2:]], "--size 0: write a size above 0"),
         (["--size", "8XB", *GIVEN[2:]], "--size 8XB: write a size above 0"),
+        ([*GIVEN, "--files", "9"], "--files 9: what figures say of the ends holds for files of any size"),
         ([*GIVEN, "--ve", "0"], "--ve 0: write MB/s above 0, e.g. 90"),
         ([*GIVEN, "--vi", "-3"], "--vi -3: write MB/s above 0, e.g. 90"),
         ([*GIVEN, "--vi", "abc"], "--vi abc: write MB/s above 0, e.g. 90"),

@@ -81,10 +81,11 @@ def is_missing(case: str) -> bool:
 
 
 @contextmanager
-def cold(bench: Bench, kept: Path) -> Iterator[Path]:
-    """The files behind a network, none of whose pages is in memory."""
+def cold(bench: Bench, kept: Path, look_milliseconds: int = 0) -> Iterator[Path]:
+    """The files behind a network, of which nothing is in memory."""
     mountpoint = bench.folder("source")
-    argv = [sys.executable, "-m", "bench.data_plane.slow_files", str(kept), str(mountpoint), str(MILLISECONDS)]
+    times = [str(MILLISECONDS), str(look_milliseconds)]
+    argv = [sys.executable, "-m", "bench.data_plane.slow_files", str(kept), str(mountpoint), *times]
     with running(argv, bench.work / "slow-files.log") as program:
         until(mountpoint.is_mount, "the file system is mounted", [program])
         try:

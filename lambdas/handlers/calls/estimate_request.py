@@ -1,6 +1,8 @@
 """Estimate Request: invoked by people; what a request would take and cost. Looks, and starts nothing."""
 
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from lambdas.adapters.world import World
 from lambdas.core.documents import Count, Document
@@ -13,10 +15,11 @@ from lambdas.runtime.handler import user_call
 
 
 class EstimateRequest(Document):
-    """Contract `estimate-request`; `request` is raw, as an execution's input is."""
+    """Contract `estimate-request`; `request` is raw, as an execution's input is; `files`: their number, where known."""
 
     request: Any
     size_bytes: Count | None = None
+    files: Annotated[int, Field(ge=1)] | None = None
 
 
 def estimate_request(event: EstimateRequest, world: World) -> Estimate:
@@ -38,7 +41,7 @@ def estimate_request(event: EstimateRequest, world: World) -> Estimate:
         destination=accepted.destination,
         existing=accepted.existing,
     )
-    return estimate_for(transfer, event.size_bytes, world)
+    return estimate_for(transfer, event.size_bytes, world, files=event.files)
 
 
 handler = user_call(EstimateRequest, estimate_request)

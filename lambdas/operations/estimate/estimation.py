@@ -36,11 +36,13 @@ def estimate_for(
     adjusted: Adjustment = lambda ends, found: (ends, found),
     *,
     is_moving: bool = False,
+    files: int | None = None,
 ) -> Estimate:
     """Estimate of `size_bytes` between the ends of `transfer`, or of measuring them; writes nothing.
 
     `survey`: where the ends were looked at; `adjusted`: puts in what the transfer itself has shown; `is_moving`: its
-    data is under way, and `size_bytes` is what is left. Raises BudgetTooSmall, DeadlineUnreachable or NoSuitableType.
+    data is under way, and `size_bytes` is what is left; `files`: their number, where nothing was looked at. Raises
+    BudgetTooSmall, DeadlineUnreachable or NoSuitableType.
     """
     request, wish = transfer.request, transfer.request.bandwidth_limit_mbps
     by_side = [request.relays.types_of(stage, world.env.instance_types) for stage in (0, 1)]
@@ -70,6 +72,8 @@ def estimate_for(
         machines,
         readback=request.verify == "readback",
     )
+    if files and not survey:
+        figures = end_limits.with_files(figures, files, size_bytes, machines)
     direct, relayed = cross_zone.figures(transfer)
     through = world.env.inter_region_path == "transit-gateway"
     listed = survey.source if survey else None
@@ -80,7 +84,7 @@ def estimate_for(
             "lent": lent_pairs(terms, transfer.existing, request.relays.existing_share),
             "timetable": _timed(wish, terms.now) or None,
             "gateway": gateway(transfer) if through else None,
-            "entries": listed.files + listed.directories + listed.symlinks if listed else None,
+            "entries": listed.files + listed.directories + listed.symlinks if listed else files,
         }
     )
     elapsed = terms.now - transfer.execution_started_at if survey or is_moving else None

@@ -37,6 +37,14 @@ def test_estimate_is_the_one_that_the_execution_would_make() -> None:
     assert made.rows[0].whole_seconds != asked.rows[0].whole_seconds
 
 
+def test_many_small_files_take_longer_than_their_bytes() -> None:
+    few, many = (ask(known(), request(), sizeBytes=SIZE, files=files) for files in (1, 4_000_000))
+    assert few.rows == ask(known(), request(), sizeBytes=SIZE).rows
+    assert many.rows[0].seconds > 2 * few.rows[0].seconds
+    assert many.figures.files is not None
+    assert "4,000,000 files" in many.figures.files.note
+
+
 def without_whole_time(found: Estimate) -> Estimate:
     """But for what only a survey tells: the time that it took, and how many entries there are."""
     unknown = {"whole_seconds": None, "whole_seconds_high": None}
