@@ -80,9 +80,10 @@ def letter(transfer: AcceptedTransfer, estimate: Estimate) -> tuple[str, str]:
         f"{transfer.source.instance_id} ({transfer.source.region}) to "
         f"{transfer.destination.instance_id} ({transfer.destination.region}).",
         "",
-        f"  {'pairs':>5} {'seconds':>10} {'speedup':>8} {'dollars':>10}  limited by",
+        f"  {'pairs':>5} {'seconds':>10} {'in all':>10} {'speedup':>8} {'dollars':>10} {'Wh':>8}  limited by",
         *(_line(row, recommended=row.pairs == estimate.chosen_pairs) for row in estimate.rows),
         "",
+        "Seconds are those in which data moves; in all: from the transfer's start to its report.",
         f"> recommended: {estimate.reason}.",
         "",
         f"Approve:  cpt approve {name}              (the recommended row; another one: --pairs N)",
@@ -96,4 +97,10 @@ def letter(transfer: AcceptedTransfer, estimate: Estimate) -> tuple[str, str]:
 def _line(row: Row, *, recommended: bool) -> str:
     mark = ">" if recommended else " "
     limit = f"{row.limit} ({row.range_in_words})" if row.range_in_words else row.limit
-    return f"{mark} {row.pairs:>5} {row.seconds:>10.1f} {row.speedup:>8.2f} {row.cost_usd:>10.4f}  {limit}"
+    whole, energy = _known(row.whole_seconds), _known(row.energy_wh)
+    cost = f"{row.speedup:>8.2f} {row.cost_usd:>10.4f} {energy:>8}"
+    return f"{mark} {row.pairs:>5} {row.seconds:>10.1f} {whole:>10} {cost}  {limit}"
+
+
+def _known(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"

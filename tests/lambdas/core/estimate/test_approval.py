@@ -73,7 +73,10 @@ def test_letter_shows_every_row_and_what_to_do() -> None:
     assert subject.isascii()
     assert len(subject) < 100
     for row in estimate(2).rows:
-        assert f"{row.cost_usd:.4f}  {row.limit}" in text
+        [line] = [line for line in text.splitlines() if line.endswith(row.limit) and f" {row.pairs} " in line]
+        for known in (row.whole_seconds, row.energy_wh):
+            assert ("-" if known is None else f"{known:.1f}") in line.split()
+        assert f"{row.cost_usd:.4f}" in line
     assert [line.split()[1] for line in text.splitlines() if line.startswith("> ") and "recommended" not in line] == [
         "2"
     ]
