@@ -307,7 +307,8 @@ impl Link<'_> {
             if lock(&self.broken).is_some() || self.lane.shared.stop.is_requested() {
                 return Err(StreamError::Ended);
             }
-            self.lane.shared.chunks.queue.wait(Duration::from_secs(1));
+            let is_there = || lock(answer).is_some() || lock(&self.broken).is_some();
+            self.lane.shared.chunks.queue.wait_unless(Duration::from_secs(1), is_there);
         }
     }
 
@@ -317,7 +318,8 @@ impl Link<'_> {
             if lock(&self.broken).is_some() {
                 return Err(StreamError::Ended);
             }
-            self.lane.shared.chunks.queue.wait(Duration::from_secs(1));
+            let is_there = || !self.waiting.is_wanted() || lock(&self.broken).is_some();
+            self.lane.shared.chunks.queue.wait_unless(Duration::from_secs(1), is_there);
         }
         Ok(())
     }

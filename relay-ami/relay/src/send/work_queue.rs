@@ -347,8 +347,16 @@ impl WorkQueue {
 
     /// Waits until something changes, at most for `time`.
     pub fn wait(&self, time: Duration) {
+        self.wait_unless(time, || false);
+    }
+
+    /// The same, unless what is waited for `is_there`. Whoever brings it calls [`Self::wake`] afterwards, which cannot be missed: it
+    /// comes before `is_there` is asked, or while this waits.
+    pub fn wait_unless(&self, time: Duration, is_there: impl FnOnce() -> bool) {
         let state = lock(&self.state);
-        drop(self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner));
+        if !is_there() {
+            drop(self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner));
+        }
     }
 }
 

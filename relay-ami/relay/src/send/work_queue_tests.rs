@@ -1,4 +1,5 @@
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 use crate::defaults::HEARD_WITHIN;
@@ -201,4 +202,23 @@ fn take(work_queue: &WorkQueue, lane: &Idle) -> Option<Work> {
         Next::Send(work) => Some(work),
         _ => None,
     }
+}
+
+#[test]
+fn what_comes_between_the_last_look_and_the_wait_is_not_missed() {
+    let queue = Arc::new(work_queue());
+    let came = Arc::new(AtomicBool::new(false));
+    let began = Instant::now();
+    let look = || {
+        let (queue, came) = (Arc::clone(&queue), Arc::clone(&came));
+        std::thread::spawn(move || {
+            came.store(true, Ordering::SeqCst);
+            queue.wake();
+        });
+        false
+    };
+    queue.wait_unless(Duration::from_secs(60), look);
+    assert!(came.load(Ordering::SeqCst) && began.elapsed() < Duration::from_secs(30));
+    queue.wait_unless(Duration::from_secs(60), || true);
+    assert!(began.elapsed() < Duration::from_secs(30));
 }
