@@ -42,9 +42,16 @@ def small(folder: Path, count: int, size: int) -> None:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """BLAKE3 of every file by its path; hidden ones too, so that a forgotten partial file shows."""
-    return {
-        str(path.relative_to(folder)): blake3.blake3(max_threads=2).update_mmap(path).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+    """BLAKE3 of every file by its path; hidden ones too, so that a forgotten partial file shows.
+
+    Not by a mapping: in memory-backed files that would fill the holes.
+    """
+    return {str(path.relative_to(folder)): _digest(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def _digest(path: Path) -> str:
+    hasher = blake3.blake3(max_threads=2)
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            hasher.update(block)
+    return hasher.hexdigest()
