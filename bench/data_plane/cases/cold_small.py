@@ -1,17 +1,13 @@
-"""Many small files on a disk behind a network, beside fio, rsync and tar on that disk, and their listing beside find's.
+"""Many small files on a disk behind a network, beside fio, rsync and tar on that disk.
 
-Each read of the file system takes 4 ms, each look at a name 1 ms; others are answered meanwhile. fio has a job for each
-folder.
+Each read of the file system takes 10 ms, each look at a name 1 ms; others are answered meanwhile (but looks in one
+directory, which FUSE makes one after the other). fio has a job for each folder.
 """
-
-import time
-from collections.abc import Sequence
-from pathlib import Path
 
 from bench.data_plane import files
 from bench.data_plane.bench import Bench, median
 from bench.data_plane.cases.cold_source import NODES, cold, is_missing
-from bench.data_plane.network import command, network
+from bench.data_plane.network import network
 from bench.data_plane.ours import Route, Transfer
 from bench.data_plane.peers import fio, ssh
 from bench.data_plane.peers.programs import have
@@ -19,7 +15,7 @@ from bench.results import Result
 
 FOLDERS = 32
 LOOK_MILLISECONDS = 1
-BARS = {"fio": 0.9, "rsync": 1.0, "tar": 1.0, "find": 1.0}
+BARS = {"fio": 0.9, "rsync": 1.0, "tar": 1.0}
 
 
 def run(bench: Bench) -> list[Result]:
@@ -50,22 +46,14 @@ def run(bench: Bench) -> list[Result]:
             with cold(bench, kept, LOOK_MILLISECONDS) as source:
                 return ssh.tar(bench, source, sender, receiver)
 
-        def scan() -> float:
-            return _listing(bench, kept, [str(bench.daemon), "scan"])
-
-        def find() -> float:
-            return _listing(bench, kept, ["find"], ["-printf", "%s %p\n"])
-
-        sides = {"cpt": move, "scan": scan, "find": find}
+        sides = {"cpt": move}
         if have("fio"):
             sides["fio"] = read
         if have("sshd") and have("rsync"):
             sides |= {"rsync": by_rsync, "tar": by_tar}
         seconds = {side: median(found) for side, found in bench.alternate(sides).items()}
-    ours, scanned, found = (seconds.pop(side) for side in ("cpt", "scan", "find"))
-    note = f"{scanned:.2f} s, find {found:.2f} s"
-    listing = Result("cold small files, the listing / find", found / scanned, "×", BARS["find"], "higher", note)
-    return [listing] + [
+    ours = seconds.pop("cpt")
+    return [
         Result(
             f"cold small files / {peer}",
             taken / ours,
@@ -76,10 +64,3 @@ def run(bench: Bench) -> list[Result]:
         )
         for peer, taken in seconds.items()
     ]
-
-
-def _listing(bench: Bench, kept: Path, before: list[str], after: Sequence[str] = ()) -> float:
-    with cold(bench, kept, LOOK_MILLISECONDS) as source:
-        began = time.monotonic()
-        command(*before, str(source), *after)
-        return time.monotonic() - began

@@ -1,6 +1,6 @@
 """A large file on a disk behind a network, beside one reader of that disk.
 
-Each read of the file system takes 4 ms, as from a disk that is not in the machine; others are answered meanwhile. The
+Each read of the file system takes 10 ms, as from a disk that is not in the machine; others are answered meanwhile. The
 reader (`dd`) has the kernel's own read-ahead, 128 KiB. The lane has to be ahead of it. fio, with many requests at once,
 shows what such a disk can give.
 """
@@ -23,7 +23,7 @@ from bench.data_plane.process import running, until
 from bench.results import Result
 
 NODES = {"sender": "10.0.0.1", "receiver": "10.1.0.1"}
-MILLISECONDS = 4
+MILLISECONDS = 10
 BYTES = 256 << 20
 BAR = 2.0
 FIO_JOBS, FIO_BAR = 16, 0.9
@@ -65,10 +65,11 @@ def run(bench: Bench) -> list[Result]:
     for lanes, values in found.items():
         note = f"dd {by_reader:.2f} s, the transfer {median(values):.2f} s"
         results.append(Result(f"cold source, lanes: {lanes}", by_reader / median(values), "×", BAR, "higher", note))
-        if at_once:
+        # One lane is what the planner takes for one file.
+        if at_once and lanes == "1":
             note = f"fio, {FIO_JOBS} jobs, {at_once:.2f} s"
             ratio = at_once / median(values)
-            results.append(Result(f"cold source, lanes: {lanes} / fio", ratio, "×", FIO_BAR, "higher", note))
+            results.append(Result("cold source, one lane / fio", ratio, "×", FIO_BAR, "higher", note))
     return results
 
 

@@ -1,11 +1,13 @@
 """What syncing each batch of chunks costs, beside one sync at the end, on a disk.
 
 One side is the daemon as it is. The other never syncs; the whole file system is synced when it has ended, which counts.
+It is a new one (XFS, in a file on the disk that the project is on), so that no run waits for what others have left.
 """
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +21,8 @@ from bench.results import Result
 NODES = {"sender": "10.0.0.1", "receiver": "10.1.0.1"}
 BAR = 1.1
 # Beside the benchmarks' results: where the project is, there is a disk.
-DISK = Path("bench/out/disk").resolve()
+IMAGE, DISK = Path("bench/out/disk.image").resolve(), Path("bench/out/disk").resolve()
+IMAGE_BYTES = 6 << 30
 TREES: dict[str, Callable[[Bench, Path], None]] = {
     "small": lambda bench, folder: files.small(folder, bench.size(20_000, 500), 10 << 10),
     "large": lambda bench, folder: files.large(folder, bench.size(2 << 30, 64 << 20)),
@@ -28,19 +31,36 @@ TREES: dict[str, Callable[[Bench, Path], None]] = {
 
 def run(bench: Bench) -> list[Result]:
     """Seconds with a sync for each batch, over those with one at the end."""
+    if shutil.which("mkfs.xfs") is None:
+        say("  durability: mkfs.xfs is missing. Run: apt-get install xfsprogs")
+        return []
+    with _disk(), network(NODES) as net:
+        route = Route(net["sender"], net["receiver"])
+        return [_compare(name, bench, route) for name in TREES]
+
+
+@contextmanager
+def _disk() -> Iterator[None]:
+    """A new file system at `DISK`."""
     DISK.mkdir(parents=True, exist_ok=True)
+    with IMAGE.open("wb") as image:
+        image.truncate(IMAGE_BYTES)
     try:
-        with network(NODES) as net:
-            route = Route(net["sender"], net["receiver"])
-            return [_compare(name, bench, route) for name in TREES]
+        command("mkfs.xfs", "-q", "-f", str(IMAGE))
+        command("mount", "-o", "loop", str(IMAGE), str(DISK))
+        try:
+            yield
+        finally:
+            command("umount", str(DISK))
     finally:
-        shutil.rmtree(DISK)
+        IMAGE.unlink()
+        DISK.rmdir()
 
 
 def _compare(name: str, bench: Bench, route: Route) -> Result:
     source = bench.folder("source")
     TREES[name](bench, source)
-    each = Transfer(bench, source, arrives=DISK)
+    each = Transfer(bench, source, arrives=DISK / "destination")
     sides = {"each": each, "end": replace(each, unsynced=True)}
     found = bench.alternate({side: partial(_move, transfer, route) for side, transfer in sides.items()})
     seconds = {side: median([whole for _, whole in values]) for side, values in found.items()}

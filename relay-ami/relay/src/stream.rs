@@ -87,8 +87,10 @@ impl FrameReader {
     /// Makes `bytes` available, at most `MAX_FRAME_BYTES`; `false` when the stream ended before.
     fn fill(&mut self, bytes: usize) -> Result<bool, StreamError> {
         while self.available() < bytes {
-            self.plain.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.available());
+            if self.start > 0 {
+                self.plain.copy_within(self.start..self.end, 0);
+                (self.start, self.end) = (0, self.available());
+            }
             let count = self.opener.read(&mut self.plain[self.end..])?;
             if count == 0 {
                 return Ok(false);
@@ -135,15 +137,16 @@ impl FrameReader {
         self.frame()?.ok_or(StreamError::Ended)
     }
 
-    /// Returns what is there of a data frame's bytes: at least one, at most `limit`.
+    /// Returns the next of a data frame's bytes, of which `limit` are left: all of them, or what has been unpacked. To wait for the rest of
+    /// a frame costs less than a second write, which begins in the middle of a page.
     pub fn data(&mut self, limit: usize) -> Result<&[u8], StreamError> {
         if self.unpacked.as_ref().is_some_and(|unpacked| unpacked.start < unpacked.bytes.len()) {
             return Ok(self.unpacked.as_mut().map_or(&[], |unpacked| unpacked.take(limit)));
         }
-        if limit > 0 && !self.fill(1)? {
+        let count = limit.min(DATA_BYTES);
+        if !self.fill(count)? {
             return Err(StreamError::Ended);
         }
-        let count = limit.min(self.available());
         self.start += count;
         Ok(&self.plain[self.start - count..self.start])
     }

@@ -34,20 +34,29 @@ impl Placing {
         Ok(complete)
     }
 
-    /// The result of each. Where the file system is far, files are placed on several threads; what must follow others is not.
+    /// The result of each. Where the file system is far, files are placed on several threads. What must follow others is not, and of a
+    /// destination that fails nothing more is asked.
     fn place_each(&mut self, destination: &dyn OpenDestination, files: &Files, landed: Vec<Landed>) -> Vec<(u64, io::Result<u64>)> {
         let is_free = |item: &Landed| matches!(item, Landed::Whole { kind, .. } if *kind != Kind::Hardlink);
-        let threads = if self.tempo.is_slow() && landed.iter().all(is_free) { THREADS_AT_ONCE } else { 1 };
         let place = |item: Landed| (item.entry(), timed(|| place(destination, files, item)));
-        let placed = thread::map(threads, landed, place);
-        placed
-            .into_iter()
-            .map(|(entry, (result, time))| {
+        let at_once = if self.tempo.is_slow() && landed.iter().all(is_free) { THREADS_AT_ONCE } else { 1 };
+        let (mut placed, mut landed) = (Vec::with_capacity(landed.len()), landed.into_iter());
+        loop {
+            let next: Vec<Landed> = landed.by_ref().take(at_once).collect();
+            if next.is_empty() || placed.last().is_some_and(|(_, result)| fails(result)) {
+                return placed;
+            }
+            for (entry, (result, time)) in thread::map(at_once, next, place) {
                 self.tempo.note(time);
-                (entry, result)
-            })
-            .collect()
+                placed.push((entry, result));
+            }
+        }
     }
+}
+
+/// Returns whether the destination takes nothing more, whatever the entry.
+fn fails(result: &io::Result<u64>) -> bool {
+    result.as_ref().is_err_and(|error| !matches!(reach(error), Reach::Entry(_)))
 }
 
 /// Number of entries that are complete by it, 0 or 1.
