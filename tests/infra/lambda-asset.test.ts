@@ -54,6 +54,10 @@ describe('the asset of the Lambdas', () => {
     ).toEqual(['pictures.html', 'report.css', 'report.html']);
   });
 
+  it('has the locked requirements, so that its hash is another one when a package is', () => {
+    expect(files).toContain(path.join('lambdas', 'requirements.txt'));
+  });
+
   it('can be read by the user as whom functions run, whatever the umask of the synthesis', () => {
     const all = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => path.join(folder, file));
     const hidden = [folder, ...all].filter((file) => {
