@@ -182,6 +182,19 @@ mod tests {
     }
 
     #[test]
+    fn a_user_and_a_group_have_a_name_for_their_number_and_a_number_for_their_name() {
+        let known = accounts();
+        assert_eq!((known.user_name(1000).as_deref(), known.user_number("alice")), (Some("alice"), Some(1000)));
+        assert_eq!((known.group_name(44).as_deref(), known.group_number("video")), (Some("video"), Some(44)));
+        for (name, number) in [("broken", 44), ("bob", 1)] {
+            assert_eq!((known.user_name(number), known.user_number(name)), (None, None));
+        }
+        for (name, number) in [("bad", 1000), ("alice", 1)] {
+            assert_eq!((known.group_name(number), known.group_number(name)), (None, None));
+        }
+    }
+
+    #[test]
     fn an_unknown_name_is_refused_with_what_would_be_right() {
         for name in ["bob", "malice", "", "-1", "99999999999"] {
             let error = accounts().named(name, None).unwrap_err().to_string();
