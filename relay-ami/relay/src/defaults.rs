@@ -112,7 +112,7 @@ pub const SLOW_FILE: Duration = Duration::from_micros(300);
 pub const THREADS_AT_ONCE: usize = 16;
 /// Threads that open files ahead, of all lanes together.
 pub const AHEAD_THREADS: usize = 64;
-/// Names of a directory that are looked at ahead.
+/// Names that are looked at ahead, or files that are placed, before it is seen what came of it.
 pub const AHEAD_NAMES: usize = 256;
 /// Files that are opened ahead of one lane at most: two for each thread.
 pub const AHEAD_FILES: usize = 32;

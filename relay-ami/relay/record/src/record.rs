@@ -24,6 +24,8 @@ const ALERT: u8 = 21;
 const APPLICATION: u8 = 23;
 /// Longest record on the wire: header, and ciphertext of at most 2^14 + 256 bytes.
 const MAX_RECORD: usize = HEADER + RECORD_BYTES + 256;
+/// What one call takes of what has arrived: with four data frames there are half a call for each; with one there was most of one.
+const ARRIVED_BYTES: usize = 4 * DATA_BYTES;
 /// Room for the plaintext of a full data frame, its header and what is left of the frame before.
 pub const PLAIN_BYTES: usize = DATA_BYTES + 2 * MAX_RECORD;
 
@@ -169,7 +171,14 @@ pub struct Opener {
 
 impl Opener {
     pub fn new(secrets: (u64, ConnectionTrafficSecrets), socket: Arc<TcpStream>) -> Result<Self, SecureError> {
-        Ok(Self { direction: Direction::new(secrets)?, socket, buffer: vec![0; DATA_BYTES + MAX_RECORD], start: 0, end: 0, ended: false })
+        Ok(Self {
+            direction: Direction::new(secrets)?,
+            socket,
+            buffer: vec![0; ARRIVED_BYTES + MAX_RECORD],
+            start: 0,
+            end: 0,
+            ended: false,
+        })
     }
 
     /// Waits for a record, then writes the plaintext of all that have arrived and fit into `plain`, at least [`PLAIN_BYTES`] long.

@@ -18,7 +18,7 @@ use crate::acceptor::Limits;
 use crate::control::aws::Aws;
 use crate::control::clients::Setup;
 use crate::control::{Control, ControlError};
-use crate::defaults::{CONTROL_START, ORDER_KEPT};
+use crate::defaults::{CONTROL_START, ORDER_KEPT, THREADS_AT_ONCE};
 use crate::documents::command::{self, Command};
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::{AbsolutePath, AnnouncementKey, TransferId};
@@ -250,6 +250,7 @@ fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop:
         rules,
         limits: Limits::RECEIVER,
         verify: command.verify,
+        placing_threads: THREADS_AT_ONCE,
         preserve: command.preserve,
     };
     run_receiver(config, control, &addresses, ready, stop)

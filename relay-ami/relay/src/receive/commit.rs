@@ -112,7 +112,7 @@ pub fn run(shared: &Shared, queue: &Queue<Verified>) -> io::Result<()> {
                 acknowledge(shared, batch);
             }
         })?;
-        let (mut last_sync, mut placing) = (None::<Instant>, Placing::default());
+        let (mut last_sync, mut placing) = (None::<Instant>, Placing::new(shared.placing_threads));
         while let Ok(first) = queue.recv() {
             if let Some(last) = last_sync {
                 shared.sending.wait_for_none(last + SYNC_INTERVAL);

@@ -60,6 +60,8 @@ pub struct Config {
     pub rules: RateRules,
     pub limits: Limits,
     pub verify: Verify,
+    /// Threads that place files where the file system is far.
+    pub placing_threads: usize,
     /// What entries may carry beyond the default. A sender that sends more is none of this transfer.
     pub preserve: Preserve,
 }
@@ -97,6 +99,7 @@ struct Shared {
     plan_key: String,
     prefix: String,
     verify: Verify,
+    placing_threads: usize,
     preserve: Preserve,
     rules: RateRules,
     control: Arc<dyn Control>,
@@ -184,7 +187,7 @@ pub fn run(
     listeners: &[TcpListener],
     stop: &Stop,
 ) -> Result<Outcome, ReceiveError> {
-    let Config { transfer, epoch, before, destination, plan, plan_key, prefix, rules, limits, verify, preserve } = config;
+    let Config { transfer, epoch, before, destination, plan, plan_key, prefix, rules, limits, verify, preserve, placing_threads } = config;
     let (path, capabilities) = (destination.to_string(), destination.capabilities());
     let opened = destination.open(&transfer, &plan.plan_id, plan.chunk_size_bytes);
     let (destination, left) = opened.map_err(|source| ReceiveError::Destination { path: path.clone(), source })?;
@@ -210,6 +213,7 @@ pub fn run(
         plan_key,
         prefix,
         verify,
+        placing_threads,
         preserve,
         rules,
         control,

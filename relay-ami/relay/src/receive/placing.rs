@@ -5,7 +5,7 @@ use std::io;
 use super::Shared;
 use super::commit::{Landed, Verified};
 use super::large::{Files, Synced};
-use crate::defaults::THREADS_AT_ONCE;
+use crate::defaults::AHEAD_NAMES;
 use crate::documents::entry::Kind;
 use crate::ends::problem::{Reach, reach};
 use crate::ends::{OpenDestination, Placed};
@@ -13,20 +13,31 @@ use crate::tempo::{Tempo, timed};
 use crate::thread;
 
 /// Places chunks one after the other.
-#[derive(Default)]
 pub struct Placing {
     tempo: Tempo,
+    threads: usize,
 }
 
 impl Placing {
+    /// With so many threads where the file system is far.
+    pub fn new(threads: usize) -> Self {
+        Self { tempo: Tempo::default(), threads }
+    }
+
     /// Number of entries that are complete by it. One that cannot be placed for a reason of its own is left out.
     pub fn place_all(&mut self, shared: &Shared, chunk: &mut Verified) -> io::Result<u64> {
         let mut complete = 0;
-        for (entry, placed) in self.place_each(&*shared.destination, &shared.files, std::mem::take(&mut chunk.landed)) {
-            match placed {
+        let mut placed = self.place_each(&*shared.destination, &shared.files, std::mem::take(&mut chunk.landed)).into_iter();
+        for (entry, result) in placed.by_ref() {
+            match result {
                 Ok(entries) => complete += entries,
                 Err(error) => {
-                    let Reach::Entry(reason) = reach(&error) else { return Err(error) };
+                    let Reach::Entry(reason) = reach(&error) else {
+                        placed.filter_map(|(entry, result)| Some((entry, result.err()?))).for_each(|(entry, error)| {
+                            tracing::warn!(chunk = chunk.chunk, entry, %error, "not placed either");
+                        });
+                        return Err(error);
+                    };
                     shared.leave_out(&chunk.replies, (chunk.chunk, chunk.attempt), entry, reason, &error)?;
                 }
             }
@@ -39,14 +50,15 @@ impl Placing {
     fn place_each(&mut self, destination: &dyn OpenDestination, files: &Files, landed: Vec<Landed>) -> Vec<(u64, io::Result<u64>)> {
         let is_free = |item: &Landed| matches!(item, Landed::Whole { kind, .. } if *kind != Kind::Hardlink);
         let place = |item: Landed| (item.entry(), timed(|| place(destination, files, item)));
-        let at_once = if self.tempo.is_slow() && landed.iter().all(is_free) { THREADS_AT_ONCE } else { 1 };
+        let is_far = self.threads > 1 && self.tempo.is_slow() && landed.iter().all(is_free);
+        let (threads, at_once) = if is_far { (self.threads, AHEAD_NAMES) } else { (1, 1) };
         let (mut placed, mut landed) = (Vec::with_capacity(landed.len()), landed.into_iter());
         loop {
             let next: Vec<Landed> = landed.by_ref().take(at_once).collect();
             if next.is_empty() || placed.last().is_some_and(|(_, result)| fails(result)) {
                 return placed;
             }
-            for (entry, (result, time)) in thread::map(at_once, next, place) {
+            for (entry, (result, time)) in thread::map(threads, next, place) {
                 self.tempo.note(time);
                 placed.push((entry, result));
             }

@@ -7,6 +7,7 @@ use std::thread::ThreadId;
 use std::time::{Duration, SystemTime};
 
 use super::*;
+use crate::defaults::THREADS_AT_ONCE;
 use crate::digest::Digest;
 use crate::documents::text::{PlanId, TransferId};
 use crate::ends::posix::PosixDestination;
@@ -118,7 +119,7 @@ impl SmallFile for Slow {
 }
 
 fn slow() -> Placing {
-    let mut placing = Placing::default();
+    let mut placing = Placing::new(THREADS_AT_ONCE);
     for _ in 0..9 {
         placing.tempo.note(Duration::from_secs(1));
     }

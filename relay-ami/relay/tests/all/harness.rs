@@ -213,6 +213,7 @@ impl Transfer {
             rules: RateRules::default(),
             limits,
             verify: self.verify,
+            placing_threads: cpt_relay::defaults::THREADS_AT_ONCE,
             preserve: self.preserve,
         };
         let (control, stopped) = (Arc::clone(&self.control), stop.clone());

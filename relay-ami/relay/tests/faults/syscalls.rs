@@ -109,7 +109,8 @@ impl Hand {
 
     fn receive(&self, wrapper: &[&str]) -> Child {
         let log = std::fs::File::create(self.path("receiver.log")).unwrap();
-        let arguments = ["--listen", "127.0.0.1:0", "--ready", "ready", "destination"];
+        // Under strace the file system seems far; its faults are counted by thread.
+        let arguments = ["--listen", "127.0.0.1:0", "--ready", "ready", "--placing-threads", "1", "destination"];
         self.wrapped(wrapper, "receive").args(arguments).stderr(log).spawn().unwrap()
     }
 

@@ -192,6 +192,7 @@ impl Home {
             rules: RateRules::default(),
             limits: Limits::RECEIVER,
             verify,
+            placing_threads: cpt_relay::defaults::THREADS_AT_ONCE,
             preserve: self.preserve,
         };
         let counted = counted.clone();

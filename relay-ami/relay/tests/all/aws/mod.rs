@@ -105,6 +105,7 @@ impl Account {
             rules: RateRules::default(),
             limits: Limits::RECEIVER,
             verify: self.transfer.verify,
+            placing_threads: cpt_relay::defaults::THREADS_AT_ONCE,
             preserve: Preserve::default(),
         };
         let receiver = std::thread::spawn(move || receive::run(config, control, identity, &listeners, &to_receive).unwrap());

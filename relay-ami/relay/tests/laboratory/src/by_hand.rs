@@ -17,7 +17,7 @@ use cpt_relay::cli::CliError;
 use cpt_relay::cli::end_roles::{self, SendOptions, Sender};
 use cpt_relay::cli::roles::{self, print_json, print_probe};
 use cpt_relay::control::{Control, ControlError, Side};
-use cpt_relay::defaults::PORT;
+use cpt_relay::defaults::{PORT, THREADS_AT_ONCE};
 use cpt_relay::documents::event::Failure;
 use cpt_relay::documents::membership::{Hop, Membership, Path};
 use cpt_relay::documents::percent;
@@ -45,7 +45,7 @@ cpt-laboratory: cpt-relay, and its roles by hand, with a directory that both end
   cpt-laboratory plan    --control-dir DIR [--transfer ID] [--chunk-mib N] [--lanes N] [--preserve JSON] PATH...
   cpt-laboratory mirror  --control-dir DIR [--select JSON] [--delete] PATH... DESTINATION
   cpt-laboratory receive --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--verify digest|readback] [--preserve JSON]
-                         [--unsynced] DESTINATION
+                         [--unsynced] [--placing-threads N] DESTINATION
   cpt-laboratory send    --control-dir DIR [--transfer ID] [--lanes N] [--direct] [--via IP:PORT,IP:PORT]... [--rate-mbps N] [--attempts N]
                          [--patience SECONDS] [--route-key FILE]
   cpt-laboratory relay   --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--idle-seconds N]
@@ -157,6 +157,7 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         rules,
         limits: Limits::RECEIVER,
         verify: options.verify,
+        placing_threads: options.placing_threads.unwrap_or(THREADS_AT_ONCE),
         preserve: options.preserve,
     };
     end_roles::run_receiver(config, control, &listen_addresses(options), &roles::ready_file(options.ready.as_deref())?, stop)

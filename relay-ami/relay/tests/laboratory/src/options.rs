@@ -23,6 +23,7 @@ pub struct Options {
     pub direct: bool,
     /// The destination is never synced.
     pub unsynced: bool,
+    pub placing_threads: Option<usize>,
     /// Relays of each pair, or one relay.
     pub via: Vec<Vec<SocketAddrV4>>,
     pub lanes: Option<u32>,
@@ -105,6 +106,7 @@ impl Options {
             "--patience" => self.patience = Some(number(name, text, 0.0f64)?.min(MAX_PATIENCE_SECONDS)),
             "--idle-seconds" => self.idle_seconds = Some(number(name, text, 1)?),
             "--seconds" => self.seconds = Some(number(name, text, 0.0f64)?.min(MAX_PROBE_SECONDS)),
+            "--placing-threads" => self.placing_threads = Some(number(name, text, 1)?),
             "--verify" => {
                 self.verify = match text {
                     "digest" => Verify::Digest,
