@@ -14,6 +14,7 @@ from bench.data_plane import isolation
 from bench.data_plane.bench import Bench, say
 from bench.data_plane.cases import (
     beside,
+    beside_wdt,
     caps,
     cold_small,
     cold_source,
@@ -51,6 +52,7 @@ CASES: dict[str, Callable[[Bench], list[Result]]] = {
 DATASETS = {name: partial(datasets.run, name) for name in datasets.DATASETS} | {
     "cold-small": cold_small.run,
     "durability": durability.run,
+    "beside-wdt": beside_wdt.run,
 }
 FAILURES = (BenchError, NetworkError, OSError, ValueError)
 QUIET_LOAD = 0.5

@@ -45,6 +45,7 @@ PEERS = {
         Peer("sshd", "-V", "apt-get install openssh-server; without it rclone serves sftp itself, at half the speed"),
         Peer("rsync", "--version", "apt-get install rsync"),
         Peer("fio", "--version", "apt-get install fio"),
+        Peer("wdt", "--version", "built from github.com/facebook/wdt with folly v2024.01.01"),
         Peer("iperf3", "--version", "apt-get install iperf3"),
         Peer("haproxy", "-v", "apt-get install haproxy"),
         Peer("socat", "-V", "apt-get install socat"),

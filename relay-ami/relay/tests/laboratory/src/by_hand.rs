@@ -109,7 +109,7 @@ fn plan(options: &Options) -> Result<ExitCode, CliError> {
     let control = open(options)?;
     control.clear().map_err(failed)?;
     let paths = absolute(&options.paths)?;
-    let source = PosixSource::new(paths.clone()).preserving(options.preserve.clone());
+    let source = PosixSource::new(paths.clone()).preserving(options.preserve);
     let survey = scan::source(&source, &control, "", scan::Options::default()).map_err(failed)?;
     if let cpt_relay::documents::survey::Survey::Source { problems, problem_count, .. } = &survey
         && *problem_count > 0
