@@ -59,5 +59,6 @@ if __name__ == "__main__":
         foreground=True,
         ro=True,
         use_ino=True,
+        kernel_cache=True,  # as a disk's pages stay in memory when a file is opened again
         max_readahead=READ_AHEAD_BYTES,
     )

@@ -24,24 +24,23 @@ from bench.results import Result
 
 NODES = {"sender": "10.0.0.1", "receiver": "10.1.0.1"}
 MILLISECONDS = 10
-BYTES = 256 << 20
-BAR = 2.0
-FIO_JOBS, FIO_BAR = 16, 0.9
+BYTES = 512 << 20
+BARS = {"dd": 2.0, "fio": 0.9}
+FIO_JOBS = 16
 
 
 def run(bench: Bench) -> list[Result]:
-    """How many times as fast as the reader, by lanes."""
+    """How many times as fast as each reader."""
     if is_missing("cold-source"):
         return []
     kept = bench.folder("kept")
     files.large(kept, bench.size(BYTES, 16 << 20))
-    results = []
     with network(NODES) as net:
         route = Route(net["sender"], net["receiver"])
 
-        def move(lanes: int) -> float:
+        def move() -> float:
             with cold(bench, kept) as source:
-                side = Transfer(bench, source, lanes=lanes, chunk_mib=8)
+                side = Transfer(bench, source, chunk_mib=8)
                 seconds = side.move(route).seconds
                 side.check_arrived()
                 return seconds
@@ -56,21 +55,16 @@ def run(bench: Bench) -> list[Result]:
             with cold(bench, kept) as source:
                 return fio.read_file(bench, next(source.iterdir()), FIO_JOBS)
 
-        sides = {"dd": read, "1": lambda: move(1), "4": lambda: move(4)}
+        sides = {"dd": read, "cpt": move}
         if have("fio"):
             sides["fio"] = read_at_once
         found = bench.alternate(sides)
-    by_reader = median(found.pop("dd"))
-    at_once = median(found.pop("fio", [0.0]))
-    for lanes, values in found.items():
-        note = f"dd {by_reader:.2f} s, the transfer {median(values):.2f} s"
-        results.append(Result(f"cold source, lanes: {lanes}", by_reader / median(values), "×", BAR, "higher", note))
-        # One lane is what the planner takes for one file.
-        if at_once and lanes == "1":
-            note = f"fio, {FIO_JOBS} jobs, {at_once:.2f} s"
-            ratio = at_once / median(values)
-            results.append(Result("cold source, one lane / fio", ratio, "×", FIO_BAR, "higher", note))
-    return results
+    seconds = {side: median(values) for side, values in found.items()}
+    ours = seconds.pop("cpt")
+    return [
+        Result(f"cold source / {peer}", taken / ours, "×", BARS[peer], "higher", f"{ours:.2f} s, {peer} {taken:.2f} s")
+        for peer, taken in seconds.items()
+    ]
 
 
 def is_missing(case: str) -> bool:

@@ -183,9 +183,9 @@ fn nanoseconds(seconds: i64, nanoseconds: i64) -> i128 {
 
 impl Opened<'_> {
     /// Asks for what follows, each time that half of what was asked for has been read. A file system that does not take it is read as it
-    /// was before.
+    /// was before. The part that comes next is asked for too: else each part would begin with nothing under way.
     fn ask_ahead(&self, offset: u64) {
-        let end = self.segment.offset.saturating_add(self.segment.length);
+        let end = self.segment.size;
         let asked = self.asked_until.get().max(offset);
         if self.segment.length <= ASKED_AT_ONCE || asked >= end || asked > offset.saturating_add(AHEAD_BYTES / 2) {
             return;
