@@ -195,6 +195,9 @@ class SecurityGroups(Protocol):
     def find(self, name: str, vpc_id: str) -> str | None:
         """The group's id."""
 
+    def vpc_of(self, name: str) -> str | None:
+        """The VPC that has a group of this name: the one that is enrolled here."""
+
     def admit(self, group_id: str, address: str, port: int, transfer_id: str) -> None:
         """Let `address`/32 in on the daemons' port, tagged with the transfer; a rule that exists is fine."""
 

@@ -33,6 +33,15 @@ class Ec2SecurityGroups:
             self._found[name, vpc_id] = groups[0]["GroupId"]
         return self._found[name, vpc_id]
 
+    def vpc_of(self, name: str) -> str | None:
+        """See SecurityGroups."""
+        filters = [
+            {"Name": "group-name", "Values": [name]},
+            {"Name": f"tag:{DEPLOYMENT_TAG}", "Values": [self._deployment]},
+        ]
+        groups = self._client.describe_security_groups(Filters=filters)["SecurityGroups"]  # type: ignore[arg-type]
+        return min((group["VpcId"] for group in groups), default=None)
+
     def admit(self, group_id: str, address: str, port: int, transfer_id: str) -> None:
         """See SecurityGroups."""
         tags = [{"Key": TRANSFER_TAG, "Value": transfer_id}, {"Key": DEPLOYMENT_TAG, "Value": self._deployment}]

@@ -10,11 +10,13 @@ from lambdas.core import path_rules
 from lambdas.core.bandwidth import MOST_MBPS, LimitWish, Timetable
 from lambdas.core.deletion import MOST_DELETED, WITHOUT_DRY_RUN, Confirmation
 from lambdas.core.documents import (
+    MAX_TRANSIT_REGIONS,
     Count,
     Document,
     InstanceId,
     InstanceType,
     Integer,
+    Region,
     TransferId,
     whole,
 )
@@ -33,6 +35,7 @@ MAX_VALUE_OF_TIME = 1_000_000
 MAX_PRE_TEST_SECONDS = 60
 _RIGHT = {
     "$.relays.pairs": f'write "auto", 0 to {MAX_REQUEST_PAIRS}, or {{"source": 2, "destination": 3}}',
+    "$.relays.through": f'write "none", "auto", or 1 to {MAX_TRANSIT_REGIONS} regions, e.g. ["us-east-1"]',
     "$.bandwidthLimitMbps": f"write Mbit/s as a whole number from 1 to {MOST_MBPS}, or a timetable",
 }
 _NOT_BESIDE_SKIPS = "extras are removed only once everything has arrived"
@@ -79,6 +82,10 @@ class RelaysRequest(Document):
     market: Literal["on-demand", "spot"] = "on-demand"
     existing: list[InstanceId] = Field(default_factory=list, max_length=128)
     existing_share: Annotated[float, Field(gt=0, le=1)] = 0.5
+    through: Literal["none", "auto"] | Annotated[list[Region], Field(min_length=1, max_length=MAX_TRANSIT_REGIONS)] = (
+        "none"
+    )
+    """Third regions through which relays may pass the data on; "auto": any that the deployment has."""
 
     @property
     def wanted(self) -> int | Literal["auto"]:
@@ -288,7 +295,7 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
         f"$.objective.{key}: {written[key]!r}: {why}; leave one of them out"
         for key, why in request.objective.contradictions
     ]
-    return problems + _existing_problems(request)
+    return problems + _through_problems(request, limits) + _existing_problems(request)
 
 
 def _deletion_problems(request: TransferRequest) -> list[str]:
@@ -336,6 +343,29 @@ def _pairs_problems(request: TransferRequest, limits: Limits) -> list[str]:
             f"$.preTest: pairs are tested, and {sides.source} source with {sides.destination} destination relays are "
             "none; leave it out, or ask for as many on both sides"
         )
+    return problems
+
+
+def _through_problems(request: TransferRequest, limits: Limits) -> list[str]:
+    through, enrolled = request.relays.through, ", ".join(sorted(limits.regions))
+    if through == "none":
+        return []
+    ends = {*request.source.regions, *request.destination.regions}
+    problems = []
+    for i, region in enumerate(through if isinstance(through, list) else []):
+        key = f"$.relays.through[{i}]: '{region}'"
+        if region not in limits.regions:
+            problems.append(f"{key} is not enrolled; regions of this deployment: {enrolled}")
+        elif region in ends:
+            problems.append(f"{key} is the region of an end; name regions between the two ends")
+        elif region in through[:i]:
+            problems.append(f"{key} is named twice; name each region once")
+    if len(ends) == 1:
+        problems.append(
+            "$.relays.through: both ends are in one region, and no way through another one is shorter; leave it out"
+        )
+    if request.relays.wanted == 0:
+        problems.append("$.relays.through: $.relays.pairs is 0, so no relay is used; leave one of them out")
     return problems
 
 

@@ -11,6 +11,7 @@ from lambdas.core.bandwidth import Mbps
 from lambdas.core.deletion import ExtrasSurvey
 from lambdas.core.documents import (
     MAX_STAGES,
+    MAX_TRANSIT_REGIONS,
     Count,
     Document,
     Handover,
@@ -59,6 +60,13 @@ class ExistingRelay(EndMachine):
     spot: bool = False
 
 
+class TransitRegion(Document):
+    """A third region that relays may be in, and the enrolled VPC there."""
+
+    region: Region
+    vpc_id: str
+
+
 def shared_key(execution_arn: str, ends: Iterable[tuple[str, str]], transfer_id: str) -> str:
     """`AcceptedTransfer.shared` of an execution, (region, instance id) of source and destination, and a transfer id."""
     _, partition, _, _, account, *_ = execution_arn.split(":")
@@ -83,6 +91,8 @@ class AcceptedTransfer(Document):
     source: EndMachine
     destination: EndMachine
     existing: list[ExistingRelay] = Field(default_factory=list)
+    transit: list[TransitRegion] = Field(default_factory=list, max_length=MAX_TRANSIT_REGIONS)
+    """Third regions through which routes may lead, in an order that never changes."""
     receiver_port: int = RECEIVER_PORTS[0]
 
     @model_validator(mode="before")

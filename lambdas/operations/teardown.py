@@ -10,7 +10,7 @@ from lambdas.core import transfer_life
 from lambdas.core.errors import MissingPermission, TeardownIncomplete, Throttled
 from lambdas.core.fleet import firewall, node_life
 from lambdas.core.fleet.relay_node import LIVE_STATES
-from lambdas.core.fleet.topology import route_of
+from lambdas.core.fleet.topology import regions_of
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import TransferRecord
 from lambdas.operations.ends.commands import Order, run_all
@@ -108,7 +108,7 @@ def _stop_daemons(world: World, transfer: AcceptedTransfer) -> int:
 
 def _begin_to_terminate(world: World, transfer: AcceptedTransfer) -> set[str]:
     """Ask EC2 to terminate what lives; the instances' ids."""
-    alive = {region: _alive(world, region, transfer.transfer_id) for region in route_of(transfer).regions}
+    alive = {region: _alive(world, region, transfer.transfer_id) for region in regions_of(transfer)}
     _look_again(world, transfer)
     for region, ids in alive.items():
         if ids:
@@ -153,7 +153,7 @@ def _end_nodes(world: World, transfer: AcceptedTransfer, ended_at: float) -> Non
 
 def _revoke(world: World, transfer: AcceptedTransfer) -> int:
     count = 0
-    for region in route_of(transfer).regions:
+    for region in regions_of(transfer):
         groups = world.groups(region)
         doomed = firewall.to_revoke(groups.rules(), _others(world, transfer))
         _look_again(world, transfer)

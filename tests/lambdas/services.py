@@ -30,12 +30,18 @@ class MemorySubnets:
 class MemoryGroups:
     """Security groups of one region: those of the deployment in both VPCs."""
 
-    def __init__(self, names: tuple[str, ...] = ("cpt-endpoint", "cpt-relay")) -> None:
+    def __init__(
+        self, names: tuple[str, ...] = ("cpt-endpoint", "cpt-relay"), vpc_id: str | None = "vpc-transit"
+    ) -> None:
         self.names = names
+        self.vpc_id = vpc_id
         self.admitted: list[Rule] = []
 
     def find(self, name: str, vpc_id: str) -> str | None:
         return f"{vpc_id}/{name}" if name in self.names else None
+
+    def vpc_of(self, name: str) -> str | None:
+        return self.vpc_id if name in self.names else None
 
     def admit(self, group_id: str, address: str, port: int, transfer_id: str) -> None:
         if not any((rule.group_id, rule.address, rule.port) == (group_id, address, port) for rule in self.admitted):

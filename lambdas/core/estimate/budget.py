@@ -1,8 +1,10 @@
 """What must stay free of a budget, so that a transfer that goes as estimated is not cut short; dollars, MB/s, s."""
 
+from collections.abc import Iterable
 from math import inf
 
 from lambdas.core.estimate.figures import Figures
+from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.estimate.rows import Row
 from lambdas.core.tariff import control_plane, cost
 
@@ -17,31 +19,49 @@ HELD_SECONDS = LOOK_SECONDS + RELEASE_SECONDS
 FLIGHT_SECONDS = 2.0
 
 
-def most_rate(pairs: int, figures: Figures, limit_mb_s: float | None = None) -> float:
-    """The most that the direct path and `pairs` pairs carry together at any moment: a bound, whatever is expected.
+def most_rate(
+    pairs: int, figures: Figures, limit_mb_s: float | None = None, routes: Iterable[RouteUse] = ()
+) -> float:
+    """The most that the direct path, `pairs` pairs and `routes` carry together at any moment: a bound, whatever is
+    expected.
 
     `limit_mb_s` takes the place of the request's limit, which people and timetables change; infinite where it is
     lifted.
     """
     ends = [one.most for one in figures.of_ends.values() if limit_mb_s is None or not one.is_set_by_request]
     paths = figures.direct.most + sum(figures.pair_at(slot).most for slot in range(pairs))
+    paths += sum(use.rate.most for use in routes)
     return min(paths, *ends, inf if limit_mb_s is None else limit_mb_s)
 
 
 def held_back(pairs: int, figures: Figures, *, pre_test: bool) -> float:
     """Until the meter has ended what runs now: its relays, requests of the control plane, and what is sent twice."""
-    relays = pairs * (4 if pre_test else 2)
+    relays = cost.relays(pairs * (4 if pre_test else 2), HELD_SECONDS, figures.relay_hour.value)
+    return _held(pairs, relays, most_rate(pairs, figures), figures.gb_usd(pairs))
+
+
+def _held_by_routes(pairs: int, routes: list[RouteUse], figures: Figures) -> float:
+    """The same for as many relays as so many pairs have, on routes."""
+    each = [one for use in routes for one in zip(use.relays, use.hours_usd, strict=True)]
+    relays = sum(cost.relays(count, HELD_SECONDS, hour) for count, hour in each)
+    return _held(pairs, relays, most_rate(0, figures, routes=routes), dearest_gb_usd(routes, figures))
+
+
+def _held(pairs: int, relays_usd: float, rate: float, gb_usd: float) -> float:
     start, later = (control_plane.calls(0, pairs, seconds, 0.0) for seconds in (0.0, LOOK_SECONDS))
-    return (
-        cost.relays(relays, HELD_SECONDS, figures.relay_hour.value)
-        + control_plane.dollars(later)
-        - control_plane.dollars(start)
-        + cost.egress(most_rate(pairs, figures) * FLIGHT_SECONDS * 1e6, figures.gb_usd(pairs))
-    )
+    twice = cost.egress(rate * FLIGHT_SECONDS * 1e6, gb_usd)
+    return relays_usd + control_plane.dollars(later) - control_plane.dollars(start) + twice
+
+
+def dearest_gb_usd(routes: Iterable[RouteUse], figures: Figures) -> float:
+    """Dollars per GB that arrives by the dearest way: until the report nobody knows which way a byte took."""
+    return max([figures.gb_usd(0), *(figures.sent_share * use.usd_per_gb for use in routes)])
 
 
 def needed(row: Row, figures: Figures) -> float:
     """The smallest budget that bears the row."""
+    if row.routes:
+        return row.most_usd + _held_by_routes(row.pairs, row.routes, figures)
     return row.cost_usd + held_back(row.pairs, figures, pre_test=row.pre_test)
 
 

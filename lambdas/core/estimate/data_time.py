@@ -1,5 +1,6 @@
 """How long the data of a transfer takes, by its figures: expected, at best and at worst, and what limits it."""
 
+from collections.abc import Sequence
 from math import inf
 
 from lambdas.core.chunks import plan
@@ -30,21 +31,28 @@ def seconds_for(
 
     Never more than without relays: what would be late goes by the direct path.
     """
+    return seconds_through(size_bytes, _paths(pairs, figures, wait_seconds, gain)[1:], figures)
+
+
+def seconds_through(size_bytes: int, relayed: Sequence[Serving], figures: Figures) -> float:
+    """The same for any paths beside the direct one."""
     ends, caps = [figure.limit for figure in figures.of_ends.values()], figures.caps
-    alone = zero_wait(size_bytes / 1e6, _paths(0, figures, 0.0, 0.0), *ends, caps=caps)
-    if not pairs:
+    direct = _serving(figures.direct, 1.0, 0.0)
+    alone = zero_wait(size_bytes / 1e6, [direct], *ends, caps=caps)
+    if not relayed:
         return alone
-    together = zero_wait(size_bytes / 1e6, _paths(pairs, figures, wait_seconds, gain), *ends, caps=caps)
-    if together <= figures.joins(0) + wait_seconds or together >= alone:
+    together = zero_wait(size_bytes / 1e6, [direct, *relayed], *ends, caps=caps)
+    if together <= relayed[0].joins or together >= alone:
         return min(together, alone)
-    return min(together + _tail_seconds(size_bytes, pairs, figures, together), alone)
+    return min(together + _tail_seconds(size_bytes, relayed, figures, together), alone)
 
 
-def _tail_seconds(size_bytes: int, pairs: int, figures: Figures, seconds: float) -> float:
+def _tail_seconds(size_bytes: int, relayed: Sequence[Serving], figures: Figures, seconds: float) -> float:
     """At the end a lane waits half a chunk's time on average for those that are not done; a single one for nobody."""
     if figures.lanes is None:
         return 0.0
-    planned = plan.lanes_per_path(max(figures.direct.now, figures.pair.now), size_bytes, files=1) * (1 + pairs)
+    fastest = max(figures.direct.now, *(path.limit.allows(path.credit) for path in relayed))
+    planned = plan.lanes_per_path(fastest, size_bytes, files=1) * (1 + len(relayed))
     chunk_seconds = plan.chunk_size(size_bytes, planned, None) * planned * figures.lanes.value * seconds / size_bytes
     return chunk_seconds / 2 * (1 - 1 / planned)
 
@@ -61,10 +69,15 @@ def limit_in_words(
     size_bytes: int, seconds: float, pairs: int, figures: Figures, wait_seconds: float, gain: float = 0.0
 ) -> str:
     """What a transfer that takes `seconds` is limited by: the one thing that alone would make it take the longest."""
-    joins = figures.joins(0) + wait_seconds
-    if pairs and seconds <= joins:
-        return f"done before relays serve ({joins:.0f} s)"
-    size, paths = size_bytes / 1e6, _paths(pairs, figures, wait_seconds, gain)
+    relayed = _paths(pairs, figures, wait_seconds, gain)[1:]
+    return limit_through(size_bytes, seconds, relayed, figures, f"{pairs} pair{'s' if pairs > 1 else ''}")
+
+
+def limit_through(size_bytes: int, seconds: float, relayed: Sequence[Serving], figures: Figures, what: str) -> str:
+    """The same for any paths beside the direct one, which `what` names."""
+    if relayed and seconds <= relayed[0].joins:
+        return f"done before relays serve ({relayed[0].joins:.0f} s)"
+    size, paths = size_bytes / 1e6, [_serving(figures.direct, 1.0, 0.0), *relayed]
     longest, words, limits = zero_wait(size, paths, inf), "", [path.limit for path in paths]
     together = sum(limit.allows(limit.credit) for limit in limits)
     for name, figure in figures.of_ends.items():
@@ -76,7 +89,7 @@ def limit_in_words(
     if caps and zero_wait(size, paths, inf, caps=caps) > longest * (1 + NEAR):
         return f"the request's timetable, which lets {min(cap.rate for cap in caps):.1f} MB/s pass at times"
     if not words:
-        words = f"the direct path{f' and {_many(pairs)} carry' if pairs else ' carries'}"
+        words = f"the direct path{f' and {what} carry' if relayed else ' carries'}"
     now, lasting = (sum(part) for part in zip(*((one.allows(one.credit), one.rate) for one in limits), strict=True))
     never_ends = [Serving(path.limit.allows(path.credit), path.joins) for path in paths]
     bursts_on = zero_wait(size, never_ends, *(Limit(figure.now) for figure in figures.of_ends.values()))
@@ -106,7 +119,3 @@ def _serving(figure: Figure, factor: float, joins: float) -> Serving:
 def _share(pairs: int, figures: Figures) -> float:
     """What each of the pairs carries, in shares of a single one: p pairs carry 1 + (p - 1)·gain (GEO-DMS, Eq. 5)."""
     return (1 + (pairs - 1) * figures.gain.value) / pairs if pairs and figures.gain else 1.0
-
-
-def _many(pairs: int) -> str:
-    return f"{pairs} pair{'s' if pairs > 1 else ''}"

@@ -1,16 +1,19 @@
 """The estimate: the type of the relays, one row per number of pairs, the choice among them and why."""
 
+from collections.abc import Callable
 from typing import Literal
 
 from pydantic import Field
 
 from lambdas.core.documents import Count, Document
 from lambdas.core.errors import NoSuitableType
-from lambdas.core.estimate import first_contact
+from lambdas.core.estimate import first_contact, route_rows
 from lambdas.core.estimate.figures import EndFigures, Figures
 from lambdas.core.estimate.packing import Packing
 from lambdas.core.estimate.pair_choice import choose
 from lambdas.core.estimate.pre_test_choice import better_of
+from lambdas.core.estimate.route_rows import Ways
+from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.estimate.rows import Row, build_rows
 from lambdas.core.estimate.type_choice import Candidate, Offer, offer_of, rank
 from lambdas.core.estimate.undecided import Undecided, undecided
@@ -45,6 +48,23 @@ class Estimate(Document):
         """The type of a stage's relays: each side may have its own."""
         return self.destination_type or self.instance_type if stage else self.instance_type
 
+    @property
+    def chosen(self) -> Row:
+        """The row that was chosen."""
+        return self.row(self.chosen_pairs)
+
+    @property
+    def routes(self) -> list[RouteUse]:
+        """Where relays are to be, if not in pairs alone."""
+        return self.chosen.routes or []
+
+    def hour_usd(self, stage: int) -> float:
+        """Dollars for an hour of one relay of a stage."""
+        for use in self.routes:
+            if 0 <= (at := stage - use.stage) < len(use.hours_usd):
+                return use.hours_usd[at]
+        return self.figures.hour_usd(stage)
+
     def row(self, pairs: int) -> Row:
         """The row of `pairs`; raises LookupError."""
         return next(row for row in self.rows if row.pairs == pairs)
@@ -63,11 +83,12 @@ def estimate(
     notes: list[str],
     relay_counts: RelayCounts = PAIRS,
     whole: WholeTime | None = None,
+    ways: Callable[[Offer], Ways | None] = lambda _: None,
 ) -> Estimate:
     """The whole estimate. `ends`: figures of the end machines; those of relays come from the best of `offers`.
 
     `most_pairs`: the deployment's limit, `pre_test_seconds`: both hops of one pre-test, `whole`: what is around
-    the data. Raises NoSuitableType, BudgetTooSmall or DeadlineUnreachable.
+    the data, `ways`: what routes through third regions are planned from. Raises NoSuitableType, BudgetTooSmall or DeadlineUnreachable.
     """
     wanted = min(most_pairs, max(DEFAULT_MOST_PAIRS, requested if requested != "auto" else 0))
     candidates = rank(size_bytes, ends, offers, wanted)
@@ -81,13 +102,19 @@ def estimate(
 
     plain, tested = rows_with(0.0), rows_with(pre_test_seconds if pre_test else 0.0)
     rows = tested if pre_test is True else better_of(plain, tested, objective, figures, offer.most_pairs)
+    if pre_test is not True and (planned := ways(offer)):
+        through = route_rows.routed(planned, size_bytes, plain, figures)
+        through = [row.in_time(whole, objective.confidence) for row in through] if whole else through
+        rows = route_rows.better_of(rows, through, objective, figures)
     asked = requested if requested == "auto" else min(requested, most)
     pairs, reason = choose(rows, asked, objective, figures)
     if requested != "auto" and requested > most:
         reason = f"{requested} pairs were asked for; the quota of vCPUs leaves {most}"
-    elif requested == "auto" and not candidates[0].suitable:
+    elif requested == "auto" and not candidates[0].suitable and not pairs:
         reason = f"relays do not help: {'; '.join(dict.fromkeys(one.reason for one in candidates))}"
     row = next(row for row in rows if row.pairs == pairs)
+    if row.routes:
+        reason += f"; as many relays as that, {route_rows.in_words(row.routes)}"
     if row.pre_test:
         reason += f"; with a pre-test, which keeps the better {pairs} of {2 * pairs} pairs"
     unknown = undecided(size_bytes, most, figures)

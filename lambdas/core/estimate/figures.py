@@ -182,6 +182,11 @@ class EndFigures(Document):
     """Files, directories and links that are moved; absent where nobody has listed them."""
 
     @property
+    def sent_share(self) -> float:
+        """Bytes that are sent for each that arrives."""
+        return 1.0 + (self.repeated.value if self.repeated else 0.0)
+
+    @property
     def leaving_gb_usd(self) -> float:
         """Dollars per GB that is sent, between zones apart: out of the region, and through a transit gateway."""
         return self.egress.value + (self.gateway.value if self.gateway else 0.0)
@@ -189,8 +194,7 @@ class EndFigures(Document):
     def gb_usd(self, pairs: int) -> float:
         """Dollars per GB that arrives: what is sent for it leaves the region, and goes between zones."""
         zones = (self.relay_cross_zone if pairs else None) or self.cross_zone
-        sent = 1.0 + (self.repeated.value if self.repeated else 0.0)
-        return sent * (self.leaving_gb_usd + (zones.value if zones else 0.0))
+        return self.sent_share * (self.leaving_gb_usd + (zones.value if zones else 0.0))
 
     @property
     def of_ends(self) -> dict[str, Figure]:

@@ -16,7 +16,7 @@ def dollars(
     Relays are paid from their request until they are ended, some seconds after the data (Figures.relay_tail); with a
     pre-test twice as many until that is over.
     """
-    total = _control_plane(size_bytes, pairs, seconds, figures) + cost.egress(size_bytes, figures.gb_usd(pairs))
+    total = control_plane_dollars(size_bytes, pairs, seconds, figures) + cost.egress(size_bytes, figures.gb_usd(pairs))
     lived, tested = seconds + figures.tail_seconds, figures.spawn.value + pre_test_seconds
     launched = _by_stage(relay_counts, pairs)
     for stage, count in launched.items():
@@ -31,7 +31,8 @@ def _by_stage(relay_counts: RelayCounts, pairs: int) -> dict[int, int]:
     return {stage: len(slots) for stage, slots in relay_counts.to_launch(pairs).items()}
 
 
-def _control_plane(size_bytes: int, pairs: int, seconds: float, figures: Figures) -> float:
+def control_plane_dollars(size_bytes: int, pairs: int, seconds: float, figures: Figures) -> float:
+    """Requests of the control plane for a transfer with as many relays as so many pairs have."""
     rate = max(figures.direct.now, figures.pair.now)
     entries = figures.entries or 1
     lanes = plan.lanes_per_path(rate, size_bytes, entries) * (1 + pairs)

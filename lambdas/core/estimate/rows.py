@@ -6,6 +6,7 @@ from lambdas.core.documents import Count, Document
 from lambdas.core.estimate import row_cost
 from lambdas.core.estimate.data_time import bounds, limit_in_words, seconds_for
 from lambdas.core.estimate.figures import Figures, NonNegative
+from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.estimate.whole_time import WholeTime, at_most
 from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
 from lambdas.core.tariff import energy
@@ -35,6 +36,20 @@ class Row(Document):
     energy_wh: NonNegative | None = None
     """Watt-hours of all machines, as `tariff.energy` assumes them."""
     limit: str
+    routes: list[RouteUse] | None = None
+    """Where its relays are, if not in pairs beside the two ends; as many as so many pairs have, at most."""
+    cost_usd_at_most: NonNegative | None = None
+    """Dollars if all bytes took the dearest of its routes; absent where there is one way for all."""
+
+    @property
+    def most_usd(self) -> float:
+        """What a budget has to bear."""
+        return self.cost_usd if self.cost_usd_at_most is None else self.cost_usd_at_most
+
+    @property
+    def relays(self) -> int:
+        """Relays of all stages, where nothing else was asked for."""
+        return sum(use.count for use in self.routes) if self.routes else 2 * self.pairs
 
     @property
     def sure_seconds(self) -> float:

@@ -35,7 +35,7 @@ class RelayPath:
     @property
     def path_id(self) -> str:
         """Its name in the membership."""
-        return topology.path_id(self.slots)
+        return topology.path_id(self.slots, self.relays[0].stage)
 
     @property
     def generation(self) -> int:
@@ -63,7 +63,7 @@ class RelayPath:
 def relay_paths(route: Route, nodes: Iterable[Node], paths: ResolvedPaths, lanes: int) -> list[TransferPath]:
     """The paths through all JOINED relays; `lanes`: TCP streams that one path begins with where none shares a relay."""
     # One that serves until its successor has joined as well is the older of the two.
-    serving = _newest([node for node in nodes if node.state == "JOINED"], "JOINED")
+    serving = _newest([node for node in route.own(nodes) if node.state == "JOINED"], "JOINED")
     stages = [[node for node in serving if node.stage == stage.index] for stage in route.stages]
     joined = _match(stages)
     if not topology.share_relays(found.path_id for found in joined):
@@ -137,7 +137,7 @@ def entrants(route: Route, nodes: Iterable[Node]) -> list[Node]:
     A relay waits for the partners of its slot; where its slot was never filled at another stage, for anybody there.
     One that has joined goes on without its partners.
     """
-    nodes = list(nodes)
+    nodes = route.own(nodes)
     able = _newest(nodes, "READY", "JOINED")
     missing = _places(nodes) - _places(able)
     come = [node for node in able if node.state == "JOINED" or not route.partners(node) & missing]
@@ -151,22 +151,22 @@ def singles(route: Route, nodes: Iterable[Node]) -> list[Node]:
     That is a partner of their slot: one more at one stage adds nothing to like relays. Where a slot was never filled
     at another stage, it is everybody there.
     """
-    nodes = list(nodes)
+    nodes = route.own(nodes)
     live = _newest(nodes, *LIVE_STATES)
     missing = _places(nodes) - _places(live)
     whole = len({node.stage for node in live}) == len(route.stages)
     return [node for node in live if not whole or route.partners(node) & missing]
 
 
-def strength(route: Route, nodes: Iterable[Node], *states: NodeState) -> int:
+def strength(routes: Iterable[Route], nodes: Iterable[Node], *states: NodeState) -> int:
     """Return how many paths' worth of relays are in one of `states`: like relays carry what the smallest stage can."""
     found = _newest(nodes, *states)
-    return min(sum(node.stage == stage.index for node in found) for stage in route.stages)
+    return sum(min(sum(node.stage == stage.index for node in found) for stage in route.stages) for route in routes)
 
 
 def by_slot(route: Route, nodes: Iterable[Node], *states: NodeState) -> list[RelayPath]:
     """Paths of one slot of which all relays, the newest of their slot, are in one of `states`; by slot."""
-    groups = groupby(_newest(nodes, *states), key=lambda node: node.slot)
+    groups = groupby(_newest(route.own(nodes), *states), key=lambda node: node.slot)
     found = [RelayPath(tuple(same)) for _, same in groups]
     return [path for path in found if len(path.relays) == len(route.stages)]
 

@@ -1,27 +1,32 @@
-"""The places of a transfer's relays and the way of its data: routes are data (docs/design/019-routes.md).
+"""The places of a transfer's relays and the ways of its data: routes are data (docs/design/019-routes.md).
 
-`pair_of` lays out today's routes; `Stage.node_id` and `path_id` give names, which only this module reads again. Nobody
-else tells one stage from another by a word.
+`routes_of` lays out every route that a transfer may use; `Stage.node_id` and `path_id` give names, which only this
+module reads again. Nobody else tells one stage from another by a word.
 """
 
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Literal, NamedTuple
 
+from lambdas.core.documents import MAX_STAGES
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.transfer import RELAY_PORT, AcceptedTransfer, EndMachine, ResolvedPaths
+from lambdas.core.transfer import RELAY_PORT, AcceptedTransfer, EndMachine, ResolvedPaths, TransitRegion
 
 GroupKind = Literal["relay", "endpoint"]
 PAIR = ("source", "destination")
-_PATH_ID = re.compile(r"(?:pair|route)-([0-9]+(?:-[0-9]+)*)")
+TRANSIT = "transit"
+_PAIR_ID = re.compile(r"pair-([0-9]+)(?:-([0-9]+))?")
+_ROUTE_ID = re.compile(r"route-([0-9]+)((?:-[0-9]+)+)")
 
 
 @dataclass(frozen=True)
 class Stage:
-    """`count` relays side by side in one VPC; their slots are numbered from 1, stages from 0 at the source's side.
+    """`count` relays side by side in one VPC; their slots are numbered from 1.
 
-    `name` is for people: it stands in node ids, tags and messages. `end`: the end machine in the same VPC, if any.
+    `index`: no other stage of the transfer has it, of whatever route. `name` is for people: it stands in node ids, tags
+    and messages. `end`: the end machine in the same VPC, if any.
     """
 
     index: int
@@ -58,11 +63,37 @@ class Stage:
 
 @dataclass(frozen=True)
 class Route:
-    """Stages in the order in which data passes them, one relay of each. Hop n leads to stage n, the last to the end."""
+    """Stages in the order in which data passes them, one relay of each. Hop n leads to stage n, the last to the end.
+
+    Their indices follow each other.
+    """
 
     source: EndMachine
     stages: tuple[Stage, ...]
     destination: EndMachine
+
+    @property
+    def between(self) -> tuple[str, ...]:
+        """The third regions that it leads through; none for a pair."""
+        return tuple(stage.region for stage in self.stages if stage.end is None)
+
+    @property
+    def first(self) -> int:
+        """Index of its first stage."""
+        return self.stages[0].index if self.stages else 0
+
+    def own(self, nodes: Iterable[Node]) -> list[Node]:
+        """Its relays among those of a transfer."""
+        return [node for node in nodes if node.stage in self.indices]
+
+    @property
+    def indices(self) -> range:
+        """Those of its stages."""
+        return range(self.first, self.first + len(self.stages))
+
+    def stage_of(self, node: Node) -> Stage:
+        """The stage of one of its relays."""
+        return self.stages[node.stage - self.first]
 
     @property
     def places(self) -> list[EndMachine | Stage]:
@@ -85,7 +116,7 @@ class Route:
 
     def in_other_zone(self, node: Node) -> bool:
         """Return whether what goes between the relay and its end is charged as traffic between zones."""
-        stage = self.stages[node.stage]
+        stage = self.stage_of(node)
         return stage.end is not None and node.availability_zone != stage.zone
 
     def partners(self, node: Node) -> set[tuple[int, int]]:
@@ -94,15 +125,59 @@ class Route:
 
 
 def pair_of(source: EndMachine, destination: EndMachine, counts: Sequence[int] = (0, 0)) -> Route:
-    """Today's layout: a stage of relays beside each end, `counts` of them."""
+    """A stage of relays beside each end, `counts` of them: the route that every transfer has."""
     beside = zip(PAIR, (source, destination), counts, strict=True)
     stages = (Stage(index, name, end.region, end.vpc_id, count, end) for index, (name, end, count) in enumerate(beside))
     return Route(source, tuple(stages), destination)
 
 
 def route_of(transfer: AcceptedTransfer, counts: Sequence[int] = (0, 0)) -> Route:
-    """The route of an accepted transfer's relays."""
+    """The route of an accepted transfer's pairs."""
     return pair_of(transfer.source, transfer.destination, counts)
+
+
+def routes_of(transfer: AcceptedTransfer) -> tuple[Route, ...]:
+    """Every route that relays of the transfer may make up: the pair, then those through third regions.
+
+    It depends on nothing but the accepted transfer, so that a stage keeps its index whatever is planned, and however
+    often. Most routes never get a relay.
+    """
+    routes = [route_of(transfer)]
+    for count in range(1, MAX_STAGES - 1):
+        for regions in permutations(transfer.transit, count):
+            routes.append(_through(transfer, regions, routes[-1].indices.stop))
+    return tuple(routes)
+
+
+def route_at(transfer: AcceptedTransfer, stage: int) -> Route:
+    """The route that has a stage; raises LookupError."""
+    return next(route for route in routes_of(transfer) if stage in route.indices)
+
+
+def stage_at(transfer: AcceptedTransfer, stage: int) -> Stage:
+    """The stage of an index; raises LookupError."""
+    route = route_at(transfer, stage)
+    return route.stages[stage - route.first]
+
+
+def regions_of(transfer: AcceptedTransfer) -> list[str]:
+    """Every region in which something may have been started or opened for a transfer."""
+    return sorted({region for route in routes_of(transfer) for region in route.regions})
+
+
+def _through(transfer: AcceptedTransfer, regions: Sequence[TransitRegion], first: int) -> Route:
+    source, destination = transfer.source, transfer.destination
+    places = [
+        (PAIR[0], source.region, source.vpc_id, source),
+        *((TRANSIT, one.region, one.vpc_id, None) for one in regions),
+        (PAIR[1], destination.region, destination.vpc_id, destination),
+    ]
+    # Those of a pair have no number, as people know them.
+    stages = (
+        Stage(index, f"{name}-{index}", region, vpc_id, end=end)
+        for index, (name, region, vpc_id, end) in enumerate(places, first)
+    )
+    return Route(source, tuple(stages), destination)
 
 
 class Admission(NamedTuple):
@@ -122,7 +197,7 @@ def admissions(
     So a stage admits exactly the one before it. `existing`: stages with machines of the user, which are in the group
     of the ends.
     """
-    here, hop = route.stages[node.stage], node.stage + 1
+    here, hop = route.stage_of(node), node.stage - route.first + 1
     found = []
     if hop == 1:
         source = route.source.private_address if route.is_inside(0) else paths.source_address
@@ -130,22 +205,24 @@ def admissions(
     own = route.address(hop, paths, node.private_address, node.public_address)
     if hop == len(route.stages):
         return [*found, Admission(route.destination, "endpoint", own, receiver_port)]
-    groups: list[GroupKind] = ["relay", "endpoint"] if hop in existing else ["relay"]
-    return found + [Admission(route.stages[hop], group, own, RELAY_PORT) for group in groups]
+    following = route.stages[hop]
+    groups: list[GroupKind] = ["relay", "endpoint"] if following.index in existing else ["relay"]
+    return found + [Admission(following, group, own, RELAY_PORT) for group in groups]
 
 
-def path_id(slots: Sequence[int]) -> str:
-    """The id of the path through one relay of each stage: `pair-2` where they share a slot, else `pair-2-3`."""
-    numbers = slots if len(set(slots)) > 1 else slots[:1]
-    return "-".join(("pair" if len(slots) == len(PAIR) else "route", *map(str, numbers)))
+def path_id(slots: Sequence[int], first: int = 0) -> str:
+    """The id of the path through one relay of each stage, the first of which has index `first`.
+
+    A pair's is `pair-2` where both share a slot, else `pair-2-3`; `route-4-2-2-1` leads through stages 4, 5 and 6.
+    """
+    if first == 0 and len(slots) == len(PAIR):
+        return "-".join(("pair", *map(str, slots if len(set(slots)) > 1 else slots[:1])))
+    return "-".join(("route", *map(str, (first, *slots))))
 
 
 def slot_at(path: str, stage: int) -> int | None:
     """The slot of the relay at `stage` through which a path leads; None where it passes none there."""
-    slots = _slots(path)
-    if len(slots) == 1:
-        return slots[0]
-    return slots[stage] if stage < len(slots) else None
+    return _slots(path).get(stage)
 
 
 def leads_through(path: str, node: Node) -> bool:
@@ -155,13 +232,14 @@ def leads_through(path: str, node: Node) -> bool:
 
 def share_relays(paths: Iterable[str]) -> bool:
     """Return whether two of the paths lead through one relay: then no path's rate is that of its relays."""
-    relayed = [path for path in paths if _slots(path)]
-    stages = range(max((len(_slots(path)) for path in relayed), default=0))
-    used = [(stage, slot_at(path, stage)) for path in relayed for stage in stages]
+    used = [place for path in paths for place in _slots(path).items()]
     return len(set(used)) < len(used)
 
 
-def _slots(path: str) -> list[int]:
-    """One for each stage, or the one that all share; none for the direct path."""
-    match = _PATH_ID.fullmatch(path)
-    return [int(slot) for slot in match[1].split("-")] if match else []
+def _slots(path: str) -> dict[int, int]:
+    """The slot at each stage that a path passes; none for the direct path."""
+    if pair := _PAIR_ID.fullmatch(path):
+        return {0: int(pair[1]), 1: int(pair[2] or pair[1])}
+    if route := _ROUTE_ID.fullmatch(path):
+        return dict(enumerate(map(int, route[2][1:].split("-")), int(route[1])))
+    return {}

@@ -9,7 +9,7 @@ from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.chunks.plan import SMALL_FILE_BYTES
 from lambdas.core.estimate.profile import CREDIT_OF, LASTING_OF, Metric, Profile, hosts
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.fleet.topology import leads_through, path_id, route_of, share_relays
+from lambdas.core.fleet.topology import leads_through, path_id, routes_of, share_relays
 from lambdas.core.learning.arrivals import Arrivals
 from lambdas.core.learning.bursts import fallen, split
 from lambdas.core.learning.path_rates import (
@@ -67,7 +67,7 @@ def samples_of(
     lowest bound that the sender ever had; where it was reached, machines may have been able to do more.
     """
     ends = hosts(transfer.source.instance_id, transfer.destination.instance_id)
-    relays = _Relays(list(nodes), arrivals.begun, len(route_of(transfer).stages))
+    relays = _Relays(transfer, list(nodes), arrivals.begun)
     found = windows(arrivals, lowest_limit_mbps / MBIT_PER_MB if lowest_limit_mbps else inf)
     # What a relay carries on several paths at once is no path's own rate.
     found = {paths: seconds for paths, seconds in found.items() if not share_relays(paths)}
@@ -164,9 +164,13 @@ def repeats_of(transfer: AcceptedTransfer, arrived_bytes: int, sent_bytes: int) 
 class _Relays:
     """Relays by path; `types`: their type, where all relays of a path are of one, and none lends but a share."""
 
-    def __init__(self, nodes: list[Node], used: Iterable[str], stages: int) -> None:
+    def __init__(self, transfer: AcceptedTransfer, nodes: list[Node], used: Iterable[str]) -> None:
         self._nodes = nodes
-        self._whole = {path_id([node.slot] * stages) for node in nodes}
+        self._whole = {
+            path_id([node.slot] * len(route.stages), route.first)
+            for route in routes_of(transfer)
+            for node in route.own(nodes)
+        }
         paths = {*self._whole, *used} - {DIRECT}
         through = {path: [node for node in nodes if leads_through(path, node)] for path in sorted(paths)}
         self._by_path = {path: both for path, both in through.items() if both}

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from lambdas.core.documents import Count, Document
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.fleet.topology import route_of
+from lambdas.core.fleet.topology import route_at
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import Spawned
 
@@ -45,14 +45,13 @@ def build(transfer: AcceptedTransfer, spawned: Spawned | None, nodes: Iterable[N
         return None
     relays = list(nodes)
     ours = [node for node in relays if not node.existing]
-    route = route_of(transfer)
     return FleetReport(
         wanted=spawned.wanted,
         launched=spawned.launched,
         on_demand=sum(node.market == "on-demand" for node in ours),
         spot=sum(node.market == "spot" for node in ours),
         existing=len(relays) - len(ours),
-        other_zones=sum(route.in_other_zone(node) for node in relays),
+        other_zones=sum(route_at(transfer, node.stage).in_other_zone(node) for node in relays),
         notes=spawned.notes,
         starts=[start_of(node) for node in relays],
     )

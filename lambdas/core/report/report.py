@@ -13,7 +13,7 @@ from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.profiling import Measured
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.replacements import Replacement, replacements
-from lambdas.core.fleet.topology import route_of
+from lambdas.core.fleet.topology import routes_of
 from lambdas.core.report import fleet_report
 from lambdas.core.report.fleet_report import FleetReport
 from lambdas.core.report.stages import StageTime, stage_times
@@ -251,5 +251,7 @@ def of_refused(transfer_id: str, execution_arn: str, failure: Failure, total_sec
 def _joined_pairs(transfer: AcceptedTransfer, nodes: list[Node]) -> int:
     """Slots of which the relays of all stages joined at some time."""
     joined = {(node.stage, node.slot) for node in nodes if node.joined_at is not None}
-    stages = route_of(transfer).stages
-    return len(set.intersection(*({slot for at, slot in joined if at == stage.index} for stage in stages)))
+    return sum(
+        len(set.intersection(*({slot for at, slot in joined if at == stage.index} for stage in route.stages)))
+        for route in routes_of(transfer)
+    )

@@ -28,11 +28,12 @@ def direct_gb(transfer: AcceptedTransfer) -> float:
 
 def per_gb(transfer: AcceptedTransfer, relays: Iterable[Node | ExistingRelay]) -> float:
     """The most that a GB costs between zones with these relays, dollars: as if all went through those elsewhere."""
-    route = topology.route_of(transfer)
     zones: dict[int, set[str]] = {}
     for relay in relays:
         zones.setdefault(relay.stage, set()).add(relay.availability_zone)
-    return _way_gb(route, zones)
+    pairs, *others = topology.routes_of(transfer)
+    used = [route for route in others if zones.keys() & set(route.indices)]
+    return max(_way_gb(route, zones) for route in (pairs, *used))
 
 
 def figures(transfer: AcceptedTransfer) -> tuple[Figure | None, Figure | None]:
@@ -71,7 +72,7 @@ def share(transfer: AcceptedTransfer, nodes: Iterable[Node], bytes_by_path: Mapp
 
     Where one of a slot's relays was in another zone and its successor not, all that went through the slot counts.
     """
-    nodes, route = list(nodes), topology.route_of(transfer)
+    nodes, routes = list(nodes), topology.routes_of(transfer)
     most = sum(bytes_by_path.values()) * per_gb(transfer, nodes)
     due = 0.0
     for path, size in bytes_by_path.items():
@@ -79,6 +80,7 @@ def share(transfer: AcceptedTransfer, nodes: Iterable[Node], bytes_by_path: Mapp
         for node in nodes:
             if topology.leads_through(path, node):
                 zones.setdefault(node.stage, set()).add(node.availability_zone)
+        route = next((route for route in routes if zones.keys() & set(route.indices)), routes[0])
         due += size * _way_gb(route, zones)
     return due / most if most else 1.0
 

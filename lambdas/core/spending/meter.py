@@ -17,6 +17,9 @@ from lambdas.core.request import Objective
 from lambdas.core.tariff import control_plane, cost
 from lambdas.core.tariff.prices import Market, PriceBook
 
+# Of the relays beside the source, and beside the destination.
+PAIR_STAGES = (0, 1)
+
 
 class Sent(Document):
     """Bytes of payload that the sender has put on the wire, repeated ones included; packed ones as they are there.
@@ -120,7 +123,7 @@ class Reading:
     `chunks`: of the plan; `since`: first payload byte; `sent_bytes`: what has left the source's region, repeats and
     probes included; `left_bytes`: neither delivered nor on the way, with as many
     repeats as so far; `rate`: of the sender; `market`: what was asked for; `zone_usd_per_gb`: the most that what is
-    sent costs between zones; `stages`: of the relays' route; `limit`: the highest limit, MB/s, that may hold until the
+    sent costs between zones; `limit`: the highest limit, MB/s, that may hold until the
     next look, infinite where there may be none; None: that of the estimate.
     """
 
@@ -134,7 +137,6 @@ class Reading:
     rate: float = 0.0
     market: Market = "on-demand"
     zone_usd_per_gb: float = 0.0
-    stages: int = 2
     limit: float | None = None
 
     @property
@@ -147,8 +149,19 @@ class Reading:
         """The most that may be sent until the next look: the present rate, or that of all relays that may join."""
         if self.estimate is None:
             return self.rate
-        pairs = min(sum(node.stage == stage for node in self.live) for stage in range(self.stages))
-        return max(self.rate, most_rate(pairs, self.estimate.figures, self.limit))
+        stages = {node.stage for node in self.live}
+        routes = [use for use in self.estimate.routes if stages & use.stages().keys()]
+        pairs = 0 if routes else min(sum(node.stage == stage for node in self.live) for stage in PAIR_STAGES)
+        return max(self.rate, most_rate(pairs, self.estimate.figures, self.limit, routes))
+
+    @property
+    def leaving_usd_per_gb(self) -> float:
+        """By the dearest way that relays ever made up: nobody knows before the report which way a byte took."""
+        if self.estimate is None:
+            return 0.0
+        stages = {node.stage for node in self.nodes}
+        routes = [use.usd_per_gb for use in self.estimate.routes if stages & use.stages().keys()]
+        return max([self.estimate.figures.leaving_gb_usd, *routes])
 
     @property
     def direct_rate(self) -> float:
@@ -187,7 +200,7 @@ class Reading:
         return Dollars(
             relays=relay_dollars(self.nodes, ends, self.estimate, self.market),
             # Nothing moves before there is an estimate.
-            egress=cost.egress(sent, self.estimate.figures.leaving_gb_usd if self.estimate else 0.0),
+            egress=cost.egress(sent, self.leaving_usd_per_gb),
             cross_zone=cost.egress(sent, self.zone_usd_per_gb),
             control_plane=control_dollars(self.chunks, self.nodes, max(moving, 0.0), self.estimate),
         )
@@ -214,7 +227,8 @@ def affordable(reading: Reading, objective: Objective, wanted: int) -> int:
     if most is None or reading.estimate is None:
         return wanted
     kept = reading.until_next_look() if objective.on_budget == "stop" else reading.released_next_time()
-    each = cost.relays(1, HELD_SECONDS, max(map(reading.estimate.figures.hour_usd, range(reading.stages))))
+    used = {stage for use in reading.estimate.routes for stage in use.stages()}
+    each = cost.relays(1, HELD_SECONDS, max(map(reading.estimate.hour_usd, used or PAIR_STAGES)))
     return wanted if each == 0 else max(min(wanted, int((most - kept.total) / each)), 0)
 
 
@@ -230,7 +244,7 @@ def relay_dollars(nodes: Iterable[Node], now: float, estimate: Estimate | None, 
         price = PriceBook().find_instance_hour(node.instance_type, node.region)
         other = estimate is None or (node.instance_type, node.market) != (estimate.type_of(node.stage), market)
         beside = PriceBook().beside_instance_hour(node.instance_type, node.region, public=True)
-        estimated_hour = estimate.figures.hour_usd(node.stage) if estimate else 0.0
+        estimated_hour = estimate.hour_usd(node.stage) if estimate else 0.0
         hour = price.usd + beside if price and other else estimated_hour
         total += cost.relays(1, (node.ended_at or now) - node.requested_at, hour)
     return total

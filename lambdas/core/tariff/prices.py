@@ -148,9 +148,14 @@ class PriceBook:
         return f" ({'; '.join(self.problems)})" if self.problems else ""
 
 
-def needed(instance_types: Iterable[str], source: str, destination: str) -> list[PriceItem]:
-    """What the estimate of a transfer from region `source` to `destination` with relays of these types asks for."""
-    regions = list(dict.fromkeys((source, destination)))
+def needed(
+    instance_types: Iterable[str], source: str, destination: str, transit: Iterable[str] = ()
+) -> list[PriceItem]:
+    """What the estimate of a transfer from region `source` to `destination` with relays of these types asks for.
+
+    `transit`: third regions that relays may be in. What leaves these is priced with the map of the network.
+    """
+    regions = list(dict.fromkeys((source, destination, *transit)))
     items = [PriceItem("instance-hour", region, kind) for kind in instance_types for region in regions]
     for region in regions:
         items += [PriceItem("public-address-hour", region), PriceItem("disk-gb-month", region)]

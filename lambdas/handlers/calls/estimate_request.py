@@ -40,6 +40,7 @@ def estimate_request(event: EstimateRequest, world: World) -> Estimate:
         source=accepted.source,
         destination=accepted.destination,
         existing=accepted.existing,
+        transit=accepted.transit,
     )
     return estimate_for(transfer, event.size_bytes, world, files=event.files)
 

@@ -5,7 +5,7 @@ from typing import Any
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
 from lambdas.core.fleet import pairing, relay_node
-from lambdas.core.fleet.topology import route_of
+from lambdas.core.fleet.topology import routes_of
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.fence import estimated
 from lambdas.operations.fleet.relay_end import release_singles, unused_discarded
@@ -27,7 +27,7 @@ def await_relays(event: AwaitInput, world: World) -> dict[str, Any]:
     with unused_discarded(world, transfer_id):
         nodes = await_ready(world, record, join_at_once=at_once, seconds=seconds)
     release_singles(world, event.transfer, nodes)
-    return {"ready": pairing.strength(route_of(event.transfer), world.nodes.of(transfer_id), "READY", "JOINED")}
+    return {"ready": pairing.strength(routes_of(event.transfer), world.nodes.of(transfer_id), "READY", "JOINED")}
 
 
 handler = task_state("Await Relays", AwaitInput, await_relays)

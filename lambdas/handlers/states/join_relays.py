@@ -5,7 +5,7 @@ from typing import Any
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
 from lambdas.core.fleet import pairing
-from lambdas.core.fleet.topology import route_of
+from lambdas.core.fleet.topology import routes_of
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.fence import estimated
 from lambdas.operations.fleet.relay_start import join_ready
@@ -23,7 +23,7 @@ def join_relays(event: JoinInput, world: World) -> dict[str, Any]:
     transfer_id = event.transfer.transfer_id
     estimated(world, transfer_id)
     join_ready(world, transfer_id)
-    return {"joined": pairing.strength(route_of(event.transfer), world.nodes.of(transfer_id), "JOINED")}
+    return {"joined": pairing.strength(routes_of(event.transfer), world.nodes.of(transfer_id), "JOINED")}
 
 
 handler = task_state("Join Relays", JoinInput, join_relays)

@@ -10,7 +10,7 @@ from lambdas.core.documents import Handover
 from lambdas.core.errors import CptError
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet import pairing
-from lambdas.core.fleet.topology import route_of
+from lambdas.core.fleet.topology import routes_of
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import Spawned
 from lambdas.operations.fence import running
@@ -44,7 +44,7 @@ def spawn_relays(event: SpawnInput, world: World) -> dict[str, Any]:
     except CptError as error:  # the report is to say why there are none
         note_spawned(world, record, Spawned(wanted=wanted, launched=0, notes=[f"{type(error).__name__}: {error}"]))
         raise
-    pairs = pairing.strength(route_of(transfer), launched.nodes, "SPAWNED")
+    pairs = pairing.strength(routes_of(transfer), launched.nodes, "SPAWNED")
     note_spawned(world, record, Spawned(wanted=wanted, launched=pairs, notes=launched.notes))
     return {**answer, "spawned": pairs, "notes": launched.notes}
 

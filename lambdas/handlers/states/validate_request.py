@@ -39,6 +39,7 @@ def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
         source=accepted.source,
         destination=accepted.destination,
         existing=accepted.existing,
+        transit=accepted.transit,
     )
     # The record comes first: whatever fails from here on, the teardown finds the transfer by its execution.
     transfer = take_name(world, transfer)

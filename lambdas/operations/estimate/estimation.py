@@ -23,6 +23,7 @@ from lambdas.core.request import Objective
 from lambdas.core.spending import cross_zone
 from lambdas.core.tariff.prices import PriceBook, needed
 from lambdas.core.transfer import AcceptedTransfer, Survey
+from lambdas.operations.estimate.routing import ways_for
 from lambdas.operations.estimate.quotes import RegionMarket, TransferMarket, market_of
 
 Adjustment = Callable[[EndFigures, list[Offer]], tuple[EndFigures, list[Offer]]]
@@ -101,6 +102,7 @@ def estimate_for(
         notes=_notes(transfer, types, market, terms.now),
         relay_counts=PAIRS if request.is_profiling else RelayCounts.of(transfer),
         whole=whole_time(world.profiles.get(TRANSFERS, transfer.region_pair), elapsed),
+        ways=lambda offer: None if request.is_profiling else ways_for(transfer, offer, market, world),
     )
     notes = [*found.notes, *_notes_on_relays(found, transfer, market)]
     reason = found.reason if size_bytes or request.is_profiling else "there is nothing to send"

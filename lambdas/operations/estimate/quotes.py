@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from lambdas.adapters.world import World
 from lambdas.core.tariff import prices, quotas
@@ -25,7 +25,7 @@ class RegionMarket:
 
 @dataclass(frozen=True)
 class TransferMarket:
-    """Both sides; they are the same one where source and destination share a region and zone.
+    """Both sides; they are the same one where source and destination share a region and zone. `transit`: by region.
 
     `market`: what relays are launched on, which is not spot where the account has no role for it.
     """
@@ -34,6 +34,7 @@ class TransferMarket:
     prices: PriceBook
     source: RegionMarket
     destination: RegionMarket
+    transit: Mapping[str, RegionMarket] = field(default_factory=dict)
 
 
 def market_of(transfer: AcceptedTransfer, relay_types: Iterable[str], world: World) -> TransferMarket:
@@ -44,19 +45,22 @@ def market_of(transfer: AcceptedTransfer, relay_types: Iterable[str], world: Wor
         market = "on-demand"
     ends = (transfer.source, transfer.destination)
     lent = [machine.instance_type for machine in transfer.existing]
+    third = [one.region for one in transfer.transit]
     with ThreadPoolExecutor(len(ends) + 1) as pool:
-        items = prices.needed(types, transfer.source.region, transfer.destination.region)
+        items = prices.needed(types, transfer.source.region, transfer.destination.region, third)
         listed = pool.submit(price_book, items, world)
+        between = {region: pool.submit(_region, region, types, world, market) for region in third}
         source, destination = (
             side.result() for side in [pool.submit(_side, end, types, lent, market, world) for end in ends]
         )
     book = listed.result()
+    transit = {region: answer.result() for region, answer in between.items()}
     spot = {
         PriceItem("spot-hour", end.region, kind): price
         for end, side in zip(ends, (source, destination), strict=True)
         for kind, price in side.spot.items()
     }
-    return TransferMarket(market, PriceBook({**book.found, **spot}, book.problems), source, destination)
+    return TransferMarket(market, PriceBook({**book.found, **spot}, book.problems), source, destination, transit)
 
 
 def price_book(items: Iterable[PriceItem], world: World) -> PriceBook:
@@ -73,10 +77,17 @@ def price_book(items: Iterable[PriceItem], world: World) -> PriceBook:
 
 
 def _side(end: EndMachine, types: list[str], lent: list[str], market: Market, world: World) -> RegionMarket:
-    running = [quotas.Running(one.instance_type, one.vcpus, one.spot) for one in world.compute(end.region).running()]
+    # The end itself and lent machines too: what they may send is published like a relay's.
+    found = _region(end.region, list(dict.fromkeys([*types, end.instance_type, *lent])), world, market)
+    spot = world.spot_market(end.region).latest(types, end.availability_zone) if market == "spot" else {}
+    return replace(found, spot=spot)
+
+
+def _region(region: str, types: list[str], world: World, market: Market) -> RegionMarket:
+    """Without spot prices, which hold for one zone: where none is known on-demand prices are the bound."""
+    running = [quotas.Running(one.instance_type, one.vcpus, one.spot) for one in world.compute(region).running()]
     return RegionMarket(
-        # The end itself and lent machines too: what they may send is published like a relay's.
-        facts=world.instance_types(end.region).facts(list(dict.fromkeys([*types, end.instance_type, *lent]))),
-        spot=world.spot_market(end.region).latest(types, end.availability_zone) if market == "spot" else {},
-        free_vcpus=quotas.free_vcpus(world.quotas(end.region).vcpus(market), running, market),
+        facts=world.instance_types(region).facts(types),
+        spot={},
+        free_vcpus=quotas.free_vcpus(world.quotas(region).vcpus(market), running, market),
     )

@@ -10,7 +10,7 @@ from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet import pairing
 from lambdas.core.fleet.relay_counts import RelayCounts
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS
-from lambdas.core.fleet.topology import route_of
+from lambdas.core.fleet.topology import route_of, routes_of
 from lambdas.core.transfer_record import Estimated, Spawned
 from lambdas.operations.estimate import deciding
 from lambdas.operations.fence import running
@@ -27,6 +27,8 @@ REST_SECONDS = 120.0
 def launch_pairs(world: World, record: Estimated, estimate: Estimate, taken: int, wanted: int) -> Launched:
     """`wanted` pairs in the slots after those that are `taken`; raises NoCapacity where the budget bears none."""
     request = record.transfer.request
+    if estimate.routes:
+        return _launch_routes(world, record, estimate)
     relay_counts = RelayCounts.of(record.transfer)
     there, all_in_all = relay_counts.launched(taken), taken + wanted
     affordable = metering.affordable(world, record, relay_counts.launched(all_in_all) - there)
@@ -43,6 +45,23 @@ def launch_pairs(world: World, record: Estimated, estimate: Estimate, taken: int
     existing = enlist(world, record, route) if taken == 0 else []
     launched = replace(launched, nodes=[*launched.nodes, *existing])
     return launched if bearable == wanted else replace(launched, notes=[*launched.notes, budget])
+
+
+def _launch_routes(world: World, record: Estimated, estimate: Estimate) -> Launched:
+    """The relays of the chosen row's routes; whole routes are left out where the budget does not bear all."""
+    transfer, kept, notes = record.transfer, list(estimate.routes), []
+    affordable = metering.affordable(world, record, sum(use.count for use in kept))
+    while kept and sum(use.count for use in kept) > affordable:
+        left = kept.pop()
+        most = transfer.request.objective.max_cost_usd
+        notes.append(f"$.objective.maxCostUsd: {most} does not bear {left.words} now")
+    if not kept:
+        raise NoCapacity("; ".join(notes))
+    slots = {stage: list(range(1, count + 1)) for use in kept for stage, count in use.stages().items()}
+    allowed = transfer.request.relays.types_of(0, world.env.instance_types)
+    types = {stage: [estimate.instance_type, *allowed] for stage in slots}
+    launched = launch_relays(world, record, slots, types)
+    return replace(launched, notes=[*launched.notes, *notes])
 
 
 def note_spawned(world: World, record: Estimated, spawned: Spawned) -> None:
@@ -81,7 +100,7 @@ def decide_anew(world: World, transfer_id: str) -> str:
     except CptError as error:
         note_spawned(world, record, Spawned(wanted=wanted, launched=0, notes=[f"{type(error).__name__}: {error}"]))
         raise
-    pairs = pairing.strength(route_of(record.transfer), launched.nodes, "SPAWNED")
+    pairs = pairing.strength(routes_of(record.transfer), launched.nodes, "SPAWNED")
     note_spawned(world, record, Spawned(wanted=wanted, launched=pairs, notes=launched.notes))
     nodes = await_ready(world, record, join_at_once=True, seconds=JOIN_TIMEOUT_SECONDS)
     release_singles(world, record.transfer, nodes)

@@ -12,7 +12,7 @@ from lambdas.core.fleet import launch_plan
 from lambdas.core.fleet.launch_decision import LaunchDecision, decide_launch, missing_permission, remedy
 from lambdas.core.fleet.launch_plan import LaunchPlan, Step, usable
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.fleet.topology import GroupKind, Stage, route_of
+from lambdas.core.fleet.topology import GroupKind, Stage, route_at, stage_at
 from lambdas.core.spending import cross_zone
 from lambdas.core.transfer import AcceptedTransfer, EndMachine
 from lambdas.core.transfer_record import Estimated
@@ -66,8 +66,7 @@ def launch_relays(
         raise failures[0]
     nodes = [node for stage in launched for node in stage.nodes]
     missing = {(at, slot) for at in slots for slot in slots[at]} - {(node.stage, node.slot) for node in nodes}
-    route = route_of(record.transfer)
-    surplus = [node for node in nodes if route.partners(node) & missing]
+    surplus = [node for node in nodes if route_at(record.transfer, node.stage).partners(node) & missing]
     discard(world, surplus, "no partner: the other side has too little capacity")
     return Launched(
         [node for node in nodes if node not in surplus],
@@ -80,7 +79,7 @@ def launch_stage(
 ) -> Launched:
     """One node of stage `at` per slot, in order, as far as capacity and quota allow; raises NoCapacity for none."""
     transfer = record.transfer
-    stage = route_of(transfer).stages[at]
+    stage = stage_at(transfer, at)
     serving(world, transfer, Estimated)
     plan, notes = _plan(world, record, stage, len(slots), types)
     launcher = _Launcher(world, transfer, stage, generation, public=record.paths.inter_region == "public")

@@ -7,7 +7,7 @@ from lambdas.core import transfer_life
 from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.errors import WriteConflict
 from lambdas.core.fleet import pairing
-from lambdas.core.fleet.topology import route_of
+from lambdas.core.fleet.topology import routes_of
 from lambdas.core.transfer import DIRECT, AcceptedTransfer, Membership, TransferPath
 from lambdas.core.transfer_record import Planned
 from lambdas.operations import named
@@ -81,7 +81,8 @@ def settle(world: World, transfer_id: str) -> None:
 
 
 def _settled(world: World, record: Planned, current: Membership) -> Membership | None:
-    route, nodes = route_of(record.transfer), world.nodes.of(record.transfer.transfer_id)
-    relayed = pairing.relay_paths(route, nodes, record.paths, record.plan.lanes_per_path)
+    nodes, lanes = world.nodes.of(record.transfer.transfer_id), record.plan.lanes_per_path
+    routes = routes_of(record.transfer)
+    relayed = [path for route in routes for path in pairing.relay_paths(route, nodes, record.paths, lanes)]
     paths = [*(path for path in current.paths if not path.hops), *relayed]
     return current.changed(paths=paths) if paths != current.paths else None

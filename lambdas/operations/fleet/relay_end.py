@@ -8,7 +8,7 @@ from lambdas.adapters.world import World
 from lambdas.core.estimate.budget import RELEASE_SECONDS
 from lambdas.core.fleet import node_life, pairing
 from lambdas.core.fleet.relay_node import LIVE_STATES, Measurement, Node
-from lambdas.core.fleet.topology import route_of
+from lambdas.core.fleet.topology import routes_of
 from lambdas.core.transfer import DIRECT, AcceptedTransfer
 from lambdas.operations.fleet import membership
 from lambdas.operations.fleet.existing import give_back
@@ -89,7 +89,8 @@ def _terminate(world: World, node: Node) -> None:
 
 def release_singles(world: World, transfer: AcceptedTransfer, nodes: list[Node]) -> None:
     """Terminate relays whose partner will not come."""
-    discard_unused(world, pairing.singles(route_of(transfer), nodes), "its partner was lost")
+    alone = [node for route in routes_of(transfer) for node in pairing.singles(route, nodes)]
+    discard_unused(world, alone, "its partner was lost")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from lambdas.core.ends import commands
 from lambdas.core.errors import TooManyRules
 from lambdas.core.fleet import node_life, pairing, relay_node
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.fleet.topology import Admission, admissions, route_of
+from lambdas.core.fleet.topology import Admission, admissions, route_at, routes_of
 from lambdas.core.transfer import RELAY_PORT
 from lambdas.core.transfer_record import Estimated
 from lambdas.operations.ends.commands import MOST_MACHINES
@@ -28,7 +28,6 @@ class RelayStarter:
         self._world = world
         self._transfer = record.transfer
         self._paths = record.paths
-        self._route = route_of(record.transfer)
         self._sent: dict[str, str] = {}
         self._admitted: set[Admission] = set()
 
@@ -84,9 +83,10 @@ class RelayStarter:
         Where the direct path is measured, the source reaches the relays of the last stage too.
         """
         existing = {machine.stage for machine in self._transfer.existing}
-        wanted = admissions(self._route, self._paths, node, existing, self._transfer.receiver_port)
-        here = self._route.stages[node.stage]
-        if self._transfer.request.is_profiling and here is self._route.stages[-1]:
+        route = route_at(self._transfer, node.stage)
+        wanted = admissions(route, self._paths, node, existing, self._transfer.receiver_port)
+        here = route.stage_of(node)
+        if self._transfer.request.is_profiling and here is route.stages[-1]:
             wanted.append(Admission(here, "relay", self._paths.source_address, RELAY_PORT))
         for one in wanted:
             if one not in self._admitted:
@@ -139,7 +139,7 @@ class RelayStarter:
 
 def await_ready(world: World, record: Estimated, *, join_at_once: bool, seconds: float) -> list[Node]:
     """Look until no node is SPAWNED or may join, the time is up or the transfer is over; the nodes as they are then."""
-    transfer_id, route = record.transfer.transfer_id, route_of(record.transfer)
+    transfer_id = record.transfer.transfer_id
     starter = RelayStarter(world, record)
     started = world.clock.monotonic()
     while True:
@@ -150,7 +150,7 @@ def await_ready(world: World, record: Estimated, *, join_at_once: bool, seconds:
             nodes = world.nodes.of(transfer_id)
         useful = running(world, transfer_id)
         # Another invocation may have made a partner ready since.
-        coming = any(node.state == "SPAWNED" for node in nodes) or (join_at_once and pairing.entrants(route, nodes))
+        coming = any(node.state == "SPAWNED" for node in nodes) or (join_at_once and _entrants(record, nodes))
         if not useful or not coming:
             return nodes
         waited = world.clock.monotonic() - started
@@ -176,6 +176,10 @@ def join_ready(world: World, transfer_id: str) -> None:
     record = running(world, transfer_id)
     if record is None:
         return
-    for node in pairing.entrants(route_of(record.transfer), world.nodes.of(transfer_id)):
+    for node in _entrants(record, world.nodes.of(transfer_id)):
         world.nodes.change(node, node_life.join(world.clock.now()))
     membership.settle(world, transfer_id)
+
+
+def _entrants(record: Estimated, nodes: list[Node]) -> list[Node]:
+    return [node for route in routes_of(record.transfer) for node in pairing.entrants(route, nodes)]

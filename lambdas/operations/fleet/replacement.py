@@ -11,7 +11,7 @@ from lambdas.core.errors import FailTransfer, ReplaceNode
 from lambdas.core.fleet import node_life, pairing, relay_node
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.fleet.replacement import why_not_replaced
-from lambdas.core.fleet.topology import route_of
+from lambdas.core.fleet.topology import route_at, routes_of
 from lambdas.core.transfer_record import Estimated
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import relay_end, relay_start
@@ -136,7 +136,7 @@ def _tell(world: World, record: Estimated, node: Node, failing: Failing, refusal
         world.events.put("Relay Replaced", {**about, "successor": successor.node_id})
         return
     world.nodes.change(node, node_life.stay_alone(refusal or ""))
-    left = pairing.strength(route_of(record.transfer), nodes, "JOINED")
+    left = pairing.strength(routes_of(record.transfer), nodes, "JOINED")
     world.events.put("Transfer Degraded", {**about, "reason": (refusal or "")[:1000], "pairs": left})
 
 
@@ -148,6 +148,6 @@ def _release_successor(world: World, node: Node) -> None:
 
 def _release_partners(world: World, record: Estimated, node: Node) -> None:
     """One that has nobody left to work with adds nothing and costs money."""
-    for other in pairing.singles(route_of(record.transfer), world.nodes.of(node.transfer_id)):
+    for other in pairing.singles(route_at(record.transfer, node.stage), world.nodes.of(node.transfer_id)):
         if other.slot == node.slot:
             relay_end.release(world, other, f"{node.node_id} was lost and has no successor")

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 from lambdas.adapters.records import Instance
 from lambdas.adapters.world import World
+from lambdas.core.documents import MAX_TRANSIT_REGIONS
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.fleet.topology import pair_of
 from lambdas.core.request import Limits, TransferRequest, parse_request
-from lambdas.core.transfer import EndMachine, ExistingRelay
+from lambdas.core.transfer import EndMachine, ExistingRelay, TransitRegion
 from lambdas.operations.fleet.existing import look_at
 
 
@@ -19,6 +20,7 @@ class Accepted:
     source: EndMachine
     destination: EndMachine
     existing: list[ExistingRelay]
+    transit: list[TransitRegion]
 
 
 def accept(raw: object, world: World) -> Accepted:
@@ -27,6 +29,8 @@ def accept(raw: object, world: World) -> Accepted:
     request = parse_request(raw, Limits(env.regions, env.max_pairs, env.instance_types, env.max_cost_usd))
     source, destination = _ends(request, world)
     existing, problems = look_at(request, pair_of(source, destination), world)
+    transit, unusable = _transit(request, world)
+    problems += unusable
     if problems:
         raise InvalidRequest(problems)
     relays = request.relays.model_copy(
@@ -41,7 +45,27 @@ def accept(raw: object, world: World) -> Accepted:
         }
     )
     filled_in = request.model_copy(update={"relays": relays, "objective": objective})
-    return Accepted(filled_in, source, destination, existing)
+    return Accepted(filled_in, source, destination, existing, transit)
+
+
+def _transit(request: TransferRequest, world: World) -> tuple[list[TransitRegion], list[str]]:
+    """The third regions that relays may be in, and what is wrong with those that were named."""
+    through = request.relays.through
+    if through == "none":
+        return [], []
+    ends = {*request.source.regions, *request.destination.regions}
+    wanted = through if isinstance(through, list) else [one for one in world.env.regions if one not in ends]
+    name, found, problems = f"{world.env.deployment}-relay", [], []
+    for i, region in enumerate(wanted[:MAX_TRANSIT_REGIONS]):
+        vpc_id = world.groups(region).vpc_of(name)
+        if vpc_id is not None:
+            found.append(TransitRegion(region=region, vpc_id=vpc_id))
+        elif isinstance(through, list):
+            problems.append(
+                f"$.relays.through[{i}]: '{region}' has no security group '{name}'; deploy the stack "
+                f"{world.env.deployment}-region-{region}, or leave the region out"
+            )
+    return found, problems
 
 
 def _ends(request: TransferRequest, world: World) -> tuple[EndMachine, EndMachine]:

@@ -10,7 +10,6 @@ from lambdas.core.ends.epochs import start_of
 from lambdas.core.errors import BudgetReached
 from lambdas.core.estimate.budget import FLIGHT_SECONDS, HELD_SECONDS
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.fleet.topology import route_of
 from lambdas.core.spending import cross_zone, meter
 from lambdas.core.spending.meter import BudgetDecision, Decision, Reading, Sent, Spent
 from lambdas.core.transfer_record import Outcome, TransferRecord
@@ -104,7 +103,6 @@ def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
         rate=rate,
         market=transfer.request.relays.market,
         zone_usd_per_gb=cross_zone.per_gb(transfer, nodes),
-        stages=len(route_of(transfer).stages),
         limit=highest_mb_s(world, record),
     )
 

@@ -174,7 +174,7 @@ def test_relay_whose_slot_has_no_partner_is_single_when_the_other_side_is_empty(
 
 
 def test_fleet_is_as_strong_as_its_smaller_side() -> None:
-    assert pairing.strength(PAIR, [*joined([1, 2], [1, 2, 3]), node("source", 3, state="SPAWNED")], "JOINED") == 2
+    assert pairing.strength([PAIR], [*joined([1, 2], [1, 2, 3]), node("source", 3, state="SPAWNED")], "JOINED") == 2
 
 
 def test_pairs_take_the_newest_generation_of_each_slot() -> None:
@@ -200,18 +200,18 @@ def test_lost_newest_generation_hides_the_older_one() -> None:
 
 
 def test_one_stage_has_a_path_for_each_relay() -> None:
-    assert ids(joined([1, 3]), stages=1) == ["route-1", "route-3"]
+    assert ids(joined([1, 3]), stages=1) == ["route-0-1", "route-0-3"]
 
 
 def test_three_stages_go_one_to_one_where_they_are_equal() -> None:
-    assert ids(joined([1, 2], [1, 2], [1, 2]), stages=3) == ["route-1", "route-2"]
-    assert ids(joined([1, 2], [1, 3], [1, 2]), stages=3) == ["route-1", "route-2-3-2"]
+    assert ids(joined([1, 2], [1, 2], [1, 2]), stages=3) == ["route-0-1-1-1", "route-0-2-2-2"]
+    assert ids(joined([1, 2], [1, 3], [1, 2]), stages=3) == ["route-0-1-1-1", "route-0-2-3-2"]
     assert ids(joined([1], [], [1]), stages=3) == []
 
 
 def test_three_stages_of_which_one_is_smaller_share_it() -> None:
     found = carrying(joined([1, 2], [1], [1, 2]), 4, stages=3)
-    assert [path.path_id for path in found] == ["route-1", "route-1-1-2", "route-2-1-1", "route-2-1-2"]
+    assert [path.path_id for path in found] == ["route-0-1-1-1", "route-0-1-1-2", "route-0-2-1-1", "route-0-2-1-2"]
     assert sum(path.lanes for path in found) == 8
 
 
@@ -242,5 +242,5 @@ def test_relay_of_three_stages_waits_for_both_partners() -> None:
 def test_relays_of_three_stages_are_single_when_any_partner_is_gone() -> None:
     nodes = [*joined([1, 2], [1, 2], [2]), node(2, 1, state="LOST")]
     assert [one.node_id for one in pairing.singles(route(3), nodes)] == [nodes[0].node_id, nodes[2].node_id]
-    assert pairing.strength(route(3), nodes, "JOINED") == 1
+    assert pairing.strength([route(3)], nodes, "JOINED") == 1
     assert [path.slots for path in pairing.by_slot(route(3), nodes, "JOINED")] == [(2, 2, 2)]

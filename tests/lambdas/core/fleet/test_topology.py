@@ -120,23 +120,22 @@ def test_partners_are_the_relays_of_the_slot_at_all_other_stages() -> None:
 
 
 def test_paths_of_pairs_have_the_ids_that_people_know() -> None:
-    assert [topology.path_id(slots) for slots in ([7, 7], [2, 13], [4], [1, 2, 1])] == [
-        "pair-7",
-        "pair-2-13",
-        "route-4",
-        "route-1-2-1",
-    ]
+    assert [topology.path_id(slots) for slots in ([7, 7], [2, 13])] == ["pair-7", "pair-2-13"]
+    assert topology.path_id([4]) == "route-0-4"
+    assert topology.path_id([1, 2, 1], first=5) == "route-5-1-2-1"
 
 
-@given(st.lists(st.integers(1, 128), min_size=1, max_size=4))
-def test_path_leads_through_the_slots_that_it_was_named_for(slots: list[int]) -> None:
-    path = topology.path_id(slots)
-    assert [topology.slot_at(path, stage) for stage in range(len(slots))] == slots
-    assert all(topology.leads_through(path, node(stage, slot)) for stage, slot in enumerate(slots))
-    assert not any(topology.leads_through(path, node(stage, slot + 1)) for stage, slot in enumerate(slots))
+@given(st.lists(st.integers(1, 128), min_size=1, max_size=4), st.integers(0, 200))
+def test_path_leads_through_the_slots_that_it_was_named_for_and_no_other_stage(slots: list[int], first: int) -> None:
+    path = topology.path_id(slots, first)
+    after = first + len(slots)
+    assert [topology.slot_at(path, stage) for stage in range(first, after)] == slots
+    assert topology.slot_at(path, after) is None and topology.slot_at(path, first - 1) is None
+    assert all(topology.leads_through(path, node(stage, slot)) for stage, slot in enumerate(slots, first))
+    assert not any(topology.leads_through(path, node(stage, slot + 1)) for stage, slot in enumerate(slots, first))
 
 
-@pytest.mark.parametrize("path", ["direct", "pair-", "pair-a", "via-us-east-1"])
+@pytest.mark.parametrize("path", ["direct", "pair-", "pair-a", "pair-1-2-3", "route-1", "via-us-east-1"])
 def test_path_of_another_name_leads_through_no_relay(path: str) -> None:
     assert topology.slot_at(path, 0) is None
 
@@ -147,8 +146,9 @@ def test_path_of_another_name_leads_through_no_relay(path: str) -> None:
         (["direct", "pair-1", "pair-2"], False),
         (["pair-1-2", "pair-2-1"], False),
         (["pair-2", "pair-1-2"], True),
-        (["route-1-2-3", "route-2-3-4"], False),
-        (["route-1-2-3", "route-2"], True),
+        (["route-2-1-2-3", "route-2-2-3-4"], False),
+        (["route-2-1-2-3", "route-2-2-2-2"], True),
+        (["route-2-1-2-3", "route-5-1-2-3", "pair-1"], False),
     ],
 )
 def test_paths_share_a_relay_where_one_stage_has_one_slot_in_both(found: list[str], shared: bool) -> None:
