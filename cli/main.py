@@ -14,6 +14,7 @@ from cli import (
     limiting,
     listing,
     local_commands,
+    mapping,
     redriving,
     reporting,
     starting,
@@ -28,6 +29,7 @@ app = typer.Typer(
     no_args_is_help=True, add_completion=True, help="Cloud Parallel Transfer.", pretty_exceptions_enable=False
 )
 app.command(epilog=estimating.EXAMPLES)(estimating.estimate)
+app.command(name="map")(mapping.map_)
 app.command()(doctoring.doctor)
 app.command()(starting.start)
 app.command()(watching.watch)

@@ -58,7 +58,7 @@ export class ControlStack extends Stack {
     this.output(
       'EstimateRequestFunctionArn',
       functions.calls.estimate_request.functionArn,
-      'Who may invoke this may ask for estimates: cpt estimate REQUEST',
+      'Who may invoke this may ask for estimates and the map: cpt estimate REQUEST, cpt map',
     );
     this.output(
       'LimitTransferFunctionArn',

@@ -235,9 +235,9 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: [on('transfers', 'GetItem'), on('control-tokens', 'GetItem'), data.sendTask('Success', 'Failure')],
     },
     estimate_request: {
-      description: 'Invoked by people: what a request would take and cost; starts nothing',
+      description: 'Invoked by people: what a request would take and cost, or the map of the network; starts nothing',
       access: [
-        on('profiles', 'GetItem'),
+        on('profiles', 'GetItem', 'BatchGetItem'),
         ...askMarkets(settings),
         relays.describe('SecurityGroups'),
         ssm.findMachines(),

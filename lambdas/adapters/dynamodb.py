@@ -81,6 +81,15 @@ class Table:
         for page in self._client.get_paginator("query").paginate(**options):
             yield from map(decode_item, page["Items"])
 
+    def get_batch(self, keys: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Consistent reads of up to 100 different encoded keys: the items that exist, and the keys that are left to
+        be asked for again.
+        """
+        answer: Any = self._client.batch_get_item(RequestItems={self.name: {"Keys": keys, "ConsistentRead": True}})
+        found = [decode_item(item) for item in answer.get("Responses", {}).get(self.name, [])]
+        left = answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", [])
+        return found, [dict(key) for key in left]
+
     def write_batch(self, items: Iterable[Mapping[str, object]]) -> list[dict[str, Any]]:
         """Put up to 25 items without conditions; returns those that DynamoDB did not take, encoded."""
         requests = [{"PutRequest": {"Item": encode_item(item)}} for item in items]

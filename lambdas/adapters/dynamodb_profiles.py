@@ -1,16 +1,28 @@
 """The profile table."""
 
+from collections.abc import Iterable
 from dataclasses import asdict
+from itertools import islice
+from typing import Any
 
+from botocore.exceptions import ClientError
 from pydantic import Field
 
+from lambdas.adapters.clock import SystemClock
+from lambdas.adapters.codec import encode_item
 from lambdas.adapters.dynamodb import Table
+from lambdas.adapters.ports import Clock
+from lambdas.adapters.throttling import is_throttle
 from lambdas.core.documents import Count, Document
-from lambdas.core.errors import WriteConflict
+from lambdas.core.errors import Throttled, WriteConflict
 from lambdas.core.estimate.history import History
 from lambdas.core.estimate.profile import Metric, Profile
 
 _ATTEMPTS = 8
+# As many as DynamoDB reads at once.
+BATCH = 100
+# 0.05 s doubling six times: 3.15 s of back-off. A person waits for the answer, and asks again.
+_BACK_OFFS = [0.05 * 2**n for n in range(6)]
 
 
 class HistoryItem(Document):
@@ -42,13 +54,41 @@ class ProfileItem(Document):
 class DynamoProfileStore:
     """ProfileStore over DynamoDB."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, clock: Clock | None = None) -> None:
         self._table = table
+        self._clock = clock or SystemClock()
 
     def get(self, subject: str, region_pair: str) -> Profile | None:
         """See ProfileStore."""
         item = self._read(subject, region_pair)
         return item.profile if item else None
+
+    def get_all(self, keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Profile]:
+        """See ProfileStore; one batch after the other, so that no more is asked at once than the table gives."""
+        wanted = iter(dict.fromkeys(keys))
+        found: dict[tuple[str, str], Profile] = {}
+        while batch := list(islice(wanted, BATCH)):
+            for document in self._batch([encode_item({"subject": one, "regionPair": pair}) for one, pair in batch]):
+                item = ProfileItem.from_document(document)
+                found[item.subject, item.region_pair] = item.profile
+        return found
+
+    def _batch(self, keys: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        for pause in (0.0, *_BACK_OFFS):
+            if pause:
+                self._clock.sleep(pause)
+            try:
+                items, keys = self._table.get_batch(keys)
+            except ClientError as error:
+                # The whole batch is refused where not one of its keys could be read.
+                if not is_throttle(error):
+                    raise
+                continue
+            found += items
+            if not keys:
+                return found
+        raise Throttled(f"DynamoDB left {len(keys)} profiles unread after {len(_BACK_OFFS) + 1} tries")
 
     def integrate(
         self,

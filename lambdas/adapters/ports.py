@@ -129,6 +129,9 @@ class ProfileStore(Protocol):
     def get(self, subject: str, region_pair: str) -> Profile | None:
         """Consistent read of what is known on a region pair."""
 
+    def get_all(self, keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Profile]:
+        """Many of them, by subject and region pair, in few reads; raises Throttled when the table bears none."""
+
     def integrate(
         self,
         subject: str,

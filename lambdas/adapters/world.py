@@ -120,7 +120,7 @@ def world() -> World:
         agents=DynamoAgentRecords(table(env.transfers_table)),
         chunks=DynamoChunkStore(table(env.chunks_table), clock),
         nodes=DynamoNodeStore(table(env.nodes_table)),
-        profiles=DynamoProfileStore(table(env.profiles_table)),
+        profiles=DynamoProfileStore(table(env.profiles_table), clock),
         tokens=DynamoTokenStore(table(env.control_tokens_table)),
         compute=compute,
         commands=commands,

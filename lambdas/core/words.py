@@ -34,6 +34,14 @@ def duration(seconds: float | None) -> str:
     return f"{minutes // 1440} d {minutes % 1440 // 60} h"
 
 
+def age(seconds: float) -> str:
+    """How long ago something was, in one unit: `40 s`, `12 min`, `3 h`, `9 d`."""
+    for unit, name, most in ((1, "s", 60), (60, "min", 60), (3600, "h", 48)):
+        if seconds < most * unit:
+            return f"{int(seconds // unit)} {name}"
+    return f"{int(seconds // 86_400):,} d"
+
+
 def rate(mb_s: float) -> str:
     """MB/s (10⁶ bytes)."""
     return f"{three_digits(mb_s)} MB/s"

@@ -44,6 +44,7 @@ PORTS: dict[str, list[str]] = {
     "nodes.by_instance": ["nodes/by-instance:Query", "nodes:GetItem"],
     "nodes.change": ["nodes:UpdateItem"],
     "profiles.get": ["profiles:GetItem"],
+    "profiles.get_all": ["profiles:BatchGetItem"],
     "profiles.integrate": ["profiles:GetItem", "profiles:UpdateItem"],
     "tokens.get": ["control-tokens:GetItem"],
     "tokens.put": ["control-tokens:UpdateItem"],

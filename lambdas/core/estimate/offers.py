@@ -109,7 +109,7 @@ def end_figures(
         source=_capped(totals[0], limit_mbps),
         destination=totals[1],
         direct=_capped(direct, limit_mbps),
-        egress=_dollars(egress, f"per GB from {terms.source.region} to {terms.destination.region}"),
+        egress=priced(egress, f"per GB from {terms.source.region} to {terms.destination.region}"),
         repeated=measured.figure(machines, "repeated", what)
         or Figure(value=REPEATED, origin="assumed", note="last chunks on two lanes, and what is sent again"),
     )
@@ -203,15 +203,16 @@ def _hour(terms: Terms, sides: list[Side], instance_type: str) -> tuple[Figure, 
     hours = []
     for price, side in zip(instances, sides, strict=True):
         beside = terms.prices.beside_instance_hour(instance_type, side.region, public=public)
-        figure = _dollars(price, f"{what}, {side.region}")
+        figure = priced(price, f"{what}, {side.region}")
         hours.append(figure.model_copy(update={"value": price.usd + beside}))
     worst = next((price for price in instances if price.origin == "fallback"), instances[0])
     mean = sum(hour.value for hour in hours) / len(hours)
     where = "mean of both regions" if len(sides) > 1 else sides[0].region
-    return _dollars(worst, f"{what}, {where}").model_copy(update={"value": mean}), tuple(hours)
+    return priced(worst, f"{what}, {where}").model_copy(update={"value": mean}), tuple(hours)
 
 
-def _dollars(price: Price, what: str) -> Figure:
+def priced(price: Price, what: str) -> Figure:
+    """A price as a figure of `what`."""
     if price.origin == "fallback":
         return Figure(value=price.usd, origin="assumed", note=f"{what}: embedded table")
     return Figure(value=price.usd, origin="published", note=f"{what}: {price.origin}")

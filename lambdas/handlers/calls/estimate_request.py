@@ -1,29 +1,50 @@
-"""Estimate Request: invoked by people; what a request would take and cost. Looks, and starts nothing."""
+"""Estimate Request: invoked by people; what a request would take and cost, or the map of the network that estimates
+are made from. Looks, and starts nothing.
+"""
 
 from typing import Annotated, Any
 
 from pydantic import Field
+from pydantic.alias_generators import to_camel
 
 from lambdas.adapters.world import World
 from lambdas.core.documents import Count, Document
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.network_map import NetworkMap, Wanted
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.estimate.estimation import estimate_for
+from lambdas.operations.estimate.mapping import network_map
 from lambdas.operations.intake.acceptance import accept
 from lambdas.runtime.handler import user_call
 
 
 class EstimateRequest(Document):
-    """Contract `estimate-request`; `request` is raw, as an execution's input is; `files`: their number, where known."""
+    """Contract `estimate-request`; `request` is raw, as an execution's input is; `files`: their number, where known.
 
-    request: Any
+    Or `map` alone, for the map of the network.
+    """
+
+    request: Any = None
     size_bytes: Count | None = None
     files: Annotated[int, Field(ge=1)] | None = None
+    wanted: Wanted | None = Field(default=None, alias="map")
 
 
-def estimate_request(event: EstimateRequest, world: World) -> Estimate:
-    """The estimate; raises InvalidRequest, BudgetTooSmall, DeadlineUnreachable or MissingPrice."""
+def estimate_request(event: EstimateRequest, world: World) -> Estimate | NetworkMap:
+    """The estimate, or the map; raises InvalidRequest, BudgetTooSmall, DeadlineUnreachable or MissingPrice."""
+    if event.wanted is None:
+        return _estimate(event, world)
+    if beside := sorted(event.model_fields_set - {"wanted"}):
+        raise InvalidRequest(
+            [f"$.{to_camel(name)}: stands beside map; ask for an estimate or for the map" for name in beside]
+        )
+    return network_map(event.wanted, world)
+
+
+def _estimate(event: EstimateRequest, world: World) -> Estimate:
+    if "request" not in event.model_fields_set:
+        raise InvalidRequest("$.request: is missing; it is required, or map in its place")
     accepted = accept(event.request, world)
     request = accepted.request
     if not event.size_bytes:

@@ -41,7 +41,8 @@ def learn(world: World, record: TransferRecord, tally: Tally, nodes: list[Node])
         if tally.first is not None and tally.last is not None:
             samples += stage_samples(record, tally.first, tally.last, now)
         for sample in samples:
-            world.profiles.integrate(sample.subject, pair, sample.metric, sample.value, now, sample.lasted_seconds)
+            link = sample.link or pair
+            world.profiles.integrate(sample.subject, link, sample.metric, sample.value, now, sample.lasted_seconds)
     except (CptError, ClientError, BotoCoreError, ValidationError):
         # A finished transfer is not to fail for it, and trying on would keep its execution waiting.
         logger.warning("what the transfer measured was not learnt", exc_info=True)

@@ -213,6 +213,10 @@ class MemoryProfileStore:
         """See ProfileStore."""
         return self.profiles.get((subject, region_pair))
 
+    def get_all(self, keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Profile]:
+        """See ProfileStore."""
+        return {key: self.profiles[key] for key in keys if key in self.profiles}
+
     def integrate(
         self,
         subject: str,

@@ -47,8 +47,8 @@ def render(report: Report, files: Files | None = None) -> str:
     estimate = Estimate.from_document(report.estimate) if report.estimate else None
     course = report.course
     events = page_events(nodes, course, pictures.seconds(course)) if course else []
-    style = _template("report.css").render().strip()
-    return _template("report.html").render(
+    css, css_hash = style()
+    return template("report.html").render(
         report=report,
         estimate=estimate,
         row_bars=tables.row_bars(estimate) if estimate else [],
@@ -68,8 +68,8 @@ def render(report: Report, files: Files | None = None) -> str:
         shades=range(pictures.SHADES),
         causes=CAUSES,
         files=files,
-        style=style,
-        style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        style=css,
+        style_hash=css_hash,
     )
 
 
@@ -100,6 +100,7 @@ def _environment() -> Environment:
         size=words.size,
         duration=words.duration,
         rate=words.rate,
+        age=words.age,
         dollars=words.dollars,
         readable=readable,
         moment=moment,
@@ -109,5 +110,13 @@ def _environment() -> Environment:
 
 
 @cache
-def _template(name: str) -> Template:
+def template(name: str) -> Template:
+    """A template of this package, with the filters of its pages."""
     return _environment().get_template(name)
+
+
+@cache
+def style() -> tuple[str, str]:
+    """The style sheet of all pages, and the hash by which their policy admits it."""
+    css = template("report.css").render().strip()
+    return css, base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
