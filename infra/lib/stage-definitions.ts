@@ -67,7 +67,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
     },
     estimate_transfer: {
       description: 'Time and cost for each number of relay pairs, and the choice',
-      access: [noteTimes, on('profiles', 'GetItem'), ...askMarkets(settings)],
+      access: [noteTimes, on('profiles', 'GetItem', 'BatchGetItem'), ...askMarkets(settings)],
     },
     await_approval: {
       description: 'Keeps the task token, tells people what they may choose',
@@ -111,7 +111,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
     finish_survey: {
       description: 'Waits for the end of a listing that data does not wait for, checks it, makes the estimate',
       timeout: LONG,
-      access: [readAndNote, on('profiles', 'GetItem'), ssm.readResults(), ...askMarkets(settings)],
+      access: [readAndNote, on('profiles', 'GetItem', 'BatchGetItem'), ssm.readResults(), ...askMarkets(settings)],
     },
     decide_relays: {
       description: 'Looks at what the paths of a transfer carry, and decides how many relays are to serve',
@@ -119,7 +119,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: [
         membership,
         on('nodes', 'Query', 'UpdateItem'),
-        on('profiles', 'GetItem'),
+        on('profiles', 'GetItem', 'BatchGetItem'),
         ...askMarkets(settings),
         data.putEvents(settings),
         relays.terminateRelays(settings),
@@ -271,7 +271,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: [
         on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
         on('nodes', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
-        on('profiles', 'GetItem'),
+        on('profiles', 'GetItem', 'BatchGetItem'),
         ...askMarkets(settings),
         data.index(settings, 'nodes', 'by-instance'),
         relays.describe('RouteTables', 'Subnets'),

@@ -1,6 +1,7 @@
 """A cloud in memory: two regions, and everything that the handlers ask of AWS."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,14 +39,17 @@ from tests.lambdas.services import (
 
 
 class Cloud:
-    """Two regions with an end machine each."""
+    """Two regions with an end machine each, and those of `third`, which have none."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, third: Sequence[str] = (), **settings: Any) -> None:
         self.clock = FakeClock()
-        self.compute = {region: MemoryCompute(region, self.clock) for region in (WEST, IRELAND)}
-        self.commands = {region: MemoryCommands(self.compute[region], self.clock) for region in (WEST, IRELAND)}
-        self.groups = {region: MemoryGroups() for region in (WEST, IRELAND)}
-        self.subnets = {region: MemorySubnets(region) for region in (WEST, IRELAND)}
+        regions = (WEST, IRELAND, *third)
+        daemons = {region: ENVIRONMENT.daemon_assets[WEST] for region in regions}
+        settings = {"regions": regions, "daemon_assets": daemons, **settings} if third else settings
+        self.compute = {region: MemoryCompute(region, self.clock) for region in regions}
+        self.commands = {region: MemoryCommands(self.compute[region], self.clock) for region in regions}
+        self.groups = {region: MemoryGroups() for region in regions}
+        self.subnets = {region: MemorySubnets(region) for region in regions}
         self.compute[WEST].add(SOURCE_ID, *SOURCE_ADDRESSES)
         self.compute[IRELAND].add(DESTINATION_ID, *DESTINATION_ADDRESSES)
         self.transfers, self.locks, self.agents = MemoryTransferStore(), MemoryPathLocks(), MemoryAgentRecords()
@@ -53,9 +57,9 @@ class Cloud:
         self.tokens, self.objects, self.events = MemoryTokenStore(), MemoryObjects(), MemoryEvents()
         self.executions, self.notifications, self.metrics = MemoryExecutions(), MemoryNotifications(), MemoryMetrics()
         self.price_list, self.price_cache = MemoryPriceList(), MemoryPriceCache()
-        self.spot_market = {region: MemorySpotMarket() for region in (WEST, IRELAND)}
-        self.instance_types = {region: MemoryInstanceTypes() for region in (WEST, IRELAND)}
-        self.quotas = {region: MemoryQuotas() for region in (WEST, IRELAND)}
+        self.spot_market = {region: MemorySpotMarket() for region in regions}
+        self.instance_types = {region: MemoryInstanceTypes() for region in regions}
+        self.quotas = {region: MemoryQuotas() for region in regions}
         self.world = World(
             env=replace(ENVIRONMENT, **settings),
             transfers=self.transfers,

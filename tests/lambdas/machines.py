@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from lambdas.adapters.records import CommandResult, DocumentName, Instance, LaunchError, LaunchRequest, NotManagedError
 from lambdas.core.ends.commands import USUAL, Command, Share, encode
-from tests.lambdas.builders import WEST
+from tests.lambdas.builders import IRELAND, WEST
 from tests.lambdas.clock import FakeClock
 
 BOOT_SECONDS, AGENT_SECONDS = 3.0, 2.0
@@ -43,7 +43,7 @@ class MemoryCompute:
         self._tokens: dict[str, list[str]] = {}
 
     def add(self, instance_id: str, private: str, public: str | None, *, state: str = "running") -> Machine:
-        network = "source" if self.region == WEST else "destination"
+        network = {WEST: "source", IRELAND: "destination"}.get(self.region, "transit")
         instance = Instance(
             instance_id, state, "m5.large", f"{self.region}a", f"vpc-{network}", f"subnet-{network}", private, public
         )
@@ -92,7 +92,7 @@ class MemoryCompute:
         ids = []
         for _ in range(min(request.count, self.capacity.get(request.instance_type, 99))):
             n = len(self.machines) + 1
-            net = 10 if self.region == WEST else 11
+            net = {WEST: 10, IRELAND: 11}.get(self.region, 12)
             machine = self.add(f"i-{net:x}{n:08x}", f"10.{net}.2.{n}", None, state="pending")
             machine.transfer_id, machine.role, machine.launched = request.transfer_id, request.role, self._clock.time
             machine.instance = replace(

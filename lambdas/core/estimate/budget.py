@@ -19,9 +19,7 @@ HELD_SECONDS = LOOK_SECONDS + RELEASE_SECONDS
 FLIGHT_SECONDS = 2.0
 
 
-def most_rate(
-    pairs: int, figures: Figures, limit_mb_s: float | None = None, routes: Iterable[RouteUse] = ()
-) -> float:
+def most_rate(pairs: int, figures: Figures, limit_mb_s: float | None = None, routes: Iterable[RouteUse] = ()) -> float:
     """The most that the direct path, `pairs` pairs and `routes` carry together at any moment: a bound, whatever is
     expected.
 

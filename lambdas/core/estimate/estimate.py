@@ -88,7 +88,8 @@ def estimate(
     """The whole estimate. `ends`: figures of the end machines; those of relays come from the best of `offers`.
 
     `most_pairs`: the deployment's limit, `pre_test_seconds`: both hops of one pre-test, `whole`: what is around
-    the data, `ways`: what routes through third regions are planned from. Raises NoSuitableType, BudgetTooSmall or DeadlineUnreachable.
+    the data, `ways`: what routes through third regions are planned from. Raises NoSuitableType, BudgetTooSmall or
+    DeadlineUnreachable.
     """
     wanted = min(most_pairs, max(DEFAULT_MOST_PAIRS, requested if requested != "auto" else 0))
     candidates = rank(size_bytes, ends, offers, wanted)

@@ -80,6 +80,13 @@ class LinkFigure(Document):
         """Who says what it carries at first."""
         return self.rate.burst.rate.origin if self.rate.burst else self.rate.origin
 
+    def held_to(self, most: float) -> "LinkFigure":
+        """The link as if it carried so many MB/s at most."""
+        if self.counted <= most:
+            return self
+        rate = self.rate.scaled(most / self.counted, f"{self.rate.note}; not measured, as the direct link")
+        return self.model_copy(update={"counted": most, "lasting": min(self.lasting, most), "rate": rate})
+
     def age_seconds(self, now: float) -> float | None:
         """Since the last sample; None where there is none. `now` in Unix seconds."""
         return None if self.last_sample_at is None else max(0.0, now - self.last_sample_at)

@@ -66,11 +66,12 @@ class Ways:
         )[0]
         limit = self.links[slowest]
         factor = rate / limit.counted if limit.counted else 0.0
+        note = f"{limit.from_region} to {limit.to_region}: {limit.rate.note}"
         return RouteUse(
             stage=self.first_stage[plan.regions],
             regions=list(plan.regions),
             relays=list(plan.relays),
-            rate=limit.rate.scaled(factor, f"{limit.rate.note}, times {factor:.3g}" if factor != 1 else limit.rate.note),
+            rate=limit.rate.scaled(factor, f"{note}, times {factor:.3g}" if factor != 1 else note),
             usd_per_gb=plan.usd_per_gb(network),
             hours_usd=[self.hours[region].value for region in plan.regions],
         )
@@ -85,9 +86,7 @@ def better_of(plain: list[Row], through: list[Row], objective: Objective, figure
     """The rows of `plain`, each replaced by that of `through` where it is preferred and the budget bears it."""
     borne = within(through, objective.max_cost_usd, figures)
     return [
-        other
-        if other.routes and other in borne and preference(other, objective) < preference(row, objective)
-        else row
+        other if other.routes and other in borne and preference(other, objective) < preference(row, objective) else row
         for row, other in zip(plain, through, strict=True)
     ]
 

@@ -31,6 +31,11 @@ class RouteUse(Document):
         return sum(self.relays)
 
     @property
+    def paths(self) -> int:
+        """Ways for data side by side, where its relays are alike."""
+        return min(count for count in self.relays if count)
+
+    @property
     def between(self) -> list[str]:
         """The third regions."""
         return self.regions[1:-1]

@@ -22,7 +22,8 @@ RELAY_IDLE_SECONDS = 600
 class Node(Document):
     """Contract `node`; times in Unix seconds, rates in MB/s.
 
-    `stage`: the index of its stage, over all routes of the transfer; `stage_name` is for people, and nobody else's to compare.
+    `stage`: the index of its stage, over all routes of the transfer; `stage_name` is for people, and nobody else's to
+    compare.
     `existing`: a machine of the user, which nobody terminates; it serves with `cpu_percent` of one processor and
     `bandwidth_limit_mbps`, Mbit/s.
     """

@@ -23,8 +23,8 @@ from lambdas.core.request import Objective
 from lambdas.core.spending import cross_zone
 from lambdas.core.tariff.prices import PriceBook, needed
 from lambdas.core.transfer import AcceptedTransfer, Survey
-from lambdas.operations.estimate.routing import ways_for
 from lambdas.operations.estimate.quotes import RegionMarket, TransferMarket, market_of
+from lambdas.operations.estimate.routing import ways_for
 
 Adjustment = Callable[[EndFigures, list[Offer]], tuple[EndFigures, list[Offer]]]
 

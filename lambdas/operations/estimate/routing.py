@@ -4,6 +4,7 @@ from lambdas.adapters.world import World
 from lambdas.core.architecture import architecture_of
 from lambdas.core.estimate.figures import Figure
 from lambdas.core.estimate.network_map import Wanted
+from lambdas.core.estimate.offers import priced
 from lambdas.core.estimate.route_rows import Ways
 from lambdas.core.estimate.type_choice import Offer
 from lambdas.core.fleet.topology import routes_of
@@ -29,6 +30,12 @@ def ways_for(transfer: AcceptedTransfer, offer: Offer, market: TransferMarket, w
     direct = transfer.source.region, transfer.destination.region
     # What this transfer has shown of a pair, or lets it be, is said of the offer.
     links[direct] = links[direct].model_copy(update={"rate": offer.pair, "counted": offer.pair.now})
+    # AWS publishes what a machine may send, wherever to. Whatever holds the direct link below that may hold any other
+    # one: a way that nobody has measured is never a reason to leave the direct one.
+    most = links[direct].counted
+    links = {
+        pair: link if link.origin in ("measured", "configured") else link.held_to(most) for pair, link in links.items()
+    }
     return Ways(
         source=direct[0],
         destination=direct[1],
@@ -42,8 +49,9 @@ def ways_for(transfer: AcceptedTransfer, offer: Offer, market: TransferMarket, w
 
 
 def _can_launch(region: str, instance_type: str, market: RegionMarket, world: World) -> bool:
-    deployed = world.env.daemon_assets.get(region, {})
-    return instance_type in market.facts and architecture_of(instance_type) in deployed
+    """Return whether any zone of a third region offers the type, and a daemon for it lies there."""
+    facts, deployed = market.facts.get(instance_type), world.env.daemon_assets.get(region, {})
+    return facts is not None and bool(facts.zones) and architecture_of(instance_type) in deployed
 
 
 def _most_relays(instance_type: str, market: RegionMarket) -> int | None:
@@ -54,6 +62,6 @@ def _most_relays(instance_type: str, market: RegionMarket) -> int | None:
 def _hour(instance_type: str, region: str, market: Market, prices: PriceBook, world: World) -> Figure:
     price = prices.instance_hour(instance_type, region, market)
     public = world.env.inter_region_path == "internet"
-    usd = price.usd + prices.beside_instance_hour(instance_type, region, public=public)
-    origin = "assumed" if price.origin == "fallback" else "published"
-    return Figure(value=usd, origin=origin, note=f"{instance_type} {market}, {region}")
+    beside = prices.beside_instance_hour(instance_type, region, public=public)
+    figure = priced(price, f"{instance_type} {market} with address and disk, {region}")
+    return figure.model_copy(update={"value": price.usd + beside})

@@ -1,6 +1,6 @@
 """Launch of relays: the plan is carried out call by call; the fence is checked before and after."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
@@ -49,7 +49,8 @@ def launch_relays(
     """New relays for `slots` of each stage; one whose partner was wanted and is not to be had is terminated at once.
 
     `types` of each stage, the preferred one first. Slots before the first of a stage are machines of the user: they
-    serve without those that EC2 refuses.
+    serve without those that EC2 refuses. A route of which one stage is not to be had does without its others; it is an
+    error where that leaves no route.
     """
     with ThreadPoolExecutor(max(len(slots), 1)) as pool:
         kinds = {at: list(dict.fromkeys(types[at])) for at in slots}
@@ -58,12 +59,10 @@ def launch_relays(
     launched = [call.result() for at, call in calls.items() if at not in failed]
     borne = [at for at in failed if slots[at][0] > 1 and isinstance(failed[at], _BORNE)]
     launched += [Launched([], [f"{type(failed[at]).__name__}: {failed[at]}"]) for at in borne]
-    if failures := [error for at, error in failed.items() if at not in borne]:
-        if all(isinstance(error, Throttled) for error in failures):
-            raise failures[0]  # the retried call gets the same instances by its client token
-        whole = [node for stage in launched for node in stage.nodes]
-        discard(world, whole, f"the other side could not be launched: {failures[0]}")
-        raise failures[0]
+    if failures := {at: error for at, error in failed.items() if at not in borne}:
+        if all(isinstance(error, Throttled) for error in failures.values()):
+            raise failures[min(failures)]  # the retried call gets the same instances by its client token
+        launched = _without_broken_routes(world, record.transfer, slots, launched, failures)
     nodes = [node for stage in launched for node in stage.nodes]
     missing = {(at, slot) for at in slots for slot in slots[at]} - {(node.stage, node.slot) for node in nodes}
     surplus = [node for node in nodes if route_at(record.transfer, node.stage).partners(node) & missing]
@@ -72,6 +71,28 @@ def launch_relays(
         [node for node in nodes if node not in surplus],
         [note for stage in launched for note in stage.notes],
     )
+
+
+def _without_broken_routes(
+    world: World,
+    transfer: AcceptedTransfer,
+    slots: Collection[int],
+    launched: list[Launched],
+    failures: Mapping[int, BaseException],
+) -> list[Launched]:
+    """What is left without the routes that have a stage among `failures`; raises the first of these for nothing."""
+    broken = {route_at(transfer, at).first for at in failures}
+    first = failures[min(failures)]
+    nodes = [node for stage in launched for node in stage.nodes]
+    useless = [node for node in nodes if route_at(transfer, node.stage).first in broken]
+    discard(world, useless, f"the other side could not be launched: {first}")
+    if all(route_at(transfer, at).first in broken for at in slots) or any(
+        not isinstance(error, _BORNE) for error in failures.values()
+    ):
+        discard(world, nodes, f"another route could not be launched: {first}")
+        raise first
+    kept = [Launched([node for node in stage.nodes if node not in useless], stage.notes) for stage in launched]
+    return [*kept, *(Launched([], [f"{type(error).__name__}: {error}"]) for error in failures.values())]
 
 
 def launch_stage(

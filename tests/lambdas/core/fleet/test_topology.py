@@ -130,7 +130,7 @@ def test_path_leads_through_the_slots_that_it_was_named_for_and_no_other_stage(s
     path = topology.path_id(slots, first)
     after = first + len(slots)
     assert [topology.slot_at(path, stage) for stage in range(first, after)] == slots
-    assert topology.slot_at(path, after) is None and topology.slot_at(path, first - 1) is None
+    assert [topology.slot_at(path, stage) for stage in (first - 1, after)] == [None, None]
     assert all(topology.leads_through(path, node(stage, slot)) for stage, slot in enumerate(slots, first))
     assert not any(topology.leads_through(path, node(stage, slot + 1)) for stage, slot in enumerate(slots, first))
 

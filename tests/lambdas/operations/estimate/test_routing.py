@@ -1,0 +1,103 @@
+import pytest
+
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.request import Objective
+from lambdas.core.tariff.instance_types import TypeFacts
+from lambdas.core.tariff.prices import PriceBook
+from lambdas.core.transfer import AcceptedTransfer, TransitRegion
+from lambdas.operations.estimate.estimation import estimate_for
+from tests.lambdas.builders import IRELAND, WEST, profile, transfer
+from tests.lambdas.cloud import Cloud
+
+FRANKFURT, TOKYO = "eu-central-1", "ap-northeast-1"
+SIZE = 100 * 10**9
+
+
+def accepted(*third: str, minimise: str = "time", **relays: object) -> AcceptedTransfer:
+    asked = transfer(relays={"through": list(third) or "none", "instanceTypes": ["t3.small"], **relays})
+    request = asked.request.model_copy(update={"objective": Objective.from_document({"minimise": minimise})})
+    transit = [TransitRegion(region=region, vpc_id="vpc-transit") for region in third]
+    return asked.model_copy(update={"request": request, "transit": transit})
+
+
+def known(rates: dict[tuple[str, str], float]) -> Cloud:
+    """A cloud whose links have been configured; direct path and pairs are slow."""
+    cloud = Cloud(third=(FRANKFURT, TOKYO))
+    for region, facts in cloud.instance_types.items():
+        facts.known["t3.small"] = TypeFacts(
+            "t3.small", 2, "x86_64", 0.128, 5.0, 100.0, 100.0, False, frozenset({f"{region}a"})
+        )
+    for (start, end), rate in rates.items():
+        cloud.profiles.profiles["t3.small", f"{start}>{end}"] = profile(rate, 500, 5)
+    cloud.profiles.profiles["m5.large", f"{WEST}>{IRELAND}"] = profile(5, 2000, 5)
+    return cloud
+
+
+def planned(cloud: Cloud, asked: AcceptedTransfer) -> Estimate:
+    return estimate_for(asked, SIZE, cloud.world)
+
+
+WIDE = {(WEST, FRANKFURT): 60.0, (FRANKFURT, IRELAND): 60.0, (WEST, IRELAND): 10.0}
+
+
+def test_data_takes_the_way_through_a_third_region_where_that_is_wider() -> None:
+    found = planned(known(WIDE), accepted(FRANKFURT))
+    through = [use for use in found.routes if use.between == [FRANKFURT]]
+    assert [(use.stage, use.regions) for use in through] == [(2, [WEST, FRANKFURT, IRELAND])]
+    assert found.chosen.relays <= 2 * found.chosen_pairs
+    assert "through eu-central-1" in found.reason
+
+
+def test_row_with_a_route_is_faster_than_pairs_of_as_many_relays() -> None:
+    cloud = known(WIDE)
+    with_routes, pairs = planned(cloud, accepted(FRANKFURT)), planned(cloud, accepted())
+    assert all(row.seconds <= other.seconds for row, other in zip(with_routes.rows, pairs.rows, strict=True))
+    assert with_routes.row(3).seconds < 0.5 * pairs.row(3).seconds
+    assert all(row.routes is None for row in pairs.rows)
+
+
+def test_every_border_of_a_route_is_paid() -> None:
+    found = planned(known(WIDE), accepted(FRANKFURT))
+    (use,) = [use for use in found.routes if use.between]
+    borders = [(WEST, FRANKFURT), (FRANKFURT, IRELAND)]
+    assert use.usd_per_gb == pytest.approx(sum(PriceBook().egress_gb(*border).usd for border in borders))
+    through = SIZE / 1e9 * (use.share * use.usd_per_gb + (1 - use.share) * 0.02)
+    relays = found.chosen.cost_usd - through
+    assert 0 < relays < 0.1 * through
+    assert found.chosen.cost_usd_at_most == pytest.approx(relays + SIZE / 1e9 * use.usd_per_gb, rel=1e-3)
+
+
+def test_cheapest_is_never_a_way_that_crosses_two_borders() -> None:
+    assert planned(known(WIDE), accepted(FRANKFURT, minimise="cost")).chosen_pairs == 0
+
+
+def test_budget_that_bears_pairs_alone_takes_pairs() -> None:
+    cloud, asked = known(WIDE), accepted(FRANKFURT)
+    budget = Objective.from_document({"minimise": "time", "maxCostUsd": 2.9})
+    asked = asked.model_copy(update={"request": asked.request.model_copy(update={"objective": budget})})
+    found = planned(cloud, asked)
+    assert found.chosen_pairs > 0
+    assert found.routes == []
+
+
+def test_narrow_way_through_a_third_region_is_not_taken() -> None:
+    rates = {(WEST, FRANKFURT): 12.0, (FRANKFURT, IRELAND): 12.0, (WEST, IRELAND): 10.0}
+    assert all(row.routes is None for row in planned(known(rates), accepted(FRANKFURT)).rows)
+
+
+def test_way_may_lead_through_two_third_regions() -> None:
+    rates = {(WEST, TOKYO): 60.0, (TOKYO, FRANKFURT): 60.0, (FRANKFURT, IRELAND): 60.0, (WEST, IRELAND): 10.0}
+    rates |= {(WEST, FRANKFURT): 5.0, (TOKYO, IRELAND): 5.0}
+    found = planned(known(rates), accepted(FRANKFURT, TOKYO))
+    assert [TOKYO, FRANKFURT] in [use.between for use in found.routes]
+
+
+def test_region_without_a_quota_gets_no_relay() -> None:
+    cloud = known(WIDE)
+    cloud.quotas[FRANKFURT].limits = {"on-demand": 1.0, "spot": 1.0}
+    assert all(row.routes is None for row in planned(cloud, accepted(FRANKFURT)).rows)
+
+
+def test_link_that_nobody_measured_is_no_reason_to_leave_the_direct_one() -> None:
+    published = planned(known({(WEST, IRELAND): 10.0}), accepted(FRANKFURT, TOKYO))
+    assert all(row.routes is None for row in published.rows)
