@@ -1,0 +1,50 @@
+"""The choice of a scheme: routes and relays that carry most within the limits (docs/design/032)."""
+
+from collections.abc import Mapping
+from math import inf
+
+from lambdas.core.documents import MAX_STAGES
+from lambdas.core.routes.candidates import Limits, candidates
+from lambdas.core.routes.growth import NO_QUOTAS, ROUNDING
+from lambdas.core.routes.network_map import NetworkMap
+from lambdas.core.routes.route_plan import Scheme
+from lambdas.core.routes.search import Choice, Search
+
+LEAST_GAIN = 0.05
+
+
+def select(
+    network: NetworkMap,
+    source: str,
+    destination: str,
+    most_relays: int,
+    *,
+    most_in_region: Mapping[str, int] = NO_QUOTAS,
+    least_gain: float = LEAST_GAIN,
+    most_usd_per_gb: float = inf,
+    most_rate: float = inf,
+    straight: float = 0.0,
+    most_stages: int = MAX_STAGES,
+) -> Scheme:
+    """Return the scheme that carries most with at most so many relays; empty if no route can be had.
+
+    Each of its relays is needed for its rate. It has the fewest routes for which the best of all schemes carries at
+    most `least_gain` more: every route needs rules, launches and probes of its own. The other limits are those of
+    `candidates.Limits`.
+    """
+    limits = Limits(most_relays, most_in_region, most_usd_per_gb, most_rate, straight, most_stages)
+    search = Search(candidates(network, source, destination, limits), limits)
+    return _scheme(search, _fewest_routes(search, search.best(), least_gain))
+
+
+def _fewest_routes(search: Search, best: Choice, least_gain: float) -> Choice:
+    for routes in range(1, len(best.picks)):
+        fewer = search.best(routes)
+        if fewer.rate * (1 + least_gain) * (1 + ROUNDING) >= best.rate and least_gain > 0:
+            return fewer
+    return best
+
+
+def _scheme(search: Search, choice: Choice) -> Scheme:
+    steps = [search.found[candidate].steps[step] for candidate, step in choice.picks]
+    return Scheme(tuple(step.plan for step in sorted(steps, key=lambda step: (-step.rate, step.plan.regions))))
