@@ -48,10 +48,7 @@ def optimum(
     seconds: float = 60.0,
 ) -> Optimum:
     """Return the highest rate of link-disjoint routes with at most so many relays."""
-    model = highspy.Highs()
-    model.silent()
-    model.setOptionValue("time_limit", seconds)
-    model.setOptionValue("mip_rel_gap", 1e-7)
+    model = _model(seconds)
     by_link, by_region, all_rates, straight_rates = defaultdict(list), defaultdict(list), [], []
     for regions in every_route(network, source, destination):
         for last in (1, 0) if straight > 0 else (1,):
@@ -88,5 +85,24 @@ def optimum(
     if straight_rates:
         model.addConstr(model.qsum(straight_rates) <= straight)
     model.maximize(model.qsum(all_rates))
-    info = model.getInfo()
+    return _answer(model)
+
+
+def _model(seconds: float) -> highspy.Highs:
+    model = highspy.Highs()  # type: ignore[no-untyped-call]
+    model.silent()
+    options: dict[str, str | float] = {"time_limit": seconds, "mip_rel_gap": 1e-7, "threads": 1, "random_seed": 1}
+    for name, value in options.items():
+        model.setOptionValue(name, value)
+    return model
+
+
+def _answer(model: highspy.Highs) -> Optimum:
+    """Read the result; the solver refuses some of its own, whose rounding is off by more than it allows."""
+    if model.getModelStatus() == highspy.HighsModelStatus.kSolveError:
+        model.setOptionValue("presolve", "off")
+        model.run()
+    status, info = model.getModelStatus(), model.getInfo()
+    if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit):
+        raise RuntimeError(f"HiGHS: {model.modelStatusToString(status)}")
     return Optimum(info.objective_function_value, max(info.mip_dual_bound, info.objective_function_value))

@@ -69,7 +69,7 @@ def candidates(network: NetworkMap, source: str, destination: str, limits: Limit
             steps = tuple(growth(network, regions, limits.most_relays, limits.most_in_region, straight))
             if steps:
                 found.append(Candidate(regions, steps, usd))
-    return sorted(found, key=lambda one: (len(one.regions), one.usd_per_gb, one.regions, -one.steps[0].count))
+    return sorted(found, key=lambda one: (len(one.regions), one.usd_per_gb, one.regions, -one.steps[0].relays))
 
 
 def _routes(between: list[str], source: str, destination: str, most_stages: int) -> Iterator[tuple[str, ...]]:

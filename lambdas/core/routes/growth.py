@@ -14,15 +14,11 @@ ROUNDING = 1e-9
 
 
 class Step(NamedTuple):
-    """A route with so many relays at each stage; none of them can go without a loss of rate."""
+    """A route of so many relays in all, and its MB/s; no relay can go without a loss of rate."""
 
     plan: RoutePlan
+    relays: int
     rate: float
-
-    @property
-    def count(self) -> int:
-        """Relays of all stages."""
-        return self.plan.count
 
 
 def growth(
@@ -57,7 +53,7 @@ def growth(
             rate = min(rate, straight)
         if rate <= carried * (1 + ROUNDING):
             return
-        yield Step(RoutePlan(regions, tuple(relays)), rate)
+        yield Step(RoutePlan(regions, tuple(relays)), sum(relays), rate)
         carried = rate
         for stage in {stage for limit, stage in limits if limit <= rate * (1 + ROUNDING)}:
             relays[stage] += 1

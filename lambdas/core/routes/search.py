@@ -25,7 +25,7 @@ from lambdas.core.routes.knapsack import Picks, Size, Table
 from lambdas.core.routes.route_plan import RoutePlan
 
 # One case takes about a millisecond. Most searches need fewer than five; the limit bounds those with tight quotas.
-MOST_CASES = 60
+MOST_CASES = 24
 PRICE_ROUNDS = 12
 
 Allowed = tuple[int, ...]
@@ -111,7 +111,7 @@ class Search:
         """Every size of every candidate, worth its rate less the prices of its relays."""
         return [
             [
-                Size(step.count, step.rate - self._price(step.plan, prices), place, number)
+                Size(step.relays, step.rate - self._price(step.plan, prices), place, number)
                 for number, step in enumerate(candidate.steps)
             ]
             for place, candidate in enumerate(self.found)
