@@ -13,8 +13,9 @@ from tests.lambdas.maps import DAY, LARGE, NOW, REGIONS, measured, network
 
 def shown(found: NetworkMap, width: int = 120, *, colour: bool = False) -> str:
     stream = io.StringIO()
-    system = "truecolor" if colour else None
-    console = Console(file=stream, width=width, highlight=False, force_terminal=colour, color_system=system)
+    console = Console(
+        file=stream, width=width, highlight=False, force_terminal=colour, color_system="standard" if colour else None
+    )
     console.print(map_view(found, console))
     return stream.getvalue()
 
