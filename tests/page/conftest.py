@@ -32,13 +32,13 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
-    """Open a report's page from a file; also what the console and the network said, which should be nothing."""
+def open_html(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+    """Open a page from a file; also what the console and the network said, which should be nothing."""
     contexts = []
 
-    def open_(report: Report, files: Files | None = None, *, scheme: str = "light", width: int = 1100) -> Opened:
-        target = tmp_path / "report.html"
-        target.write_text(render(report, files))
+    def open_(html: str, *, scheme: str = "light", width: int = 1100) -> Opened:
+        target = tmp_path / "page.html"
+        target.write_text(html)
         context = browser.new_context(
             color_scheme="dark" if scheme == "dark" else "light", viewport={"width": width, "height": 900}, offline=True
         )
@@ -55,3 +55,13 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
     yield open_
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def open_page(open_html: Open) -> Open:
+    """Open a report's page."""
+
+    def open_(report: Report, files: Files | None = None, *, scheme: str = "light", width: int = 1100) -> Opened:
+        return open_html(render(report, files), scheme=scheme, width=width)
+
+    return open_

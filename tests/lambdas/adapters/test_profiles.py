@@ -5,14 +5,16 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_profiles import DynamoProfileStore
 from lambdas.adapters.ports import ProfileStore
-from lambdas.core.errors import WriteConflict
+from lambdas.core.errors import Throttled, WriteConflict
 from lambdas.core.estimate.history import integrate
 from lambdas.core.estimate.profile import Known, Metric
+from tests.lambdas.clock import FakeClock
 from tests.lambdas.memory.stores import MemoryProfileStore
 
 TYPE, PAIR = "t3.small", "us-west-2>eu-west-1"
@@ -80,6 +82,59 @@ def test_configured_figures_stay_beside_what_is_measured(table: Table) -> None:
     profiles.integrate(TYPE, PAIR, "interRegion", 18.0, 1000.0)
     assert known(profiles, "interRegion") == Known(18.0, 0.0, 1, 1000.0, "measured")
     assert known(profiles, "spawn") == Known(5.5, 0.0, 0, None, "configured")
+
+
+def test_many_are_read_at_once_and_those_that_nobody_has_met_are_left_out(profiles: ProfileStore) -> None:
+    pairs = [f"us-west-2>eu-west-{number}" for number in range(130)]
+    for pair in pairs[::2]:
+        profiles.integrate(TYPE, pair, "interRegion", 20.0, 1000.0)
+    found = profiles.get_all([*((TYPE, pair) for pair in pairs), ("t3.large", pairs[0]), (TYPE, pairs[0])])
+    assert set(found) == {(TYPE, pair) for pair in pairs[::2]}
+    assert found[TYPE, pairs[0]] == profiles.get(TYPE, pairs[0])
+    assert profiles.get_all([]) == {}
+
+
+class BusyTable(Table):
+    """Answers as DynamoDB does where the table gives no more: with a part of the batch, or with an error."""
+
+    def __init__(self, table: Table, *, most: int, refusals: int = 0) -> None:
+        super().__init__(table._client, table.name)
+        self._most, self._refusals = most, refusals
+        self.asked: list[int] = []
+
+    def get_batch(self, keys: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        self.asked.append(len(keys))
+        if self._refusals:
+            self._refusals -= 1
+            raise ClientError({"Error": {"Code": "ProvisionedThroughputExceededException"}}, "BatchGetItem")
+        items, _ = super().get_batch(keys[: self._most]) if self._most else ([], [])
+        return items, keys[self._most :]
+
+
+def learnt(table: Table, count: int) -> list[tuple[str, str]]:
+    keys = [(TYPE, f"us-west-2>eu-west-{number}") for number in range(count)]
+    for subject, pair in keys:
+        DynamoProfileStore(table).integrate(subject, pair, "interRegion", 20.0, 1000.0)
+    return keys
+
+
+def test_keys_that_were_left_are_asked_for_again_after_a_pause(table: Table) -> None:
+    keys, busy, clock = learnt(table, 5), BusyTable(table, most=2, refusals=1), FakeClock()
+    assert set(DynamoProfileStore(busy, clock).get_all(keys)) == set(keys)
+    assert busy.asked == [5, 5, 3, 1]
+    assert clock.time == pytest.approx(1000.0 + 0.05 + 0.1 + 0.2)
+
+
+def test_a_table_that_gives_nothing_is_throttled(table: Table) -> None:
+    busy, clock = BusyTable(table, most=0), FakeClock()
+    with pytest.raises(Throttled, match="2 profiles unread after 7 tries"):
+        DynamoProfileStore(busy, clock).get_all(learnt(table, 2))
+    assert clock.time == pytest.approx(1003.15)
+
+
+def test_another_error_of_the_table_is_told_as_it_is(table: Table) -> None:
+    with pytest.raises(ClientError, match="ResourceNotFoundException"):
+        DynamoProfileStore(Table(table._client, "absent")).get_all([(TYPE, PAIR)])
 
 
 class ContestedTable(Table):

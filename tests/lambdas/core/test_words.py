@@ -51,3 +51,20 @@ def test_rates_dollars_and_counts() -> None:
         "$1,234.50",
     ]
     assert [words.many(1, "entry", "entries"), words.many(4021, "entry", "entries")] == ["1 entry", "4,021 entries"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (59.9, "59 s"),
+        (60, "1 min"),
+        (3599, "59 min"),
+        (3600, "1 h"),
+        (47.9 * 3600, "47 h"),
+        (48 * 3600, "2 d"),
+        (2000 * 86_400, "2,000 d"),
+    ],
+)
+def test_ages(seconds: float, text: str) -> None:
+    assert words.age(seconds) == text

@@ -4,6 +4,7 @@ import pytest
 
 from lambdas.core.errors import BudgetTooSmall, InvalidRequest
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.network_map import NetworkMap
 from lambdas.core.intake.destination_lock import Holding
 from lambdas.handlers.calls.estimate_request import EstimateRequest, estimate_request
 from lambdas.handlers.states.estimate_transfer import EstimateInput, estimate_transfer
@@ -78,3 +79,25 @@ def test_request_is_judged_as_an_executions_input_is() -> None:
 def test_objective_that_cannot_be_met_is_refused() -> None:
     with pytest.raises(BudgetTooSmall):
         ask(known(), request(objective={"maxCostUsd": 0.001}), sizeBytes=SIZE)
+
+
+def test_map_is_answered_in_place_of_an_estimate() -> None:
+    found = estimate_request(EstimateRequest.from_document({"map": {}}), known().world)
+    assert isinstance(found, NetworkMap)
+    assert found.regions == [WEST, "eu-west-1"]
+    configured = [link for link in found.links if link.origin == "configured"]
+    assert {(link.instance_type, link.counted) for link in configured} == {("t3.small", 20.0)}
+
+
+@pytest.mark.parametrize(
+    ("document", "problem"),
+    [
+        ({"map": {}, "sizeBytes": SIZE}, r"\$\.sizeBytes: stands beside map"),
+        ({"map": {}, "request": None}, r"\$\.request: stands beside map"),
+        ({}, r"\$\.request: is missing; it is required, or map in its place"),
+        ({"sizeBytes": SIZE}, r"\$\.request: is missing"),
+    ],
+)
+def test_either_a_request_or_the_map_is_asked_for(document: Any, problem: str) -> None:
+    with pytest.raises(InvalidRequest, match=problem):
+        estimate_request(EstimateRequest.from_document(document), known().world)

@@ -8,8 +8,10 @@ from jsonschema import Draft202012Validator
 from lambdas.core import transfer_life
 from lambdas.core.errors import Throttled, WriteConflict
 from lambdas.core.estimate.profile import Known
+from lambdas.core.learning.samples import Sample
 from lambdas.core.transfer_record import Outcome
 from lambdas.handlers.states.write_report import ReportInput, write_report
+from lambdas.operations.report import learning
 from tests.lambdas.builders import ARN, estimate, node, plan, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.finished import finished, run
@@ -39,6 +41,25 @@ def test_profiles_learn_what_the_transfer_measured() -> None:
     assert hosts is not None
     assert relay.value == pytest.approx(30.0, rel=0.05)
     assert hosts.value == pytest.approx(20.0, rel=0.05)
+
+
+def test_a_sample_of_another_link_is_learnt_there_and_all_others_on_the_transfers_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    through = "us-west-2>ap-southeast-1"
+    taught = [
+        Sample("t3.small", "interRegion", 40.0, 12.0, link=through),
+        Sample("t3.small", "interRegion", 25.0, 12.0),
+    ]
+    monkeypatch.setattr(learning, "samples_of", lambda *_: taught)
+    cloud = finished()
+    run(cloud)
+    assert cloud.profiles.profiles["t3.small", through].known("interRegion") == (
+        Known(40.0, 0.0, 1, 1100.0, "measured", 12.0)
+    )
+    own = cloud.profiles.profiles["t3.small", "us-west-2>eu-west-1"].known("interRegion")
+    assert own is not None
+    assert own.value == 25.0
 
 
 def test_what_follows_the_data_is_learnt_for_later_deadlines() -> None:
