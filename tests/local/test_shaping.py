@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local.config import Caps
+from local.caps import Caps
 from local.instances import shaping
 
 RATES = st.none() | st.floats(0.1, 2_000)
