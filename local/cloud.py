@@ -162,7 +162,7 @@ class LocalCloud:
         endpoints.control(self.endpoint, "fault", fault.model_dump_json(by_alias=True).encode())
 
     def begin_changes(self, between: Mapping[str, PairCap] | None = None) -> None:
-        """Count the changes of the caps between regions from now on; `between`: other caps for the same pairs.
+        """Count the changes of the caps between regions from now on; `between` in place of the configured caps.
 
         Returns when all running VMs are held to them. Raises endpoints.ControlError.
         """

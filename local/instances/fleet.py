@@ -145,15 +145,16 @@ class Fleet:
         return True
 
     def begin_changes(self, between: Mapping[str, PairCap] | None = None) -> None:
-        """Count the changes of the caps between regions from now on; `between`: other caps for the same pairs.
+        """Count the changes of the caps between regions from now on; `between` in place of the configured caps.
 
-        Returns when all running instances are held to them. Raises ValueError for other pairs.
+        Returns when all running instances are held to them. Raises ValueError for other pairs than the configured.
         """
-        if between is not None and between.keys() != self._between.keys():
-            given, known = (", ".join(sorted(pairs)) or "none" for pairs in (between, self._between))
+        configured = self.config.caps.between
+        if between is not None and between.keys() != configured.keys():
+            given, known = (", ".join(sorted(pairs)) or "none" for pairs in (between, configured))
             raise ValueError(f"between: {given}; the pairs of this cloud's configuration are {known}")
         with self._recapping:
-            self._between = self._between if between is None else between
+            self._between = configured if between is None else between
             self._between_began = time.monotonic()
             moments = {change.after_seconds for cap in self._between.values() for change in cap.changes}
             for seconds in moments:

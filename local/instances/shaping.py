@@ -13,6 +13,9 @@ QUANTUM = 60_000  # bytes that the class with the smaller share may send in its 
 LARGEST_SHARE = 10.0  # 600 kB in a turn: 60 ms of the other class's time at 10 MB/s
 SURE = 0.02  # of the card
 
+# TCP packets that only acknowledge: IP header without options, less than 128 bytes, no flag but ACK.
+ACKNOWLEDGES = "match ip protocol 6 0xff match u8 0x05 0x0f at 0 match u16 0 0xff80 at 2 match u8 0x10 0xff at 33"
+
 Side = Literal["src", "dst"]
 
 
@@ -40,17 +43,21 @@ def link_commands(
     """
     if caps.inter_region_mb_s is None and caps.intra_region_mb_s is None and not links:
         return []
+    filters = [
+        (f"match ip {side} {cidr}", class_id)
+        for class_id, ranges in (("1:10", own_ranges), *((link.class_id, link.ranges) for link in links))
+        for cidr in ranges
+    ]
     commands = [
         ["qdisc", "add", "dev", device, "root", "handle", "1:", "htb", "default", "2f" if links else "20"],
         *_classes(caps, device, "add", links),
     ]
-    for class_id, ranges in (("1:10", own_ranges), *((link.class_id, link.ranges) for link in links)):
-        for cidr in ranges:
-            match = ["match", "ip", side, cidr, "flowid", class_id]
-            commands.append(
-                ["filter", "add", "dev", device, "parent", "1:", "protocol", "ip", "prio", "1", "u32", *match]
-            )
-    return commands
+    if links:
+        # Behind data that goes the other way they would wait for that direction's cap, and slow their own down.
+        commands.append(_class(device, "1:", "1:3", FAST_MB_S, FAST_MB_S, "add"))
+        filters.insert(0, (ACKNOWLEDGES, "1:3"))
+    into = ["filter", "add", "dev", device, "parent", "1:", "protocol", "ip", "prio", "1", "u32"]
+    return commands + [[*into, *match.split(), "flowid", class_id] for match, class_id in filters]
 
 
 def change_commands(caps: Caps, device: str, links: Sequence[Link] = ()) -> list[list[str]]:
