@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +20,7 @@ import boto3
 from botocore.config import Config
 
 from local import endpoints, interpreters
+from local.caps import PairCap
 from local.config import Fault, LocalConfig
 from local.deploy import account_of, deploy, runtimes_of
 from local.state import StateDir
@@ -159,6 +160,14 @@ class LocalCloud:
     def spoil(self, fault: Fault) -> None:
         """Add a counted fault; it counts from now on."""
         endpoints.control(self.endpoint, "fault", fault.model_dump_json(by_alias=True).encode())
+
+    def begin_changes(self, between: Mapping[str, PairCap] | None = None) -> None:
+        """Count the changes of the caps between regions from now on; `between` in place of the configured caps.
+
+        Returns when all running VMs are held to them. Raises endpoints.ControlError.
+        """
+        given = {pair: cap.model_dump(by_alias=True) for pair, cap in (between or {}).items()} or None
+        endpoints.control(self.endpoint, "begin-changes", json.dumps({"between": given}).encode())
 
     def has_delayed(self, operation: str, region: str) -> bool:
         """Return whether a fault has made such a call late, which may still wait."""

@@ -6,107 +6,19 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, DirectoryPath, Field, ValidationError, model_validator
-from pydantic.alias_generators import to_camel
+from pydantic import AfterValidator, DirectoryPath, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
+from local.caps import CapsSection
 from local.facts import fact
-
-# The kernel counts a bucket in ticks of 64 ns, of which 32 bits hold 274 s.
-MOST_CREDIT_SECONDS = 270
+from local.section import Section
 
 
 class ConfigError(Exception):
     """The configuration cannot be used; the message names the key, the value and what would be right."""
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True)
-
-
-class CapChange(_Section):
-    """From `after_seconds` after the launch on, the caps between regions are `factor` times what they were."""
-
-    after_seconds: float = Field(gt=0)
-    factor: float = Field(gt=0)
-
-
-class Caps(_Section):
-    """Most that one VM may send or receive, MB/s (10⁶ bytes per second); absent: no cap.
-
-    With `burst_mb_s` the VM moves that much in all while its credit lasts, `intra_region_mb_s` after that: `credit_mb`
-    is a full bucket, which the launch finds, and what is not used fills it again. `changes` are other traffic.
-    """
-
-    inter_region_mb_s: float | None = Field(default=None, gt=0, alias="interRegionMBps")
-    intra_region_mb_s: float | None = Field(default=None, gt=0, alias="intraRegionMBps")
-    burst_mb_s: float | None = Field(default=None, gt=0, alias="burstMBps")
-    credit_mb: float | None = Field(default=None, gt=0, alias="creditMB")
-    changes: list[CapChange] = Field(default_factory=list)
-
-    @model_validator(mode="after")
-    def _burst_is_whole(self) -> Self:
-        given = [value is not None for value in (self.burst_mb_s, self.credit_mb)]
-        baseline = self.intra_region_mb_s
-        if any(given) and not (all(given) and baseline and (self.burst_mb_s or 0) > baseline):
-            raise ValueError("burstMBps and creditMB come together, with intraRegionMBps below burstMBps")
-        if self.credit_mb and baseline and self.credit_mb > MOST_CREDIT_SECONDS * baseline:
-            most = MOST_CREDIT_SECONDS * baseline
-            raise ValueError(f"creditMB: {self.credit_mb:g}; at most {most:g}, {MOST_CREDIT_SECONDS} s of the baseline")
-        return self
-
-    @staticmethod
-    def of(inter: float | None, intra: float | None) -> Caps:
-        """Caps from two figures."""
-        return Caps.model_validate({"interRegionMBps": inter, "intraRegionMBps": intra})
-
-    def scaled(self, factor: float) -> Caps:
-        """The same caps times `factor`; the credit, which is no rate, as well."""
-        return self._times(factor, "inter_region_mb_s", "intra_region_mb_s", "burst_mb_s", "credit_mb")
-
-    def changed(self, factor: float) -> Caps:
-        """The same caps with those between regions times `factor`."""
-        return self._times(factor, "inter_region_mb_s")
-
-    def _times(self, factor: float, *names: str) -> Caps:
-        return self.model_copy(update={name: value * factor for name in names if (value := getattr(self, name))})
-
-
-Factor = Annotated[float, Field(gt=0)]
-
-
-class LaunchCaps(_Section):
-    """Scales the caps of every n-th launch among those that carry a tag (a noisy neighbour, counted)."""
-
-    tag: str | None = Field(default=None, description="Tag key that a launch must carry to be counted.")
-    value: str | None = Field(default=None, description="Value of that tag; absent: any.")
-    region: str | None = None
-    every: int = Field(default=1, ge=1)
-    factor: Factor | Annotated[list[Factor], Field(min_length=1)] = Field(
-        description="Of each n-th launch; a list: one after the other, and round again."
-    )
-
-    def factor_of(self, count: int) -> float:
-        """Return what the counted launch `count`, from 1, has its caps multiplied with."""
-        if count % self.every:
-            return 1.0
-        if isinstance(self.factor, float):
-            return self.factor
-        return self.factor[(count // self.every - 1) % len(self.factor)]
-
-
-class CapsSection(Caps):
-    """Default caps, and by instance type; `launches` scales counted launches."""
-
-    by_type: dict[str, Caps] = Field(default_factory=dict)
-    launches: list[LaunchCaps] = Field(default_factory=list)
-
-    def of_type(self, instance_type: str) -> Caps:
-        """Caps of a type; what it does not name comes from the default."""
-        own = self.by_type.get(instance_type, Caps())
-        return Caps.model_construct(**{name: getattr(own, name) or getattr(self, name) for name in Caps.model_fields})
-
-
-class Fault(_Section):
+class Fault(Section):
     """A fault: of the calls that it is aimed at, the first `after` pass and the next `count` fail with `code`.
 
     With `delay_seconds` they do not fail: they reach EC2 so much later (only `operation` and `region` are looked at).
@@ -136,7 +48,7 @@ class Fault(_Section):
     available: int = Field(default=0, ge=0, description="Instances launched all the same, where MinCount allows it.")
 
 
-class SpotWarning(_Section):
+class SpotWarning(Section):
     """The n-th instance launched in `region` gets a spot interruption warning `after_seconds` after it runs."""
 
     region: str
@@ -144,21 +56,21 @@ class SpotWarning(_Section):
     after_seconds: float = Field(default=1, ge=0)
 
 
-class Latency(_Section):
+class Latency(Section):
     """Added to API calls, seconds (one round trip each)."""
 
     remote_region_seconds: float = Field(default=0, ge=0)
     ssm_seconds: float = Field(default=0, ge=0)
 
 
-class Rate(_Section):
+class Rate(Section):
     """The rate at which one kind of call is answered in a region: a bucket of `burst` calls that fills again."""
 
     burst: int = Field(ge=1)
     per_second: float = Field(gt=0)
 
 
-class LocalConfig(_Section):
+class LocalConfig(Section):
     """The settings of one local cloud."""
 
     port: int = Field(default=4566, ge=0, le=65535, description="0: a free port, written to the state file.")
@@ -220,6 +132,19 @@ class LocalConfig(_Section):
                 raise ValueError("burstMBps, creditMB and changes of caps need instances = netns")
         return self
 
+    @model_validator(mode="after")
+    def _pairs_are_of_regions(self) -> Self:
+        for pair in self.caps.between:
+            key, (source, destination) = f'caps.between."{pair}"', pair.split(">")
+            if self.instances == "process":
+                raise ValueError(f"{key} needs instances = netns; it is process")
+            for region in (source, destination):
+                if region not in self.regions:
+                    raise ValueError(f"{key}: {region} is none of regions = {self.regions}")
+            if source == destination:
+                raise ValueError(f"{key}: a pair has two regions; intraRegionMBps is the cap inside one")
+        return self
+
     def vcpus(self, market: str) -> int:
         """Quota of vCPUs of one market in each region."""
         return self.vcpu_quota if market != "spot" or self.spot_vcpu_quota is None else self.spot_vcpu_quota
@@ -244,9 +169,12 @@ def load_config(path: Path | None) -> LocalConfig:
     try:
         return LocalConfig.model_validate(document)
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(str(part) for part in item['loc'])} = {item.get('input')!r}: "
-            f"{_MESSAGES.get(item['type'], item['msg'])}"
-            for item in error.errors()
-        )
+        problems = "; ".join(map(_problem, error.errors()))
         raise ConfigError(f"--config {path}: {problems}") from error
+
+
+def _problem(found: ErrorDetails) -> str:
+    """Key, value and what is wrong; a check of the whole configuration names the key itself."""
+    key = ".".join(str(part) for part in found["loc"])
+    words = _MESSAGES.get(found["type"], found["msg"]).removeprefix("Value error, ")
+    return f"{key} = {found.get('input')!r}: {words}" if key else words

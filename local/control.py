@@ -1,16 +1,22 @@
 """Requests to the emulator that AWS has no API for: `POST /_local/interrupt`, `power-off`, `fault`, `delayed`,
-`hold`, `release`.
+`hold`, `release`, `begin-changes`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from pydantic import TypeAdapter
+
+from local.caps import Pair, PairCap
 from local.config import Fault
 from local.holds import Holds
 from local.instances.fleet import Fleet
+
+_PAIRS = TypeAdapter(dict[Pair, PairCap] | None)
 
 Asgi = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
@@ -28,10 +34,18 @@ def with_control(app: Asgi, fleet: Fleet, holds: Holds) -> Asgi:
             body += message.get("body", b"")
             if not message.get("more_body"):
                 break
-        found = answer(scope["path"].removeprefix("/_local/"), json.loads(body or b"{}"))
-        text = b"" if found else b"unknown instance or action"
-        await send({"type": "http.response.start", "status": 200 if found else 404, "headers": []})
-        await send({"type": "http.response.body", "body": text})
+        action, request = scope["path"].removeprefix("/_local/"), json.loads(body or b"{}")
+        try:
+            if action == "begin-changes":  # it waits for the kernel, once for each instance
+                await asyncio.to_thread(fleet.begin_changes, _PAIRS.validate_python(request.get("between")))
+                found = True
+            else:
+                found = answer(action, request)
+            status, text = (200, "") if found else (404, "unknown instance or action")
+        except ValueError as error:
+            status, text = 400, str(error)
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": text.encode()})
 
     def answer(action: str, request: dict[str, Any]) -> bool:
         if action == "fault":

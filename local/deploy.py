@@ -122,7 +122,9 @@ def make_bucket(s3: Any, bucket: str, region: str, key: str) -> None:
     try:
         s3.head_bucket(Bucket=bucket)
     except s3.exceptions.ClientError:
-        s3.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": region})
+        # S3 takes no constraint for its first region.
+        where = {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
+        s3.create_bucket(Bucket=bucket, **where)
         default = {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": key}
         rules = {"Rules": [{"ApplyServerSideEncryptionByDefault": default}]}
         s3.put_bucket_encryption(Bucket=bucket, ServerSideEncryptionConfiguration=rules)

@@ -25,8 +25,12 @@ class Clock:
 
     def after(self, seconds: float, action: Callable[[], None]) -> None:
         """Run `action` on the pool once `seconds` have passed."""
+        self.at(time.monotonic() + seconds, action)
+
+    def at(self, moment: float, action: Callable[[], None]) -> None:
+        """Run `action` on the pool at a moment of the monotonic clock, never before it."""
         with self._changed:
-            heapq.heappush(self._entries, (time.monotonic() + seconds, next(self._order), action))
+            heapq.heappush(self._entries, (moment, next(self._order), action))
             self._changed.notify()
 
     def _wait(self) -> None:

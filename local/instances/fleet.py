@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Literal
 
-from local.config import Caps, LocalConfig
+from local.caps import Caps, PairCap, changed
+from local.config import LocalConfig
 from local.instances.clock import Clock
 from local.instances.faults import Faults
-from local.instances.model import AddressPlan, Backend, Instance, NoAddressLeftError
+from local.instances.model import AddressPlan, Backend, Held, Instance, NoAddressLeftError
 
 log = logging.getLogger("local.fleet")
 
@@ -41,6 +43,11 @@ class Fleet:
         self._ending: set[str] = set()
         self._off: dict[str, Literal["stopping", "stopped"]] = {}
         self._lock = threading.RLock()
+        self._between: Mapping[str, PairCap] = config.caps.between
+        self._between_began = 0.0
+        self._running_since: dict[str, float] = {}
+        self._recapping = threading.Lock()
+        self.begin_changes()
 
     def next_number(self, region: str) -> int:
         """Number of the next instance of a region, 1-250; raises NoAddressLeftError."""
@@ -137,6 +144,23 @@ class Fleet:
         self.clock.after(seconds, lambda: self._done(self.terminate(instance_id)))
         return True
 
+    def begin_changes(self, between: Mapping[str, PairCap] | None = None) -> None:
+        """Count the changes of the caps between regions from now on; `between` in place of the configured caps.
+
+        Returns when all running instances are held to them. Raises ValueError for other pairs than the configured.
+        """
+        configured = self.config.caps.between
+        if between is not None and between.keys() != configured.keys():
+            given, known = (", ".join(sorted(pairs)) or "none" for pairs in (between, configured))
+            raise ValueError(f"between: {given}; the pairs of this cloud's configuration are {known}")
+        with self._recapping:
+            self._between = configured if between is None else between
+            self._between_began = time.monotonic()
+            moments = {change.after_seconds for cap in self._between.values() for change in cap.changes}
+            for seconds in moments:
+                self.clock.at(self._between_began + seconds, self._recap_all)
+        self._recap_all()
+
     def stop_all(self) -> None:
         """End every instance now, without events."""
         for instance in self.live():
@@ -153,19 +177,42 @@ class Fleet:
     def _start(self, instance: Instance) -> None:
         if not self._alive(instance):
             return
+        instance.held = self._held(instance)
         self.backend.launch(instance)
+        since = time.monotonic()
+        with self._lock:
+            self._running_since[instance.instance_id] = since
+        self._recap(instance)  # caps may have changed during the launch
         self.before_running(instance)
         self.on_state(instance, "running")
         self.clock.after(self.config.boot_seconds, lambda: self._booted(instance))
         for change in instance.caps.changes:
-            self.clock.after(change.after_seconds, partial(self._recap, instance, change.factor))
+            self.clock.at(since + change.after_seconds, partial(self._recap, instance))
         for warning in self.config.spot_warnings:
             if (warning.region, warning.launch) == (instance.region, instance.launch_number):
                 self.clock.after(warning.after_seconds, lambda: self._done(self.interrupt(instance.instance_id)))
 
-    def _recap(self, instance: Instance, factor: float) -> None:
-        if self._alive(instance):
-            self.backend.apply_caps(instance, instance.caps.changed(factor))
+    def _held(self, instance: Instance) -> Held:
+        now = time.monotonic()
+        since = self._running_since.get(instance.instance_id, now)
+        began, pairs = self._between_began, self._between
+        between = {pair: changed(cap.mb_s, cap.changes, began, now) for pair, cap in pairs.items()}
+        return Held(instance.caps.at(since, now), between)
+
+    def _recap(self, instance: Instance) -> None:
+        with self._recapping:  # what is read last is applied last
+            held = self._held(instance)
+            launched = instance.instance_id in self._running_since and self._alive(instance)
+            if launched and held != instance.held:
+                instance.held = held
+                self.backend.apply_caps(instance)
+
+    def _recap_all(self) -> None:
+        for instance in self.live():
+            try:
+                self._recap(instance)
+            except Exception:
+                log.exception("the caps of %s did not change", instance.instance_id)
 
     def _booted(self, instance: Instance) -> None:
         self.clock.after(self.config.ssm_registration_seconds, lambda: self._register(instance))
@@ -189,6 +236,7 @@ class Fleet:
             return
         self.backend.halt(instance)
         with self._lock:
+            self._running_since.pop(instance.instance_id, None)
             self._off[instance.instance_id] = "stopped"
         self.on_state(instance, "stopped")
 
@@ -200,4 +248,5 @@ class Fleet:
                 self._instances.pop(instance.instance_id, None)
                 self._ending.discard(instance.instance_id)
                 self._off.pop(instance.instance_id, None)
+                self._running_since.pop(instance.instance_id, None)
             self.on_state(instance, "terminated")

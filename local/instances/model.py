@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-from local.config import Caps
+from local.caps import Caps
 
 Mode = Literal["process", "netns"]
 
@@ -46,15 +47,27 @@ class AddressPlan:
         k = self.regions.index(region)
         return f"127.{110 + k}.0.0/16" if self.mode == "process" else f"100.64.{k}.0/24"
 
+    def ranges(self, region: str) -> list[str]:
+        """CIDRs that hold a region's addresses."""
+        return [self.private_range(region), self.public_range(region)]
+
     @property
     def everywhere(self) -> list[str]:
         """CIDRs that hold the addresses of all regions."""
         return ["127.0.0.0/8"] if self.mode == "process" else ["10.0.0.0/8", "100.64.0.0/10"]
 
 
+@dataclass(frozen=True)
+class Held:
+    """What an instance's network is held to at a moment: its own caps, and MB/s by pair of regions, as in `A>B`."""
+
+    caps: Caps
+    between: Mapping[str, float]
+
+
 @dataclass
 class Instance:
-    """One launched instance, as its backend needs it."""
+    """One launched instance, as its backend needs it. `caps` are those of its launch, `held` those of the moment."""
 
     instance_id: str
     account: str
@@ -75,6 +88,10 @@ class Instance:
     booted: bool = False
     online: bool = False
     tags: dict[str, str] = field(default_factory=dict)
+    held: Held = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.held = Held(self.caps, {})
 
 
 @dataclass(frozen=True)
@@ -91,7 +108,7 @@ class Backend(Protocol):
     """The place where instances live: processes or network namespaces."""
 
     def launch(self, instance: Instance) -> None:
-        """Make the instance's directories, network and metadata service."""
+        """Make the instance's directories, network with the caps that it is held to, and metadata service."""
 
     def run(self, instance: Instance, script: str, env: dict[str, str], timeout: float) -> CommandResult:
         """Run a shell script on the instance; its process group dies after `timeout` seconds."""
@@ -105,5 +122,5 @@ class Backend(Protocol):
     def apply_rules(self, instance: Instance, ruleset: str) -> None:
         """Replace the instance's firewall by an nftables ruleset."""
 
-    def apply_caps(self, instance: Instance, caps: Caps) -> None:
-        """Hold the instance's network to other caps."""
+    def apply_caps(self, instance: Instance) -> None:
+        """Change the caps of a launched instance's network to those that it is held to now."""

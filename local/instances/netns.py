@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from local.config import Caps
 from local.facts import fact
 from local.instances import tree
 from local.instances.firewall import path_mtu
@@ -24,7 +23,7 @@ from local.instances.forward import Forwarder
 from local.instances.imds import Credentials, MetadataServer
 from local.instances.model import AddressPlan, CommandResult, Instance
 from local.instances.process import marked, run_script
-from local.instances.shaping import change_commands, link_commands
+from local.instances.shaping import Link, Side, change_commands, link_commands
 from local.state import StateDir, kill_all, namespaces
 
 METADATA_ADDRESS = "169.254.169.254"
@@ -117,15 +116,15 @@ class NamespaceBackend:
         if name in namespaces(self._state.network_prefix):
             command("nsenter", f"--net=/run/netns/{name}", "--", "nft", "-f", "-", text=ruleset)
 
-    def apply_caps(self, instance: Instance, caps: Caps) -> None:
+    def apply_caps(self, instance: Instance) -> None:
         """Hold the instance to other caps."""
-        name = self._name(instance)
-        if name not in namespaces(self._state.network_prefix):
-            return
-        for line in change_commands(caps, "eth0"):
-            command("tc", "-n", name, *line)
-        for line in change_commands(caps, self._port_of(instance)):
-            command("tc", "-n", self._hub, *line)
+        name, port = self._name(instance), self._port_of(instance)
+        try:
+            self._shape(name, change_commands(instance.held.caps, "eth0", self._links(instance, "dst")))
+            self._shape(self._hub, change_commands(instance.held.caps, port, self._links(instance, "src")))
+        except NetworkError:
+            if name in namespaces(self._state.network_prefix):
+                raise
 
     def close(self) -> None:
         """Remove the hub."""
@@ -151,13 +150,26 @@ class NamespaceBackend:
         if instance.public_address:
             batch.append(f"route add 100.64.0.0/10 dev eth0 src {instance.public_address}")
         command("ip", "-n", name, "-batch", "-", text="\n".join(batch) + "\n")
-        own = [self._plan.private_range(instance.region), self._plan.public_range(instance.region)]
         limits = path_mtu(self._plan.private_range(instance.region))
         command("nsenter", f"--net=/run/netns/{name}", "--", "nft", "-f", "-", text=limits)
-        for line in link_commands(instance.caps, "eth0", "dst", own):
-            command("tc", "-n", name, *line)
-        for line in link_commands(instance.caps, port, "src", own):
-            command("tc", "-n", self._hub, *line)
+        own = self._plan.ranges(instance.region)
+        self._shape(name, link_commands(instance.held.caps, "eth0", "dst", own, self._links(instance, "dst")))
+        self._shape(self._hub, link_commands(instance.held.caps, port, "src", own, self._links(instance, "src")))
+
+    def _links(self, instance: Instance, side: Side) -> list[Link]:
+        """Caps of what it sends to other regions ("dst"), or receives from them ("src")."""
+        pair = f"{instance.region}>{{}}" if side == "dst" else f"{{}}>{instance.region}"
+        between = instance.held.between
+        return [
+            Link(number, self._plan.ranges(region), between[pair.format(region)])
+            for number, region in enumerate(self._plan.regions)
+            if pair.format(region) in between
+        ]
+
+    @staticmethod
+    def _shape(namespace: str, lines: Sequence[Sequence[str]]) -> None:
+        if lines:
+            command("tc", "-n", namespace, "-batch", "-", text="".join(f"{' '.join(line)}\n" for line in lines))
 
 
 def command(*argv: str, text: str | None = None) -> None:

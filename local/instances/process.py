@@ -11,7 +11,6 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from local.config import Caps
 from local.instances import tree
 from local.instances.imds import Credentials, MetadataServer
 from local.instances.model import AddressPlan, CommandResult, Instance
@@ -66,7 +65,7 @@ class ProcessBackend:
         self.halt(instance)
         shutil.rmtree(instance.home, ignore_errors=True)
 
-    def apply_caps(self, instance: Instance, caps: Caps) -> None:
+    def apply_caps(self, instance: Instance) -> None:
         """Do nothing: the configuration refuses caps that change here, as the daemon reads its own once."""
 
     def apply_rules(self, instance: Instance, ruleset: str) -> None:
@@ -78,7 +77,7 @@ def rate_limits(instance: Instance, plan: AddressPlan) -> list[dict[str, object]
     limits: list[dict[str, object]] = []
     caps = instance.caps
     if caps.intra_region_mb_s is not None:
-        own = (plan.private_range(instance.region), plan.public_range(instance.region))
+        own = plan.ranges(instance.region)
         limits += [{"cidr": cidr, "megabytesPerSecond": caps.intra_region_mb_s} for cidr in own]
     if caps.inter_region_mb_s is not None:
         limits += [{"cidr": cidr, "megabytesPerSecond": caps.inter_region_mb_s} for cidr in plan.everywhere]

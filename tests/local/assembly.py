@@ -1,6 +1,7 @@
 """A small cloud assembly, written by hand, for the probes: what `cdk synth` writes, with one function."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,13 +62,14 @@ def handler(event, context):
 """
 
 
-def write(target: Path) -> Path:
-    """Write the assembly into `target`."""
+def write(target: Path, more: Sequence[str] = ()) -> Path:
+    """Write the assembly into `target`; `more`: regions with a stack each, beside those of all tests."""
     code = target / f"asset.{ASSET}"
     code.mkdir(parents=True)
     (code / "probe.py").write_text(CODE)
     (code / "probe.py").chmod(0o644)  # as functions' own user must be able to read it, whatever the umask
     stacks = {"probe-control": (HOME, control()), "probe-other": (OTHER, region()), "probe-home": (HOME, region())}
+    stacks |= {f"probe-{where}": (where, region()) for where in more}
     artifacts = {}
     for name, (where, template) in stacks.items():
         (target / f"{name}.template.json").write_text(json.dumps(template))

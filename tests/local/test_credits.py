@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from local.caps import Caps
 from local.cloud import LocalCloud, namespaces_available
-from local.config import Caps, LocalConfig
+from local.config import LocalConfig
 from tests.local.assembly import HOME, OTHER
 from tests.local.conftest import finished
 from tests.local.test_netns import SERVE, addresses, allow

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from local.caps import LaunchCaps
 from local.cloud import LocalCloud, LocalCloudError, down, namespaces_available, status
-from local.config import ConfigError, LaunchCaps, LocalConfig, load_config
+from local.config import ConfigError, LocalConfig, load_config
 from local.instances.process import marked
 from local.state import namespaces
 from tests.local.assembly import HOME

@@ -7,6 +7,7 @@ import pytest
 
 from local.cloud import LocalCloud, namespaces_available
 from local.config import LocalConfig
+from local.endpoints import GROUP
 from tests.local.assembly import HOME, OTHER
 from tests.local.conftest import finished
 
@@ -23,15 +24,16 @@ SETTINGS = {
     "caps": {"interRegionMBps": 10, "intraRegionMBps": 80},
 }
 SERVE = """systemd-run --unit=sink python3 -c '
-import socket
-server = socket.create_server(("0.0.0.0", 4600))
-while True:
-    connection, peer = server.accept()
+import socket, threading
+def take(connection, peer):
     size = 0
     while piece := connection.recv(1 << 20):
         size += len(piece)
     connection.sendall(f"{peer[0]} {size}".encode())
     connection.close()
+server = socket.create_server(("0.0.0.0", 4600))
+while True:
+    threading.Thread(target=take, args=server.accept()).start()
 '
 until ss --no-header --listening --tcp --numeric "sport = :4600" | grep --quiet .; do sleep 0.05; done"""
 SEND = """python3 -c '
@@ -86,7 +88,8 @@ def addresses(network: LocalCloud, instance_id: str, region: str) -> tuple[str, 
 
 def allow(network: LocalCloud, region: str, cidr: str, *, revoke: bool = False) -> None:
     ec2 = network.client("ec2", region)
-    group = network.outputs["probe-home" if region == HOME else "probe-other"]["GroupId"]
+    named = [{"Name": "group-name", "Values": [GROUP]}]
+    group = ec2.describe_security_groups(Filters=named)["SecurityGroups"][0]["GroupId"]
     rule = {"IpProtocol": "tcp", "FromPort": 4600, "ToPort": 4600, "IpRanges": [{"CidrIp": cidr}]}
     act = ec2.revoke_security_group_ingress if revoke else ec2.authorize_security_group_ingress
     act(GroupId=group, IpPermissions=[rule])

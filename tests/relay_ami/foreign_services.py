@@ -18,7 +18,8 @@ import dnslib
 from dnslib.server import DNSHandler, DNSServer
 
 from local.cloud import LocalCloud
-from local.config import Caps, LocalConfig
+from local.caps import Caps
+from local.config import LocalConfig
 from local.instances.imds import MetadataServer
 from local.instances.model import Instance
 

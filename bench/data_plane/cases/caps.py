@@ -19,7 +19,7 @@ from bench.data_plane.network import Network, command, network, received
 from bench.data_plane.ours import Route, Transfer
 from bench.data_plane.process import Program
 from bench.results import Result
-from local.config import Caps
+from local.caps import Caps
 from local.instances.shaping import link_commands
 
 MTU = 9001

@@ -13,7 +13,7 @@ from bench.data_plane.cases.caps import MTU
 from bench.data_plane.network import Network, command, network
 from bench.data_plane.ours import Route, Transfer
 from bench.results import Result
-from local.config import Caps
+from local.caps import Caps
 from local.instances.shaping import link_commands
 
 NODES = {"sender": "10.0.0.1", "receiver": "10.1.0.1"}
