@@ -58,5 +58,7 @@ def test_data_goes_through_a_third_region_and_nothing_is_left_in_any(wide: Accou
     assert any(path.startswith("route-2-") for path in carried)
     assert wide.left("through") == {}
     for region in REGIONS:
-        assert [one["State"]["Name"] for one in wide.launched("through", region) if one["State"]["Name"] != "terminated"] == []
+        assert [
+            one["State"]["Name"] for one in wide.launched("through", region) if one["State"]["Name"] != "terminated"
+        ] == []
         assert wide.rules("through", region) == []

@@ -44,7 +44,7 @@ class Cloud:
     def __init__(self, third: Sequence[str] = (), **settings: Any) -> None:
         self.clock = FakeClock()
         regions = (WEST, IRELAND, *third)
-        daemons = {region: ENVIRONMENT.daemon_assets[WEST] for region in regions}
+        daemons = dict.fromkeys(regions, ENVIRONMENT.daemon_assets[WEST])
         settings = {"regions": regions, "daemon_assets": daemons, **settings} if third else settings
         self.compute = {region: MemoryCompute(region, self.clock) for region in regions}
         self.commands = {region: MemoryCommands(self.compute[region], self.clock) for region in regions}

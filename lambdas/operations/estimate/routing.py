@@ -32,9 +32,10 @@ def ways_for(transfer: AcceptedTransfer, offer: Offer, market: TransferMarket, w
     links[direct] = links[direct].model_copy(update={"rate": offer.pair, "counted": offer.pair.now})
     # AWS publishes what a machine may send, wherever to. Whatever holds the direct link below that may hold any other
     # one: a way that nobody has measured is never a reason to leave the direct one.
-    most = links[direct].counted
+    widest = links[direct].counted
     links = {
-        pair: link if link.origin in ("measured", "configured") else link.held_to(most) for pair, link in links.items()
+        pair: link if link.origin in ("measured", "configured") else link.held_to(widest)
+        for pair, link in links.items()
     }
     return Ways(
         source=direct[0],

@@ -61,7 +61,13 @@ def test_relays_are_launched_in_every_region_of_their_route() -> None:
         FRANKFURT: 1,
         IRELAND: 2,
     }
-    assert states(cloud).keys() == {"source-1-0", "destination-1-0", "source-2-1-0", "transit-3-1-0", "destination-4-1-0"}
+    assert states(cloud).keys() == {
+        "source-1-0",
+        "destination-1-0",
+        "source-2-1-0",
+        "transit-3-1-0",
+        "destination-4-1-0",
+    }
     (launch,) = cloud.compute[FRANKFURT].launches
     assert (launch.subnet_id, launch.group_id, launch.public_address) == (
         "subnet-transit",
