@@ -63,6 +63,7 @@ PORTS: dict[str, list[str]] = {
     "commands.result": ["ssm:GetCommandInvocation"],
     "subnets.of_vpc": ["ec2:DescribeSubnets", "ec2:DescribeRouteTables"],
     "groups.find": ["ec2:DescribeSecurityGroups"],
+    "groups.vpc_of": ["ec2:DescribeSecurityGroups"],
     "groups.admit": ["ec2:AuthorizeSecurityGroupIngress", "ec2:CreateTags"],
     "groups.rules": ["ec2:DescribeSecurityGroupRules"],
     "groups.revoke": ["ec2:RevokeSecurityGroupIngress"],
