@@ -3,9 +3,11 @@
 A link's rate is drawn once between 5 and 25 MB/s of one relay pair, with the direct link narrower than the widest path,
 and again every minute within 40 % of that. Each strategy moves as much as it can in ten minutes.
 
-Those that are refreshed plan at the start of each minute, in one of two ways. "At once": they know the minute's rates and
-use the new scheme from its start. "Late": they know the rates of the minutes before only, and plan with their mean. A
-scheme takes over if it promises 5 % more, 30 s after the minute began, when its relays have started.
+Those that are refreshed plan at the start of each minute, in one of two ways. "At once": they know the minute's rates
+and use the new scheme from its start. "Late": they know the rates of the minutes before only, and plan with their mean.
+A scheme takes over if it promises 5 % more, 30 s after the minute began, when its relays have started.
+
+What a further relay adds says what is capped. `SHARED`: the link, whatever number of relays use it. 1: each relay.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +28,9 @@ SOURCE, DESTINATION = REGIONS[:2]
 RELAYS = 25
 MINUTES = 10
 SPREAD = 0.4
+# The least that a map can say: a link that is capped as a whole.
+SHARED = 0.001
+GAINS = (SHARED, 0.6, 1.0)
 SPAWN_SECONDS = 30.0
 LEAST_CHANGE = 0.05
 
@@ -53,6 +58,11 @@ def planned(network: NetworkMap, relays: int) -> Scheme:
     return select(network, SOURCE, DESTINATION, relays)
 
 
+def most(network: NetworkMap, relays: int) -> Scheme:
+    """The most that any scheme carries, of any number of routes."""
+    return select(network, SOURCE, DESTINATION, relays, least_gain=0.0)
+
+
 def as_printed(network: NetworkMap, relays: int) -> Scheme:
     """Algorithm 1 without what the planner does differently."""
     return algorithm_one(network, SOURCE, DESTINATION, relays)
@@ -65,6 +75,7 @@ STRATEGIES: Mapping[str, tuple[bool, Strategy]] = {
     "widest path, refreshed": (True, widest_path),
     "Algorithm 1 as printed, refreshed": (True, as_printed),
     "planner, refreshed": (True, planned),
+    "any number of routes": (True, most),
 }
 OURS = "planner, refreshed"
 
