@@ -89,15 +89,13 @@ def rows(name: str, found: Iterable[Outcome], numbers: Sequence[int]) -> list[Re
         more = f"{median(dollars):.3f} dollars per GB more (median)" if dollars else "no prices"
         tail = quantiles(gains, n=20)[-1]
         printed = [one.algorithm_one / one.direct for one in some if one.algorithm_one is not None]
-        below = 100 * mean(gain < 1 for gain in printed)
+        behind = f"behind pairs on {100 * mean(gain < 1 for gain in printed):.0f} % of {len(printed)}"
         case = f"{name}, {relays} relays"
         results += [
             Result(f"{case}: pairs with a gain of {WORTH_IT} or more", 100 * len(worth) / len(some), "%", note=more),
             Result(f"{case}: mean gain", mean(gains), "x", note=f"median {median(gains):.3f}, 5 % above {tail:.2f}"),
             Result(f"{case}: smallest gain", min(gains), "x", bar=1 - 1e-9, better="higher"),
-            Result(
-                f"{case}: Algorithm 1, mean gain", mean(printed), "x", note=f"{below:.0f} % of {len(printed)} below 1"
-            ),
+            Result(f"{case}: Algorithm 1, mean gain", mean(printed), "x", note=behind),
         ]
     return results
 

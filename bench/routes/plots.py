@@ -33,9 +33,7 @@ def over_time(series: dict[str, Any]) -> None:
             axes.set(title=f"{kind}, {when}", ylim=(0, None))
         row[0].set_ylabel("GB arrived")
     panels[0][0].legend(fontsize=6)
-    caption = (
-        f"Minutes. Six regions, 25 relays, caps drawn again every minute; median of 20 seeds from {series['seed']}."
-    )
+    caption = f"Minutes. Six regions, 25 relays, caps drawn every minute; median of 20 seeds from {series['seed']}."
     save(canvas, "routes-over-time", caption)
 
 
