@@ -26,7 +26,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo check test lint test-python test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale figures diagram aws-smoke clean down
+.PHONY: help setup demo check test lint test-python test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-routes figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -159,7 +159,7 @@ test-dynamodb-local: .venv/stamp  ## The stores' suite over the official DynamoD
 	@tools/dynamodb-local/fetch.sh .cache/dynamodb-local
 	@$(RUN) pytest -k dynamodb-local tests/lambdas
 
-bench: bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-scale  ## All benchmarks; each writes bench/out/NAME.json
+bench: bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-scale bench-routes  ## All benchmarks; each writes bench/out/NAME.json
 
 bench-control: synth  ## From start-execution to the first byte
 	@$(RUN) python -m bench.control
@@ -191,6 +191,10 @@ bench-faults: synth  ## What one fault costs, for every fault, party and moment;
 
 bench-scale: synth  ## Plans, verifications and reports of 10^6 chunks and 10^7 files in a Lambda's memory
 	@$(RUN) python -m bench.scale $(ARGS)
+
+bench-routes: .venv/stamp  ## Routes through third regions: on a measured map, and in a network that changes; draws their plots
+	@status=0; $(RUN) python -m bench.routes $(ARGS) || status=$$?; \
+	  $(UV) run --frozen --isolated --no-default-groups --group figures python -m bench.routes.plots; exit $$status
 
 diagram: synth  ## Draw the picture of docs/architecture.md from the deployed names
 	@$(RUN) python tools/data_flow.py

@@ -35,7 +35,7 @@ def select(
     `candidates.Limits`.
     """
     limits = Limits(most_relays, most_in_region, most_usd_per_gb, most_rate, straight, most_stages)
-    return _best(candidates(network, source, destination, limits), limits, least_gain)
+    return best_scheme(candidates(network, source, destination, limits), limits, least_gain)
 
 
 def schemes(
@@ -60,7 +60,9 @@ def schemes(
     found = candidates(network, source, destination, limits)
     chosen: set[Scheme] = set()
     while found:
-        row = {_best(found, replace(limits, most_relays=relays), least_gain) for relays in range(1, most_relays + 1)}
+        row = {
+            best_scheme(found, replace(limits, most_relays=relays), least_gain) for relays in range(1, most_relays + 1)
+        }
         chosen |= row
         dearest = max(route.usd_per_gb(network) for scheme in row for route in scheme.routes)
         found = [candidate for candidate in found if candidate.usd_per_gb < dearest * (1 - ROUNDING)]
@@ -83,7 +85,8 @@ def _undominated(worth: Mapping[Scheme, tuple[int, float, float]]) -> list[Schem
     return kept
 
 
-def _best(found: Sequence[Candidate], limits: Limits, least_gain: float) -> Scheme:
+def best_scheme(found: Sequence[Candidate], limits: Limits, least_gain: float) -> Scheme:
+    """Return the scheme of `select`, of candidates that were listed for as many relays or more."""
     search = Search(found, limits)
     best = _fewest_routes(search, search.best(), least_gain)
     steps = sorted(
