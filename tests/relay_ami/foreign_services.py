@@ -17,8 +17,8 @@ from pathlib import Path
 import dnslib
 from dnslib.server import DNSHandler, DNSServer
 
-from local.cloud import LocalCloud
 from local.caps import Caps
+from local.cloud import LocalCloud
 from local.config import LocalConfig
 from local.instances.imds import MetadataServer
 from local.instances.model import Instance
