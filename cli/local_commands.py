@@ -50,7 +50,8 @@ def up(
     except ValidationError as error:
         wrong = error.errors()[0]
         option = f"--{wrong['loc'][0]} {wrong['input']}: " if wrong["loc"] else ""  # absent: a check of several keys
-        typer.echo(f"cpt: {option}{wrong['msg'][0].lower()}{wrong['msg'][1:]}", err=True)
+        words = wrong["msg"].removeprefix("Value error, ")
+        typer.echo(f"cpt: {option}{words[0].lower()}{words[1:]}", err=True)
         raise typer.Exit(2) from error
     cloud = LocalCloud(settings, STATE, ASSEMBLY if deploy else None)
     try:
