@@ -72,7 +72,7 @@ def seen(ways: Ways, carrying: Sequence[Carrying]) -> Ways:
 
 
 def replan(ways: Ways, carrying: Sequence[Carrying], rest: Rest, most_relays: int) -> Replan | None:
-    """Other routes, if the rest gets shorter by `LEAST_GAIN` with the time that new relays need; None where it does not.
+    """Other routes, if the rest gets shorter by `LEAST_GAIN` with the time that new relays need; else None.
 
     `ways`: as `seen`. A route that carries next to nothing goes in any case.
     """
@@ -109,7 +109,7 @@ def _seconds_after(carrying: Sequence[Carrying], scheme: Scheme, ways: Ways, res
 
 
 def changes(serving: Mapping[tuple[str, ...], RoutePlan], scheme: Scheme) -> dict[tuple[str, ...], list[int]]:
-    """Relays more (above 0) or fewer (below) at each stage of every route, by its regions; routes that stay left out."""
+    """Relays more (above 0) or fewer (below) at each stage of every route that changes, by its regions."""
     planned = {plan.regions: plan.relays for plan in scheme.routes}
     found = {}
     for regions in {**serving, **planned}:

@@ -1,4 +1,4 @@
-"""While data moves: routes are planned again by what this transfer sees of them, launched, and those that leave drained.
+"""While data moves: routes are planned again by what this transfer sees of them, and relays come and go for it.
 
 Relays that come join before others leave, and what leaves drains: nothing is sent twice.
 """
