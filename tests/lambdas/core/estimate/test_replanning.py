@@ -109,7 +109,7 @@ def test_route_that_carries_nothing_goes_though_nothing_else_helps() -> None:
     carrying = [through(X, 30.0), straight(0.1)]
     found = replanning.replan(replanning.seen(ways(KNOWN), carrying), carrying, rest(), 5)
     assert found is not None
-    assert [plan.regions for plan in found.scheme.routes][0] == (A, X, B)
+    assert next(plan.regions for plan in found.scheme.routes) == (A, X, B)
     assert (A, B) not in [plan.regions for plan in found.scheme.routes]
 
 
