@@ -42,11 +42,16 @@ def up(
         chosen["instances"] = "netns" if namespaces_available() else "process"
     try:
         settings = LocalConfig.model_validate(
-            {**settings.model_dump(by_alias=True), **{k: v for k, v in chosen.items() if v is not None}}
+            {
+                **settings.model_dump(by_alias=True, exclude_unset=True),
+                **{k: v for k, v in chosen.items() if v is not None},
+            }
         )
     except ValidationError as error:
         wrong = error.errors()[0]
-        typer.echo(f"cpt: --{wrong['loc'][0]} {wrong['input']}: {wrong['msg'].lower()}", err=True)
+        option = f"--{wrong['loc'][0]} {wrong['input']}: " if wrong["loc"] else ""  # absent: a check of several keys
+        words = wrong["msg"].removeprefix("Value error, ")
+        typer.echo(f"cpt: {option}{words[0].lower()}{words[1:]}", err=True)
         raise typer.Exit(2) from error
     cloud = LocalCloud(settings, STATE, ASSEMBLY if deploy else None)
     try:

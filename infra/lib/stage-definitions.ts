@@ -266,7 +266,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: [on('transfers', 'GetItem'), on('chunks', 'GetItem', 'UpdateItem')],
     },
     replace_relay: {
-      description: 'Relay Lost, Relay Slow, instance events: brings a successor where it pays, and takes the relay out; Rate Fell: decides about relays again',
+      description: 'Relay Lost, Relay Slow, instance events: brings a successor where it pays, and takes the relay out; Rate Fell, Plan Due: decides about relays again',
       timeout: LONG,
       access: [
         on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),

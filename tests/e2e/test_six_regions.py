@@ -24,8 +24,9 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
     context = ["-c", f"cpt={json.dumps(settings)}", "--output", str(work / "cdk.out")]
     subprocess.run(["npx", "--no-install", "cdk", "synth", "--quiet", *context], capture_output=True, check=True)
     caps = {"interRegionMBps": 20.0, "intraRegionMBps": 160.0}
-    config = LocalConfig.model_validate({"port": 0, "regions": REGIONS, "bootSeconds": 1.0, "caps": caps})
+    config = LocalConfig.model_validate({"port": 0, "bootSeconds": 1.0, "caps": caps})
     with LocalCloud(config, work / "state", work / "cdk.out") as cloud:
+        assert cloud.config.regions == REGIONS
         yield Account(cloud, work)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from local.cloud import LocalCloud
+from local.cloud import LocalCloud, LocalCloudError
 from local.config import LocalConfig
 from local.deploy import DeployError, stacks_of
 from tests.local.assembly import HOME, OTHER
@@ -57,3 +57,9 @@ def test_all_functions_share_one_asset_in_memory_and_on_disk(deployed: LocalClou
 def test_missing_assembly_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(DeployError, match="run `make synth`"):
         stacks_of(tmp_path, HOME)
+
+
+def test_a_stack_of_a_region_that_the_cloud_does_not_have_is_refused_by_name(tmp_path: Path) -> None:
+    cloud = LocalCloud(LocalConfig(port=0, regions=[HOME]), tmp_path / "state", ASSEMBLY)
+    with pytest.raises(LocalCloudError, match=f"regions = .'{HOME}'.: cpt-region-{OTHER} goes to {OTHER}; write"):
+        cloud.start()

@@ -45,7 +45,7 @@ export class TransferEvents extends Construct {
     this.onBus('replace_relay', 'replace-relay', {
       source: [AGENT, CONTROL, 'aws.ec2'],
       ...MACHINE_ENDS,
-      detailType: ['Relay Lost', 'Relay Slow', 'Rate Fell', ...MACHINE_ENDS.detailType],
+      detailType: ['Relay Lost', 'Relay Slow', 'Rate Fell', 'Plan Due', ...MACHINE_ENDS.detailType],
     });
     this.onBus('reconcile', 'ended-machines', {
       source: ['aws.ec2'],

@@ -68,6 +68,14 @@ class RateFell(Document):
     message: str
 
 
+class PlanDue(Document):
+    """Routes through third regions may be planned again."""
+
+    schema_version: Literal[1]
+    type: Literal["Plan Due"]
+    transfer_id: TransferId
+
+
 class Delivered(Document):
     """Every chunk is delivered, every file renamed but those that were left out: `skipped` many entries."""
 

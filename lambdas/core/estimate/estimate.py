@@ -61,8 +61,8 @@ class Estimate(Document):
     def hour_usd(self, stage: int) -> float:
         """Dollars for an hour of one relay of a stage."""
         for use in self.routes:
-            if 0 <= (at := stage - use.stage) < len(use.hours_usd):
-                return use.hours_usd[at]
+            if use.has(stage):
+                return use.hours_usd[stage - use.stage]
         return self.figures.hour_usd(stage)
 
     def row(self, pairs: int) -> Row:

@@ -80,6 +80,11 @@ class LinkFigure(Document):
         """Who says what it carries at first."""
         return self.rate.burst.rate.origin if self.rate.burst else self.rate.origin
 
+    def seen(self, rate: float) -> "LinkFigure":
+        """The link as the transfer itself sees it now: so many MB/s of one relay pair."""
+        known = Figure(value=rate, origin="measured", note="seen by this transfer")
+        return self.model_copy(update={"rate": known, "counted": rate, "lasting": rate, "is_stale": False})
+
     def held_to(self, most: float) -> "LinkFigure":
         """The link as if it carried so many MB/s at most."""
         if self.counted <= most:

@@ -46,6 +46,10 @@ class RouteUse(Document):
         how = f"through {', '.join(self.between)}" if self.between else "straight"
         return f"{self.count} relays {how}"
 
+    def has(self, stage: int) -> bool:
+        """Return whether a stage is one of its own."""
+        return self.stage <= stage < self.stage + len(self.regions)
+
     def stages(self) -> dict[int, int]:
         """Relays by index of their stage; a stage without any is left out."""
         return {index: count for index, count in enumerate(self.relays, self.stage) if count}

@@ -1,6 +1,6 @@
 """One size of one route of each group, so that they carry most together: exact, by a table over numbers of relays."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from lambdas.core.routes.growth import ROUNDING
@@ -19,10 +19,10 @@ Picks = tuple[tuple[int, int], ...]
 """(candidate, step) of every route of a choice."""
 
 
-def useful(sizes: Sequence[Size]) -> list[Size]:
-    """Sizes of which none needs as many relays as another that carries as much, smallest first."""
+def useful(sizes: Iterable[Size]) -> list[Size]:
+    """Of sizes by relays, then the best first: those that no other one equals with as few relays."""
     kept: list[Size] = []
-    for size in sorted(sizes, key=lambda size: (size.relays, -size.rate)):
+    for size in sizes:
         if size.rate > (kept[-1].rate if kept else 0.0) * (1 + ROUNDING):
             kept.append(size)
     return kept
@@ -31,10 +31,11 @@ def useful(sizes: Sequence[Size]) -> list[Size]:
 class Table:
     """The best choice of at most one size of each group, for every number of relays and of routes at most.
 
+    Sizes of a group are in the order of `useful`.
     `most_routes`: None for any number of routes, which are all in row 1.
     """
 
-    def __init__(self, groups: Sequence[Sequence[Size]], most_relays: int, most_routes: int | None) -> None:
+    def __init__(self, groups: Iterable[Sequence[Size]], most_relays: int, most_routes: int | None) -> None:
         self.unlimited = most_routes is None
         self.rows = most_routes or 1
         self.rates = [[0.0] * (most_relays + 1) for _ in range(self.rows + 1)]
@@ -55,6 +56,14 @@ class Table:
                         now[total], took[total] = carried, size
         self.rates = after
         self._taken.append(taken)
+
+    def rises(self, row: int) -> Iterator[tuple[int, float]]:
+        """Each number of relays that carries more than one fewer, with its rate; none first."""
+        most = -1.0
+        for relays, rate in enumerate(self.rates[row]):
+            if rate > most:
+                yield relays, rate
+                most = rate
 
     def picks(self, row: int, relays: int) -> Picks:
         """What the rate at this place is made of."""

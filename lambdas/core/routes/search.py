@@ -24,12 +24,15 @@ from lambdas.core.routes.growth import ROUNDING
 from lambdas.core.routes.knapsack import Picks, Size, Table
 from lambdas.core.routes.route_plan import RoutePlan
 
-# One case takes about a millisecond. Most searches need fewer than five; the limit bounds those with tight quotas.
-MOST_CASES = 24
-PRICE_ROUNDS = 12
+# One case takes about half a millisecond. Most searches need fewer than ten; the limit bounds those with tight quotas.
+MOST_CASES = 32
+PRICE_ROUNDS = 8
 
 Allowed = tuple[int, ...]
 """How many of its steps each candidate may use."""
+Group = tuple[tuple[str, str], bool]
+"""First link, and whether data goes straight to the receiver."""
+Sizes = Mapping[Group, Sequence[Size]]
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Search:
         self.found = found
         self.limits = limits
         self.rules = Rules(found, limits)
-        groups: dict[tuple[tuple[str, str], bool], list[int]] = defaultdict(list)
+        groups: dict[Group, list[int]] = defaultdict(list)
         for place, candidate in enumerate(found):
             groups[candidate.first_link, candidate.straight].append(place)
         self.groups = dict(groups)
@@ -56,18 +59,18 @@ class Search:
         """Return the choice that carries most with the fewest relays, of at most so many routes."""
         routes = min(most_routes or len(self.groups), len(self.groups), self.limits.most_relays)
         order = count()
-        first = self._case(tuple(map(len, self.sizes)), routes)
+        first = self._case(tuple(len(candidate.steps) for candidate in self.found), routes)
         best = self.rules.repaired(first.picks, first.allowed, routes)
         prices, best = self._prices(first, best, routes)
         priced = self._sizes(prices)
         cases = [(-first.bound, next(order), first)]
-        for _ in range(MOST_CASES):
-            if not cases or -cases[0][0] <= best.rate * (1 + ROUNDING):
-                break
-            case = heappop(cases)[2]
+        tried = 0
+        while cases and -cases[0][0] > best.rate * (1 + ROUNDING) and tried < MOST_CASES:
+            negative, _, case = heappop(cases)
             best = best.or_better(self.rules.repaired(case.picks, case.allowed, routes))
             for allowed in self._cases(case):
-                bound = case.bound
+                tried += 1
+                bound = -negative
                 if prices:
                     bound = min(bound, self._bound(self._case(allowed, routes, priced), prices))
                 if bound > best.rate * (1 + ROUNDING):
@@ -107,46 +110,50 @@ class Search:
         quotas = sum(price * self.limits.most_in_region[region] for region, price in prices.items())
         return min(case.bound + quotas, self.limits.most_rate)
 
-    def _sizes(self, prices: Mapping[str, float]) -> list[list[Size]]:
-        """Every size of every candidate, worth its rate less the prices of its relays."""
-        return [
-            [
-                Size(step.relays, step.rate - self._price(step.plan, prices), place, number)
-                for number, step in enumerate(candidate.steps)
-            ]
-            for place, candidate in enumerate(self.found)
-        ]
+    def _sizes(self, prices: Mapping[str, float]) -> Sizes:
+        """Every size of the candidates of each group, worth its rate less the prices of its relays, smallest first."""
+        return {
+            group: sorted(
+                (
+                    Size(step.relays, step.rate - self._price(step.plan, prices), place, number)
+                    for place in places
+                    for number, step in enumerate(self.found[place].steps)
+                ),
+                key=lambda size: (size.relays, -size.rate),
+            )
+            for group, places in self.groups.items()
+        }
 
     def _price(self, plan: RoutePlan, prices: Mapping[str, float]) -> float:
         if not prices:
             return 0.0
         return sum(prices.get(region, 0.0) * used for region, used in zip(plan.regions, plan.relays, strict=True))
 
-    def _case(self, allowed: Allowed, routes: int, sizes: list[list[Size]] | None = None) -> _Case:
+    def _case(self, allowed: Allowed, routes: int, sizes: Sizes | None = None) -> _Case:
         """The best choice of one size in each group, whatever else it breaks, and its rate."""
-        relays, limits = self.limits.most_relays, self.limits
+        limits = self.limits
         rows = None if routes >= len(self.groups) else routes
-        beside, straight = (
-            Table(self._groups(sizes or self.sizes, allowed, last), relays, rows) for last in (False, True)
-        )
+        beside, straight = (self._table(sizes or self.sizes, allowed, last, rows) for last in (False, True))
         best = (0.0, 0, 0, 0, 0)
         for few, others in [(1, 1)] if rows is None else [(few, rows - few) for few in range(rows + 1)]:
-            for total in range(relays + 1):
-                for sent in range(total + 1) if limits.straight > 0 else (0,):
-                    rate = beside.rates[few][total - sent] + min(straight.rates[others][sent], limits.straight)
-                    rate = min(rate, limits.most_rate)
+            by_relays = beside.rates[few]
+            for sent, taken in straight.rises(others):
+                carried = min(taken, limits.straight)
+                for total in range(sent, limits.most_relays + 1):
+                    rate = min(by_relays[total - sent] + carried, limits.most_rate)
                     if rate > best[0] * (1 + ROUNDING) or (rate >= best[0] and total < best[1]):
                         best = (rate, total, sent, few, others)
         rate, total, sent, few, others = best
-        picks = beside.picks(few, total - sent) + straight.picks(others, sent)
-        return _Case(allowed, rate, picks)
+        return _Case(allowed, rate, beside.picks(few, total - sent) + straight.picks(others, sent))
 
-    def _groups(self, sizes: list[list[Size]], allowed: Allowed, straight: bool) -> list[list[Size]]:
-        return [
-            [size for place in places for size in sizes[place][: allowed[place]]]
-            for (_, ends_straight), places in self.groups.items()
+    def _table(self, sizes: Sizes, allowed: Allowed, straight: bool, routes: int | None) -> Table:
+        """The table of the groups that end in the receiver, or of those that end in relays."""
+        groups = (
+            [size for size in of_group if size.step < allowed[size.candidate]]
+            for (_, ends_straight), of_group in sizes.items()
             if ends_straight == straight
-        ]
+        )
+        return Table(groups, self.limits.most_relays, routes)
 
     def _cases(self, case: _Case) -> list[Allowed]:
         """Cases of which one holds for every choice that breaks no rule; none if the picks break none."""

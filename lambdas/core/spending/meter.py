@@ -124,7 +124,8 @@ class Reading:
     probes included; `left_bytes`: neither delivered nor on the way, with as many
     repeats as so far; `rate`: of the sender; `market`: what was asked for; `zone_usd_per_gb`: the most that what is
     sent costs between zones; `limit`: the highest limit, MB/s, that may hold until the
-    next look, infinite where there may be none; None: that of the estimate.
+    next look, infinite where there may be none; None: that of the estimate. `rest_usd_per_gb`:
+    by a way that relays are to make up, where that is dearer than those that they have.
     """
 
     now: float
@@ -138,6 +139,7 @@ class Reading:
     market: Market = "on-demand"
     zone_usd_per_gb: float = 0.0
     limit: float | None = None
+    rest_usd_per_gb: float = 0.0
 
     @property
     def live(self) -> list[Node]:
@@ -159,9 +161,8 @@ class Reading:
         """By the dearest way that relays ever made up: nobody knows before the report which way a byte took."""
         if self.estimate is None:
             return 0.0
-        stages = {node.stage for node in self.nodes}
-        routes = [use.usd_per_gb for use in self.estimate.routes if stages & use.stages().keys()]
-        return max([self.estimate.figures.leaving_gb_usd, *routes])
+        routes = [use.usd_per_gb for use in self.estimate.routes if any(use.has(node.stage) for node in self.nodes)]
+        return max([self.estimate.figures.leaving_gb_usd, *routes, self.rest_usd_per_gb])
 
     @property
     def direct_rate(self) -> float:

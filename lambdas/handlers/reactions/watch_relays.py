@@ -1,9 +1,9 @@
-"""Every half minute: relays that do not carry what they should."""
+"""Every half minute: relays that do not carry what they should; every minute: routes that may be planned again."""
 
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.operations.fleet import relay_watch
+from lambdas.operations.fleet import relay_watch, replanning
 from lambdas.runtime.handler import BusEvent, event_rule
 
 # A schedule is no finer than a minute.
@@ -21,6 +21,8 @@ def watch_relays(_event: BusEvent, world: World) -> dict[str, Any]:
         if not watched:
             break
         for record in watched:
+            if not look and replanning.is_due(world, record):
+                world.events.put("Plan Due", {"transferId": record.transfer.transfer_id})
             found.setdefault(record.transfer.transfer_id, {}).update(relay_watch.look_at(world, record))
     return found
 

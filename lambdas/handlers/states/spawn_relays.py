@@ -14,7 +14,8 @@ from lambdas.core.fleet.topology import routes_of
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import Spawned
 from lambdas.operations.fence import running
-from lambdas.operations.fleet.growth import launch_pairs, note_spawned
+from lambdas.operations.fleet.growth import launch_pairs
+from lambdas.operations.fleet.spawned import note_spawned
 from lambdas.runtime.handler import task_state
 from lambdas.runtime.idempotency import once_in_execution
 

@@ -2,6 +2,7 @@
 
 from lambdas.adapters.world import World
 from lambdas.core.architecture import architecture_of
+from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import Figure
 from lambdas.core.estimate.network_map import Wanted
 from lambdas.core.estimate.offers import priced
@@ -11,7 +12,7 @@ from lambdas.core.fleet.topology import routes_of
 from lambdas.core.tariff.prices import Market, PriceBook
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.estimate.mapping import network_map
-from lambdas.operations.estimate.quotes import RegionMarket, TransferMarket
+from lambdas.operations.estimate.quotes import RegionMarket, TransferMarket, market_of
 
 
 def ways_for(transfer: AcceptedTransfer, offer: Offer, market: TransferMarket, world: World) -> Ways | None:
@@ -47,6 +48,21 @@ def ways_for(transfer: AcceptedTransfer, offer: Offer, market: TransferMarket, w
         },
         first_stage={tuple(stage.region for stage in route.stages): route.first for route in routes_of(transfer)},
     )
+
+
+def ways_of(transfer: AcceptedTransfer, estimate: Estimate, world: World) -> Ways | None:
+    """The same while data moves, for relays of the type that the estimate chose."""
+    market = market_of(transfer, [estimate.instance_type], world)
+    figures = estimate.figures
+    offer = Offer(
+        instance_type=estimate.instance_type,
+        pair=figures.pair,
+        spread=figures.pair_spread,
+        spawn=figures.spawn,
+        hour=figures.relay_hour,
+        most_pairs=0,
+    )
+    return ways_for(transfer, offer, market, world)
 
 
 def _can_launch(region: str, instance_type: str, market: RegionMarket, world: World) -> bool:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.errors import CptError, NoCapacity
 from lambdas.core.estimate import first_contact
 from lambdas.core.estimate.estimate import Estimate
@@ -18,6 +17,7 @@ from lambdas.operations.fleet.existing import enlist
 from lambdas.operations.fleet.launch import Launched, launch_relays
 from lambdas.operations.fleet.relay_end import release_singles
 from lambdas.operations.fleet.relay_start import await_ready
+from lambdas.operations.fleet.spawned import note_spawned
 from lambdas.operations.spending import metering
 
 # A decision is not taken again so soon: an event may come twice, and what was launched needs T_v to show.
@@ -62,18 +62,6 @@ def _launch_routes(world: World, record: Estimated, estimate: Estimate) -> Launc
     types = {stage: [estimate.instance_type, *allowed] for stage in slots}
     launched = launch_relays(world, record, slots, types)
     return replace(launched, notes=[*launched.notes, *notes])
-
-
-def note_spawned(world: World, record: Estimated, spawned: Spawned) -> None:
-    """Add to what was noted of earlier launches of the transfer."""
-    before = record.spawned if record.decisions else None
-    if before:
-        spawned = Spawned(
-            wanted=before.wanted + spawned.wanted,
-            launched=before.launched + spawned.launched,
-            notes=[*before.notes, *spawned.notes],
-        )
-    world.transfers.change(record.transfer, transfer_life.note(spawned=spawned))
 
 
 def decide_anew(world: World, transfer_id: str) -> str:

@@ -8,8 +8,8 @@ from lambdas.adapters.world import World
 from lambdas.core.estimate.budget import RELEASE_SECONDS
 from lambdas.core.fleet import node_life, pairing
 from lambdas.core.fleet.relay_node import LIVE_STATES, Measurement, Node
-from lambdas.core.fleet.topology import routes_of
-from lambdas.core.transfer import DIRECT, AcceptedTransfer
+from lambdas.core.fleet.topology import leads_through, routes_of
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.fleet import membership
 from lambdas.operations.fleet.existing import give_back
 
@@ -37,12 +37,25 @@ def release(world: World, node: Node, reason: str) -> bool:
 
 def release_all(world: World, transfer: AcceptedTransfer, cause: str) -> None:
     """Release the whole fleet: lanes drain first, for `RELEASE_SECONDS` at most, so that nothing is sent twice."""
+    _drain(world, transfer, world.nodes.of(transfer.transfer_id), cause)
+    end_all(world, transfer.transfer_id, cause)
+
+
+def drain_and_release(world: World, transfer: AcceptedTransfer, nodes: list[Node], cause: str) -> None:
+    """The same for some relays, while others go on."""
+    _drain(world, transfer, nodes, cause)
+    ids = {node.node_id for node in nodes}
     for node in world.nodes.of(transfer.transfer_id):
+        if node.node_id in ids and node.state in LIVE_STATES:
+            release(world, node, cause)
+
+
+def _drain(world: World, transfer: AcceptedTransfer, nodes: list[Node], cause: str) -> None:
+    for node in nodes:
         drain(world, node, cause)
     deadline = world.clock.monotonic() + RELEASE_SECONDS - world.env.poll_seconds
-    while _lanes_through_relays(world, transfer) and world.clock.monotonic() < deadline:
+    while _lanes_through(world, transfer, nodes) and world.clock.monotonic() < deadline:
         world.clock.sleep(world.env.poll_seconds)
-    end_all(world, transfer.transfer_id, cause)
 
 
 def end_all(world: World, transfer_id: str, cause: str) -> None:
@@ -52,9 +65,10 @@ def end_all(world: World, transfer_id: str, cause: str) -> None:
             release(world, node, cause)
 
 
-def _lanes_through_relays(world: World, transfer: AcceptedTransfer) -> bool:
+def _lanes_through(world: World, transfer: AcceptedTransfer, nodes: list[Node]) -> bool:
     progress = world.agents.progress(transfer.shared, "sender")
-    return progress is not None and any(lane.path_id != DIRECT for lane in progress.lanes)
+    lanes = progress.lanes if progress else []
+    return any(leads_through(lane.path_id, node) for lane in lanes for node in nodes)
 
 
 def fail_to_start(world: World, node: Node, reason: str) -> None:

@@ -9,6 +9,7 @@ from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.ends.epochs import start_of
 from lambdas.core.errors import BudgetReached
 from lambdas.core.estimate.budget import FLIGHT_SECONDS, HELD_SECONDS
+from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.spending import cross_zone, meter
 from lambdas.core.spending.meter import BudgetDecision, Decision, Reading, Sent, Spent
@@ -63,6 +64,18 @@ def bears(world: World, record: TransferRecord, limit_mbps: int | None) -> bool:
     if record.transfer.request.objective.max_cost_usd is None:
         return True
     reading = replace(_read(world, record, _sent(world, record)), limit=_mb_s(limit_mbps))
+    return meter.decide(reading, record.transfer.request.objective) is Decision.GO_ON
+
+
+def bears_estimate(world: World, record: TransferRecord, planned: Estimate) -> bool:
+    """Whether the budget, if there is one, holds with what another plan may send and cost."""
+    if record.transfer.request.objective.max_cost_usd is None:
+        return True
+    reading = _read(world, record, _sent(world, record))
+    dearest = max(
+        [planned.figures.leaving_gb_usd, *(use.usd_per_gb for use in planned.routes if use.count)],
+    )
+    reading = replace(reading, estimate=planned, rest_usd_per_gb=dearest)
     return meter.decide(reading, record.transfer.request.objective) is Decision.GO_ON
 
 

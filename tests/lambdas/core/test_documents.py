@@ -9,7 +9,15 @@ from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
 from lambdas.core.chunks.chunk import Chunk
-from lambdas.core.chunks.events import ChunkFailed, RateFell, RelayLost, RelaySlow, TransferDelivered, TransferFailed
+from lambdas.core.chunks.events import (
+    ChunkFailed,
+    PlanDue,
+    RateFell,
+    RelayLost,
+    RelaySlow,
+    TransferDelivered,
+    TransferFailed,
+)
 from lambdas.core.chunks.listing import Announcement
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.deletion import Deletion, ExtrasSurvey, RemainingEntry
@@ -40,7 +48,7 @@ MODELS: dict[str, list[type[Document]]] = {
     "survey": [SourceSurvey, DestinationSurvey, ComparisonSurvey, ExtrasSurvey],
     "transfer-plan": [TransferPlan],
     "announcement": [Announcement],
-    "event": [ChunkFailed, RateFell, RelayLost, RelaySlow, TransferDelivered, TransferFailed],
+    "event": [ChunkFailed, PlanDue, RateFell, RelayLost, RelaySlow, TransferDelivered, TransferFailed],
 }
 # Nothing of it is needed but that it came.
 UNREAD = ("digests",)

@@ -1,5 +1,6 @@
 """A transfer whose relays stand on a route through a third region, from launch to teardown."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from lambdas.core.documents import Document
@@ -34,13 +35,13 @@ def routed(*uses: RouteUse) -> Estimate:
     return plain.model_copy(update={"rows": rows})
 
 
-def launched(chosen: Estimate) -> Cloud:
-    cloud = Cloud(third=(FRANKFURT,))
-    begin(cloud, accepted(), chosen)
+def launched(chosen: Estimate, asked: AcceptedTransfer | None = None, third: Sequence[str] = (FRANKFURT,)) -> Cloud:
+    cloud, asked = Cloud(third=third), asked or accepted()
+    begin(cloud, asked, chosen)
     direct = TransferPath(path_id="direct", generation=0, hops=[], receiver="54.1.0.1:4601", lanes=2)
     cloud.agents.write_membership(SHARED, Membership(version=1, paths=[direct]))
     cloud.agents.route_keys[SHARED] = ROUTE_KEY
-    spawn_relays(SpawnInput(transfer=accepted(), estimate=chosen), cloud.world)
+    spawn_relays(SpawnInput(transfer=asked, estimate=chosen), cloud.world)
     return cloud
 
 

@@ -1,0 +1,213 @@
+"""While data moves: routes are planned again by what this transfer sees of them, and relays come and go for it.
+
+Relays that come join before others leave, and what leaves drains: nothing is sent twice.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from lambdas.adapters.world import World
+from lambdas.core import transfer_life
+from lambdas.core.chunks.progress import Progress
+from lambdas.core.errors import CptError
+from lambdas.core.estimate import replanning
+from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.first_contact import RelayDecision
+from lambdas.core.estimate.replanning import Carrying, Replan, Rest
+from lambdas.core.estimate.route_rows import RELAYS_OF_PAIR, Ways
+from lambdas.core.fleet import pairing
+from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
+from lambdas.core.fleet.topology import Route, routes_of, slot_at
+from lambdas.core.routes.route_plan import RoutePlan
+from lambdas.core.transfer import DIRECT
+from lambdas.core.transfer_record import Estimated, Spawned
+from lambdas.operations.estimate.routing import ways_of
+from lambdas.operations.fence import running
+from lambdas.operations.fleet import relay_end
+from lambdas.operations.fleet.launch import launch_relays
+from lambdas.operations.fleet.relay_end import release_singles
+from lambdas.operations.fleet.relay_start import await_ready
+from lambdas.operations.fleet.remaining import allowed_mb_s
+from lambdas.operations.fleet.spawned import note_spawned
+from lambdas.operations.spending import metering
+
+# A change shows in the sender's reports when its relays have carried for half a minute.
+REST_SECONDS = 60.0
+# After a launch that was refused: EC2's answer rarely changes in a minute.
+REFUSED_SECONDS = 300.0
+
+
+def replan(world: World, transfer_id: str) -> str:
+    """Make the plan again, and carry out what pays; what was done, in a word."""
+    record = running(world, transfer_id)
+    if record is None:
+        return "over"
+    progress = world.agents.progress(record.transfer.shared, "sender")
+    if progress is None or not is_due(world, record):
+        return "known"
+    nodes = world.nodes.of(transfer_id)
+    ways = ways_of(record.transfer, record.estimate, world)
+    carrying = _carrying(record, nodes, progress)
+    if ways is None or any(node.state in ("SPAWNED", "READY") for node in nodes):
+        return "known"
+    seen = _with_live(replanning.seen(ways, [one for _, one in carrying]), nodes)
+    found = replanning.replan(
+        seen, [one for _, one in carrying], _rest(record, progress), RELAYS_OF_PAIR * _most_pairs(record)
+    )
+    if found is None:
+        return "kept"
+    changes = replanning.changes({one.plan.regions: one.plan for _, one in carrying}, found.scheme)
+    planned = _estimate(record.estimate, seen, found, world)
+    more = sum(max(count, 0) for counts in changes.values() for count in counts)
+    if not _is_borne(world, record, planned, more):
+        return "too dear"
+    _keep(world, record, planned, _decision(world, record, progress, carrying, found))
+    return _carry_out(world, transfer_id, changes)
+
+
+def is_due(world: World, record: Estimated) -> bool:
+    """Whether routes may be planned again: nothing else decides about relays, and the last change has shown."""
+    if not record.transfer.transit or record.estimate.on_the_way is not None:
+        return False
+    notes = record.spawned.notes if record.spawned else []
+    rest = REFUSED_SECONDS if notes and notes[-1].startswith(_REFUSED) else REST_SECONDS
+    changed = [record.decisions[-1].at] if record.decisions else []
+    changed += [node.joined_at for node in world.nodes.of(record.transfer.transfer_id) if node.joined_at]
+    return bool(changed) and world.clock.now() - max(changed) >= rest
+
+
+_REFUSED = "other routes could not be launched: "
+
+
+def _carrying(record: Estimated, nodes: list[Node], progress: Progress) -> list[tuple[Route, Carrying]]:
+    """Every route with joined relays, and the rates of its lanes together."""
+    found = []
+    for route in routes_of(record.transfer):
+        joined = [node for node in route.own(nodes) if node.state == "JOINED"]
+        counts = tuple(sum(node.stage == stage.index for node in joined) for stage in route.stages)
+        if not all(counts):
+            continue
+        regions = tuple(stage.region for stage in route.stages)
+        rate = sum(lane.rate for lane in progress.lanes if slot_at(lane.path_id, route.first) is not None)
+        found.append((route, Carrying(RoutePlan(regions, counts), rate)))
+    return found
+
+
+def _with_live(ways: Ways, nodes: list[Node]) -> Ways:
+    """With the relays that live counted as room: the quotas were asked while these ran."""
+    live = [node.region for node in nodes if node.state in LIVE_STATES and not node.existing]
+    most = {region: count + live.count(region) for region, count in ways.most_in_region.items()}
+    return replace(ways, most_in_region=most)
+
+
+def _rest(record: Estimated, progress: Progress) -> Rest:
+    figures = record.estimate.figures
+    direct = sum(lane.rate for lane in progress.lanes if lane.path_id == DIRECT)
+    return Rest(
+        size=max(record.plan.bytes - progress.bytes, 0) / 1e6,
+        direct=direct,
+        source=min(figures.send_without_limit, allowed_mb_s(record)),
+        destination=figures.receive,
+        spawn_seconds=figures.spawn.value,
+    )
+
+
+def _most_pairs(record: Estimated) -> int:
+    """As many relays as were chosen; where time is all that counts, as many as there could be."""
+    estimate = record.estimate
+    wants_time = record.transfer.request.objective.minimise == "time"
+    asked = record.transfer.request.relays.wanted
+    return estimate.rows[-1].pairs if wants_time and asked == "auto" else estimate.chosen_pairs
+
+
+def _estimate(estimate: Estimate, ways: Ways, found: Replan, world: World) -> Estimate:
+    """With the new routes in the chosen row; those that leave stay with no relays, since what they cost was spent."""
+    uses = [ways.use(plan) for plan in found.scheme.routes]
+    total = sum(use.rate.now for use in uses) + estimate.figures.direct.now
+    uses = [use.model_copy(update={"share": round(use.rate.now / total, 4)}) for use in uses]
+    new = {use.stage for use in uses}
+    gone = [
+        use.model_copy(update={"relays": [0] * len(use.relays), "share": 0.0})
+        for use in estimate.routes
+        if use.stage not in new
+    ]
+    rows = [
+        row.model_copy(update={"routes": [*uses, *gone] or None}) if row.pairs == estimate.chosen_pairs else row
+        for row in estimate.rows
+    ]
+    return estimate.model_copy(update={"rows": rows})
+
+
+def _is_borne(world: World, record: Estimated, planned: Estimate, more: int) -> bool:
+    """Whether the budget bears the relays that come, and the egress of the ways that the rest will take."""
+    return metering.affordable(world, record, more) >= more and metering.bears_estimate(world, record, planned)
+
+
+def _decision(
+    world: World, record: Estimated, progress: Progress, carrying: list[tuple[Route, Carrying]], found: Replan
+) -> RelayDecision:
+    direct = sum(lane.rate for lane in progress.lanes if lane.path_id == DIRECT)
+    rates = sum(one.rate for _, one in carrying)
+    now, first = world.clock.now(), progress.first_byte_at
+    return RelayDecision(
+        at=now,
+        after=round(max(progress.at - first, 0.0), 3) if first is not None else 0.0,
+        served=sum(min(one.plan.relays) for _, one in carrying),
+        pairs=sum(min(filter(None, plan.relays)) for plan in found.scheme.routes),
+        last_slot=max((node.slot for node in world.nodes.of(record.transfer.transfer_id)), default=0),
+        instance_type=record.estimate.instance_type,
+        direct=round(direct, 3),
+        total=round(direct + rates, 3),
+        reason=found.words,
+    )
+
+
+def _keep(world: World, record: Estimated, estimate: Estimate, decision: RelayDecision) -> None:
+    taken = [one.to_document() for one in (*record.decisions, decision)]
+    if world.transfers.change(record.transfer, transfer_life.note(estimate=estimate, decisions=taken)):
+        world.events.put("Relays Decided", {"transferId": record.transfer.transfer_id, **decision.news()})
+
+
+def _carry_out(world: World, transfer_id: str, changes: Mapping[tuple[str, ...], list[int]]) -> str:
+    record = running(world, transfer_id)
+    if record is None:
+        return "over"
+    routes = {tuple(stage.region for stage in route.stages): route for route in routes_of(record.transfer)}
+    nodes = world.nodes.of(transfer_id)
+    slots: dict[int, list[int]] = {}
+    for regions, counts in changes.items():
+        taken = max((node.slot for node in routes[regions].own(nodes)), default=0)
+        for stage, count in zip(routes[regions].indices, counts, strict=True):
+            if count > 0:
+                slots[stage] = list(range(taken + 1, taken + count + 1))
+    if slots:
+        allowed = record.transfer.request.relays.types_of(0, world.env.instance_types)
+        types = {stage: [record.estimate.instance_type, *allowed] for stage in slots}
+        wanted = len(slots)
+        try:
+            launched = launch_relays(world, record, slots, types)
+        except CptError as error:
+            note_spawned(world, record, Spawned(wanted=0, launched=0, notes=[f"{_REFUSED}{error}"]))
+            return "refused"
+        paths = pairing.strength(routes.values(), launched.nodes, "SPAWNED")
+        note_spawned(world, record, Spawned(wanted=paths, launched=paths, notes=launched.notes))
+        await_ready(world, record, join_at_once=True, seconds=JOIN_TIMEOUT_SECONDS)
+        release_singles(world, record.transfer, world.nodes.of(transfer_id))
+        if wanted and not any(node.joined_at for node in world.nodes.of(transfer_id) if node.stage in slots):
+            return "refused"
+    leaving = _leaving(routes, world.nodes.of(transfer_id), changes)
+    if leaving:
+        relay_end.drain_and_release(world, record.transfer, leaving, "its route was left for others")
+    return "changed"
+
+
+def _leaving(
+    routes: Mapping[tuple[str, ...], Route], nodes: list[Node], changes: Mapping[tuple[str, ...], list[int]]
+) -> list[Node]:
+    """The relays that go, of each stage those of the highest slots."""
+    found = []
+    for regions, counts in changes.items():
+        for stage, count in zip(routes[regions].indices, counts, strict=True):
+            serving = sorted((n for n in nodes if n.stage == stage and n.state == "JOINED"), key=lambda n: n.slot)
+            found += serving[count:] if count < 0 else []
+    return found

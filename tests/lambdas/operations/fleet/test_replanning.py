@@ -1,0 +1,145 @@
+"""A transfer with a route through a third region, whose plan is made again while data moves."""
+
+from typing import Any
+
+import pytest
+
+from lambdas.core import transfer_life
+from lambdas.core.chunks.progress import LaneProgress
+from lambdas.core.request import Objective
+from lambdas.core.tariff.instance_types import TypeFacts
+from lambdas.core.transfer import TransitRegion
+from lambdas.handlers.reactions.replace_relay import replace_relay
+from lambdas.handlers.reactions.watch_relays import watch_relays
+from lambdas.handlers.states.await_relays import AwaitInput, await_relays
+from lambdas.runtime.handler import BusEvent
+from tests.lambdas.builders import IRELAND, SHARED, WEST, figure, plan, profile, progress
+from tests.lambdas.cloud import Cloud
+from tests.lambdas.fleet import amend, path_ids
+from tests.lambdas.handlers.test_routes import FRANKFURT, THROUGH, accepted, launched, routed
+
+VIRGINIA = "us-east-1"
+SIZE = 100 * 10**9
+RATES = {(WEST, FRANKFURT): 20.0, (FRANKFURT, IRELAND): 20.0, (WEST, VIRGINIA): 18.0, (VIRGINIA, IRELAND): 18.0}
+
+
+def moving(rates: dict[str, float], *, budget: float | None = None) -> Cloud:
+    """Data has moved for five minutes; `rates`: MB/s of the paths now."""
+    asked = accepted()
+    transit = [TransitRegion(region=region, vpc_id="vpc-transit") for region in (FRANKFURT, VIRGINIA)]
+    objective = Objective.from_document({"minimise": "time", **({"maxCostUsd": budget} if budget else {})})
+    request = asked.request.model_copy(update={"objective": objective})
+    asked = asked.model_copy(update={"transit": transit, "request": request})
+    cloud = launched(routed(THROUGH), asked, third=(FRANKFURT, VIRGINIA))
+    for region, facts in cloud.instance_types.items():
+        facts.known["t3.small"] = TypeFacts(
+            "t3.small", 2, "x86_64", 0.128, 5.0, 100.0, 100.0, False, frozenset({f"{region}a"})
+        )
+    for (start, end), rate in RATES.items():
+        cloud.profiles.profiles["t3.small", f"{start}>{end}"] = profile(rate, 500, 5)
+    await_relays(AwaitInput(transfer=asked), cloud.world)
+    wide = routed(THROUGH)
+    wide = wide.model_copy(update={"figures": wide.figures.model_copy(update={"pair": figure(5)})})
+    cloud.transfers.change(asked, transfer_life.note(plan=plan(size=SIZE), estimate=wide))
+    cloud.clock.sleep(300)
+    began = cloud.clock.now() - 300
+
+    def report() -> None:
+        serving = path_ids(cloud)
+        lanes = [
+            LaneProgress(path_id=path, lane=0, bytes=10**9, rate=rate)
+            for path, rate in rates.items()
+            if path in serving
+        ]
+        said = {"at": cloud.clock.now(), "first_byte_at": began, "lanes": lanes, "bytes": 10**9, "moved_bytes": 10**9}
+        cloud.agents.progresses[SHARED, "sender"] = progress(1).model_copy(update=said)
+
+    report()
+    for at in range(1, 400):
+        cloud.clock.at(at, report)
+    return cloud
+
+
+def due(cloud: Cloud, source: str = "cpt.control") -> Any:
+    body = {"schemaVersion": 1, "type": "Plan Due", "transferId": "first"}
+    event = BusEvent.from_document({"detail-type": "Plan Due", "source": source, "detail": body})
+    return replace_relay(event, cloud.world)
+
+
+def told(cloud: Cloud) -> list[str]:
+    watch_relays(BusEvent.from_document({"detail-type": "Scheduled Event", "detail": {}}), cloud.world)
+    return [kind for kind, _ in cloud.events.put_events if kind == "Plan Due"]
+
+
+SLOW = {"direct": 5.0, "route-2-1-1-1": 2.0, "route-5-1-1-1": 18.0, "pair-1": 5.0}
+AS_PLANNED = {"direct": 5.0, "route-2-1-1-1": 20.0}
+
+
+def test_plan_is_due_each_minute_where_routes_may_lead_through_third_regions() -> None:
+    assert told(moving(SLOW)) == ["Plan Due"]
+
+
+def test_route_that_became_slow_is_replaced_by_another_and_drained() -> None:
+    cloud = moving(SLOW)
+    assert path_ids(cloud) == ["direct", "route-2-1-1-1"]
+    assert due(cloud) == {"first": "changed"}
+    assert "route-5-1-1-1" in path_ids(cloud)
+    assert "route-2-1-1-1" not in path_ids(cloud)
+    assert [one.role for one in cloud.compute[FRANKFURT].machines.values() if not one.instance.gone] == []
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert "through us-east-1" in record.decisions[-1].reason
+    assert ("Relays Decided", "first") in [(kind, told["transferId"]) for kind, told in cloud.events.put_events]
+
+
+def test_new_route_serves_before_the_old_one_leaves() -> None:
+    cloud = moving(SLOW)
+    seen: list[list[str]] = []
+    for at in range(1, 400):
+        cloud.clock.at(at, lambda: seen.append(path_ids(cloud)))
+    due(cloud)
+    assert all(len(paths) >= 2 for paths in seen)
+
+
+def test_nothing_changes_where_the_route_carries_what_it_should() -> None:
+    cloud = moving(AS_PLANNED)
+    before = cloud.alive()
+    assert due(cloud) in ({"first": "kept"}, {"first": "changed"})
+    assert set(before) <= set(cloud.alive())
+
+
+def test_the_event_that_comes_twice_changes_nothing_more() -> None:
+    cloud = moving(SLOW)
+    due(cloud)
+    before = cloud.alive()
+    assert due(cloud) == {"first": "known"}
+    assert cloud.alive() == before
+
+
+def test_an_end_cannot_bring_it_about() -> None:
+    assert due(moving(SLOW), source="cpt.agent") == {}
+
+
+def test_region_that_refuses_leaves_the_old_route_and_rests() -> None:
+    cloud = moving(SLOW)
+    cloud.compute[VIRGINIA].refusals["t3.small"] = "InsufficientInstanceCapacity"
+    cloud.compute[WEST].refusals["t3.small"] = "InsufficientInstanceCapacity"
+    assert due(cloud) == {"first": "refused"}
+    assert path_ids(cloud) == ["direct", "route-2-1-1-1"]
+    cloud.clock.sleep(100)
+    assert due(cloud) == {"first": "known"}
+
+
+def test_way_whose_egress_the_budget_does_not_bear_is_not_taken() -> None:
+    cloud = moving(SLOW, budget=5.0)
+    before = cloud.alive()
+    assert due(cloud) == {"first": "too dear"}
+    assert cloud.alive() == before
+
+
+@pytest.mark.parametrize("seconds", [0, 59])
+def test_plan_rests_for_a_minute_after_a_change(seconds: int) -> None:
+    cloud = moving(SLOW)
+    for node in cloud.nodes.of("first"):
+        amend(cloud, node, joined_at=cloud.clock.now() - seconds)
+    assert told(cloud) == []
