@@ -1,5 +1,7 @@
 """Pre-Test Relays: the sender measures every ready pair along its own path; the lower half is terminated.
 
+Of routes it measures every hop; relays of those that do not pay any more are terminated.
+
 Where nothing is to be moved but measured, that and the direct path's rate are the outcome.
 """
 
@@ -17,6 +19,7 @@ from lambdas.operations.estimate.profiling import finish_measuring
 from lambdas.operations.fence import estimated
 from lambdas.operations.fleet.pre_test import note, rank_pairs
 from lambdas.operations.fleet.relay_end import unused_discarded
+from lambdas.operations.fleet.route_test import keep_what_pays
 from lambdas.runtime.handler import task_state
 
 
@@ -27,9 +30,12 @@ class PreTestInput(Handover):
 
 
 def pre_test_relays(event: PreTestInput, world: World) -> dict[str, Any]:
-    """The ranking, best first, and the slots that were rejected; raises MeasuringFailed."""
+    """The ranking, best first, and the slots, or the paths of routes, that were rejected; raises MeasuringFailed."""
     transfer_id, is_profiling = event.transfer.transfer_id, event.transfer.request.is_profiling
     record = estimated(world, transfer_id)
+    if record.estimate.routes and not is_profiling:
+        with unused_discarded(world, transfer_id):
+            return {"ranking": [], "rejected": keep_what_pays(world, record) if record.running else []}
     pairs = pairing.by_slot(route_of(event.transfer), world.nodes.of(transfer_id), "READY")
     few = len(pairs) <= record.estimate.chosen_pairs
     if not record.running or (few and not is_profiling):

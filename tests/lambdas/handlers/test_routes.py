@@ -3,12 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
+from lambdas.adapters.records import ProbeResult
 from lambdas.core.documents import Document
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.learning.arrivals import Arrivals
+from lambdas.core.learning.samples import samples_of
 from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPath, TransitRegion
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
+from lambdas.handlers.states.join_relays import JoinInput, join_relays
+from lambdas.handlers.states.pre_test_relays import PreTestInput, pre_test_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down
 from lambdas.operations.fleet.replacement import Failing, replace
@@ -19,8 +24,8 @@ from tests.lambdas.fleet import ROUTE_KEY, begin, path_ids, states
 FRANKFURT = "eu-central-1"
 
 
-def accepted() -> AcceptedTransfer:
-    asked = transfer(relays={"through": [FRANKFURT], "instanceTypes": ["t3.small"]})
+def accepted(**changes: Any) -> AcceptedTransfer:
+    asked = transfer(relays={"through": [FRANKFURT], "instanceTypes": ["t3.small"]}, **changes)
     return asked.model_copy(update={"transit": [TransitRegion(region=FRANKFURT, vpc_id="vpc-transit")]})
 
 
@@ -140,3 +145,78 @@ def test_nothing_is_left_in_any_region() -> None:
 def test_document_of_a_route_has_the_fields_of_its_contract() -> None:
     document: Document = THROUGH
     assert document.to_document()["relayHoursUsd"] == [0.02, 0.02, 0.02]
+
+
+def answering(rates: dict[str, tuple[float, ...]], *uses: RouteUse, **changes: Any) -> Cloud:
+    """A transfer whose relays are ready, and whose sender answers each probe with MB/s hop by hop."""
+    asked = accepted(preTest=True, **changes)
+    cloud = launched(routed(*uses).model_copy(update={"pre_test": True}), asked)
+    await_relays(AwaitInput(transfer=asked), cloud.world)
+    original = cloud.agents.write_membership
+
+    def write(shared: str, membership: Membership) -> bool:
+        for probe in membership.probes:
+            hops = rates.get(probe.path.path_id, ())
+            whole = len(hops) == len(probe.path.hops) - 1
+            answer = ProbeResult(
+                probe.path.path_id, probe.path.generation, min(hops) if whole else 0.0, 150.0 if whole else 0.0,
+                None if whole else "connect: refused", hops,
+            )  # fmt: skip
+            cloud.agents.results.setdefault(shared, []).append(answer)
+        return original(shared, membership)
+
+    cloud.agents.write_membership = write  # type: ignore[method-assign]
+    return cloud
+
+
+def pre_tested(cloud: Cloud) -> list[str]:
+    found = pre_test_relays(PreTestInput(transfer=accepted()), cloud.world)
+    assert found["ranking"] == []
+    join_relays(JoinInput(transfer=accepted()), cloud.world)
+    return list(found["rejected"])
+
+
+def test_every_hop_of_every_route_is_measured_and_noted_and_those_that_pay_join() -> None:
+    cloud = answering({"pair-1": (20.0,), "route-2-1-1-1": (60.0, 40.0)}, STRAIGHT, THROUGH)
+    assert pre_tested(cloud) == []
+    assert path_ids(cloud) == ["direct", "pair-1", "route-2-1-1-1"]
+    told = {node.node_id: (node.measured_inter_region, node.measured_hop) for node in cloud.nodes.of("first")}
+    assert told == {
+        "source-1-0": (20.0, 20.0),
+        "destination-1-0": (20.0, None),
+        "source-2-1-0": (40.0, 60.0),
+        "transit-3-1-0": (40.0, 40.0),
+        "destination-4-1-0": (40.0, None),
+    }
+
+
+def test_route_that_turns_out_too_slow_is_not_joined_and_the_report_says_why() -> None:
+    slow = {"pair-1": (20.0,), "route-2-1-1-1": (60.0, 0.1)}
+    cloud = answering(slow, STRAIGHT, THROUGH, objective={"minimise": "cost", "deadlineSeconds": 40})
+    assert pre_tested(cloud) == ["route-2-1-1-1"]
+    assert path_ids(cloud) == ["direct", "pair-1"]
+    assert len(cloud.alive()) == 2
+    assert states(cloud)["transit-3-1-0"] == "REJECTED"
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert record.spawned is not None
+    (note,) = [note for note in record.spawned.notes if "pre-test" in note]
+    assert note == (
+        "3 relays through eu-central-1 were released after the pre-test: the pre-test: 60.0, 0.1 MB/s hop by hop"
+    )
+
+
+def test_path_of_which_a_hop_cannot_be_measured_is_given_up_with_what_was_measured_before() -> None:
+    cloud = answering({"pair-1": (20.0,), "route-2-1-1-1": (60.0,)}, STRAIGHT, THROUGH)
+    assert pre_tested(cloud) == ["route-2-1-1-1"]
+    lost = {node.node_id: node for node in cloud.nodes.of("first")}["source-2-1-0"]
+    assert (lost.state, lost.measured_hop) == ("REJECTED", 60.0)
+
+
+def test_each_link_learns_what_the_pre_test_found_of_its_hop() -> None:
+    cloud = answering({"route-2-1-1-1": (60.0, 40.0)}, THROUGH)
+    pre_tested(cloud)
+    samples = samples_of(accepted(), Arrivals(), cloud.nodes.of("first"), {})
+    rates = {one.link: one.value for one in samples if one.metric == "interRegion"}
+    assert rates == {f"{WEST}>{FRANKFURT}": 60.0, f"{FRANKFURT}>{IRELAND}": 40.0}
+    assert [one.link for one in samples if one.metric == "intraRegion"] == [f"{WEST}>{FRANKFURT}"]

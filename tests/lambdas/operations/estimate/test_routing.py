@@ -101,3 +101,18 @@ def test_region_without_a_quota_gets_no_relay() -> None:
 def test_link_that_nobody_measured_is_no_reason_to_leave_the_direct_one() -> None:
     published = planned(known({(WEST, IRELAND): 10.0}), accepted(FRANKFURT, TOKYO))
     assert all(row.routes is None for row in published.rows)
+
+
+def test_pre_test_that_is_asked_for_is_of_every_hop_and_relays_join_after_it() -> None:
+    cloud = known(WIDE)
+    plain, asked = accepted(FRANKFURT, pairs=3), accepted(FRANKFURT, pairs=3)
+    asked = asked.model_copy(update={"request": asked.request.model_copy(update={"pre_test": True})})
+    tested, untested = planned(cloud, asked), planned(cloud, plain)
+    assert FRANKFURT in [region for use in tested.routes for region in use.between]
+    assert tested.pre_test
+    assert "with a pre-test of every hop" in tested.reason
+    # Three hops at most, one after the other, before relays join; the direct path carries a little meanwhile.
+    wait = 3 * cloud.world.pre_test_seconds(asked.request)
+    assert 0.8 * wait < tested.chosen.seconds - untested.chosen.seconds <= wait
+    # As many relays are launched as without: there is no slower half.
+    assert tested.chosen.relays == untested.chosen.relays
