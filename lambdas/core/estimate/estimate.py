@@ -13,7 +13,7 @@ from lambdas.core.estimate.packing import Packing
 from lambdas.core.estimate.pair_choice import choose
 from lambdas.core.estimate.pre_test_choice import better_of
 from lambdas.core.estimate.route_rows import Ways
-from lambdas.core.estimate.route_use import RouteUse
+from lambdas.core.estimate.route_use import RouteUse, in_words
 from lambdas.core.estimate.rows import Row, build_rows
 from lambdas.core.estimate.type_choice import Candidate, Offer, offer_of, rank
 from lambdas.core.estimate.undecided import Undecided, undecided
@@ -115,7 +115,7 @@ def estimate(
         reason = f"relays do not help: {'; '.join(dict.fromkeys(one.reason for one in candidates))}"
     row = next(row for row in rows if row.pairs == pairs)
     if row.routes:
-        reason += f"; as many relays as that, {route_rows.in_words(row.routes)}"
+        reason += f"; as many relays as that, {in_words(row.routes)}"
     if row.pre_test:
         reason += f"; with a pre-test, which keeps the better {pairs} of {2 * pairs} pairs"
     unknown = undecided(size_bytes, most, figures)

@@ -11,7 +11,7 @@ from lambdas.core.estimate.data_time import limit_through, seconds_through
 from lambdas.core.estimate.figures import Figure, Figures
 from lambdas.core.estimate.link_figures import LinkFigure
 from lambdas.core.estimate.preference import preference
-from lambdas.core.estimate.route_use import RouteUse
+from lambdas.core.estimate.route_use import RouteUse, in_words
 from lambdas.core.estimate.rows import SHOWN_FROM, Row
 from lambdas.core.request import Objective
 from lambdas.core.routes.network_map import Link, NetworkMap
@@ -122,11 +122,6 @@ def _routed(ways: Ways, size_bytes: int, row: Row, figures: Figures) -> Row:
         energy_wh=round(energy.watt_hours(2 * seconds + relays * lived), 3),
         limit=limit_through(size_bytes, seconds, _servings(uses, joins), figures, in_words(shared)),
     )
-
-
-def in_words(uses: Sequence[RouteUse]) -> str:
-    """`2 relays straight and 3 through eu-central-1`."""
-    return " and ".join(use.words for use in uses)
 
 
 def _servings(uses: Sequence[RouteUse], joins: float) -> list[Serving]:

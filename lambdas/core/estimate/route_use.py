@@ -1,5 +1,6 @@
 """A route of a row: the regions that it leads through, its relays, what it carries and costs."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -53,3 +54,8 @@ class RouteUse(Document):
     def stages(self) -> dict[int, int]:
         """Relays by index of their stage; a stage without any is left out."""
         return {index: count for index, count in enumerate(self.relays, self.stage) if count}
+
+
+def in_words(uses: Sequence[RouteUse]) -> str:
+    """`2 relays straight and 3 relays through eu-central-1`."""
+    return " and ".join(use.words for use in uses if use.count)
