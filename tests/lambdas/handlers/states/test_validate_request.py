@@ -287,7 +287,9 @@ def test_only_named_third_regions_are_allowed_in_their_order() -> None:
 def test_third_region_without_the_deployments_stack_is_refused_by_name_and_left_out_of_auto() -> None:
     cloud = Cloud(third=("eu-central-1", "us-east-1"))
     cloud.groups["us-east-1"] = MemoryGroups(names=())
-    with pytest.raises(InvalidRequest, match=r"\$\.relays\.through\[1\]: 'us-east-1' has no security group 'cpt-relay'"):
+    with pytest.raises(
+        InvalidRequest, match=r"\$\.relays\.through\[1\]: 'us-east-1' has no security group 'cpt-relay'"
+    ):
         run(cloud, request(relays={"through": ["eu-central-1", "us-east-1"]}))
     found = run(cloud, request(relays={"through": "auto"}))
     assert [one.region for one in found.transit] == ["eu-central-1"]
