@@ -23,11 +23,15 @@ Found = Mapping[str, ProbeResult]
 def keep_what_pays(world: World, record: Estimated) -> list[str]:
     """Measure every ready path, note the rates, terminate the relays of routes that do not pay; ids of those paths.
 
-    A route of which no path can be measured, because it has no relay at one of its stages, is kept as planned.
+    A route whose paths have one relay each has no hop to measure, and is kept as planned.
     """
     transfer = record.transfer
     nodes = world.nodes.of(transfer.transfer_id)
-    ready = [(route, paths) for route in routes_of(transfer) if (paths := pairing.by_slot(route, nodes, "READY"))]
+    ready = [
+        (route, paths)
+        for route in routes_of(transfer)
+        if len(route.stages) > 1 and (paths := pairing.by_slot(route, nodes, "READY"))
+    ]
     seconds, lanes = world.pre_test_seconds(transfer.request), record.plan.lanes_per_path
     probes = [
         Probe(path=path.path(route, record.paths, lanes), seconds=seconds) for route, paths in ready for path in paths

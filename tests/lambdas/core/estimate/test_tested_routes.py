@@ -40,6 +40,12 @@ def test_more_relays_of_one_stage_carry_more_of_the_hop_that_they_share() -> Non
     assert measured(route, [[60.0, 25.0]]).rate.value == 50.0
 
 
+def test_what_nobody_measured_before_the_receiver_is_as_planned() -> None:
+    route = use(2, 30.0, FRANKFURT).model_copy(update={"relays": [1, 1, 0]})
+    assert measured(route, [[60.0]]).rate.value == 30.0
+    assert measured(route, [[20.0]]).rate.value == 20.0
+
+
 def test_a_route_of_which_nothing_was_measured_carries_nothing_and_goes() -> None:
     silent = measured(use(2, 80.0, FRANKFURT), [])
     assert silent.rate.value == 0.0
@@ -87,8 +93,8 @@ def test_plans_made_later_count_on_what_the_pre_test_saw_of_a_link() -> None:
         node(0, region=WEST),
     ]
     regions = {0: WEST, 1: IRELAND, 2: WEST, 3: FRANKFURT, 4: IRELAND}
-    links = told_by(ways(known), relays, regions).links
-    assert {pair: link.counted for pair, link in links.items()} == {
+    borders = told_by(ways(known), relays, regions).borders
+    assert {pair: border.sent.counted for pair, border in borders.items()} == {
         (WEST, FRANKFURT): 55.0,
         (FRANKFURT, IRELAND): 6.0,
         (WEST, IRELAND): 10.0,
