@@ -15,6 +15,7 @@ from lambdas.core.fleet.relay_node import Measurement
 from lambdas.core.fleet.topology import route_of
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import Estimated
+from lambdas.operations.estimate.link_measuring import measure_links
 from lambdas.operations.estimate.profiling import finish_measuring
 from lambdas.operations.fence import estimated
 from lambdas.operations.fleet.pre_test import note, rank_pairs
@@ -33,15 +34,22 @@ def pre_test_relays(event: PreTestInput, world: World) -> dict[str, Any]:
     """The ranking, best first, and the slots, or the paths of routes, that were rejected; raises MeasuringFailed."""
     transfer_id, is_profiling = event.transfer.transfer_id, event.transfer.request.is_profiling
     record = estimated(world, transfer_id)
-    if record.estimate.routes and not is_profiling:
+    if record.estimate.routes:
         with unused_discarded(world, transfer_id):
-            return {"ranking": [], "rejected": keep_what_pays(world, record) if record.running else []}
+            return {"ranking": [], "rejected": _routes(world, record) if record.running else []}
     pairs = pairing.by_slot(route_of(event.transfer), world.nodes.of(transfer_id), "READY")
     few = len(pairs) <= record.estimate.chosen_pairs
     if not record.running or (few and not is_profiling):
         return {"ranking": [], "rejected": []}
     with unused_discarded(world, transfer_id):
         return _keep_the_best(world, record, pairs, record.estimate.chosen_pairs)
+
+
+def _routes(world: World, record: Estimated) -> list[str]:
+    if not record.transfer.request.is_profiling:
+        return keep_what_pays(world, record)
+    measure_links(world, record)
+    return []
 
 
 def _keep_the_best(world: World, record: Estimated, pairs: list[RelayPath], count: int) -> dict[str, Any]:
