@@ -191,8 +191,10 @@ def _carry_out(world: World, transfer_id: str, changes: Mapping[int, int]) -> st
         nodes = world.nodes.of(transfer_id)
         release_singles(world, transfer, nodes)
         new = {node.node_id for node in launched.nodes}
-        if not any(node.node_id in new and node.state == "JOINED" for node in nodes):
-            return "refused"
+        joined = sum(node.node_id in new and node.state == "JOINED" for node in nodes)
+        if joined < sum(map(len, slots.values())):
+            # What leaves would not be made up for: the next plan goes by what came.
+            return "partly" if joined else "refused"
     if leaving := _leaving(world.nodes.of(transfer_id), changes):
         relay_end.drain_and_release(world, transfer, leaving, "its route was left for others")
     return "changed"
