@@ -10,7 +10,7 @@ from lambdas.adapters.world import World
 from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.errors import CptError
-from lambdas.core.estimate import replanning
+from lambdas.core.estimate import replanning, tested_routes
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.replanning import Carrying, Replan, Rest
@@ -50,7 +50,8 @@ def replan(world: World, transfer_id: str) -> str:
     carrying = _carrying(record, nodes, progress)
     if ways is None or any(node.state in ("SPAWNED", "READY") for node in nodes):
         return "known"
-    seen = _with_live(replanning.seen(ways, carrying), nodes)
+    regions = {stage.index: stage.region for route in routes_of(record.transfer) for stage in route.stages}
+    seen = _with_live(replanning.seen(tested_routes.told_by(ways, nodes, regions), carrying), nodes)
     found = replanning.replan(seen, carrying, _rest(record, progress), RELAYS_OF_PAIR * _most_pairs(record))
     if found is None:
         return "kept"
