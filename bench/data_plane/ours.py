@@ -130,7 +130,7 @@ class Transfer:
         ready = control / "receive.ready"
         argv = ["receive", "--listen", f"{route.receiver.address}:{PORT}", "--ready", str(ready), *self._preserve()]
         argv += ["--unsynced"] if self.unsynced else []
-        with self._run("receive", [*argv, str(arrived)], control, route.receiver) as receiver:
+        with self.daemon("receive", [*argv, str(arrived)], control, route.receiver) as receiver:
             until(partial(is_ready, ready), "the receiver's ready file", [receiver])
             if route.front:
                 record = control / "records" / "key-receiver.json"
@@ -146,7 +146,7 @@ class Transfer:
             for number, node in enumerate(nodes):
                 name = f"relay-{number}"
                 argv = ["relay", "--listen", f"{node.address}:{PORT}", "--ready", str(control / f"{name}.ready")]
-                relays[name] = stack.enter_context(self._run(name, argv, control, node))
+                relays[name] = stack.enter_context(self.daemon(name, argv, control, node))
             yield relays
 
     @contextmanager
@@ -155,10 +155,11 @@ class Transfer:
         argv = ["send", *(["--direct"] if route.direct else []), *(["--compress", "auto"] if self.compress else [])]
         for relays in route.pairs:
             argv += ["--via", ",".join(f"{node.address}:{PORT}" for node in relays)]
-        with self._run("send", argv, control, route.sender) as sender:
+        with self.daemon("send", argv, control, route.sender) as sender:
             yield sender
 
-    def _run(self, name: str, argv: Sequence[str], control: Path, node: Node) -> Any:
+    def daemon(self, name: str, argv: Sequence[str], control: Path, node: Node) -> Any:
+        """A daemon on a node; `argv` begins with its role."""
         command, *rest = argv
         full = [str(self.bench.daemon), command, "--control-dir", str(control), *rest]
         return running(full, self._log(name), node, self.environment)
