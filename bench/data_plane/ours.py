@@ -58,6 +58,8 @@ class Transfer:
     """Per path. None: what the planner would choose where no rate is known."""
     chunk_mib: int | None = None
     """None: what the planner would choose for so many bytes and lanes."""
+    chunk_kib: int | None = None
+    """In place of both, where a MiB takes too long."""
     environment: Mapping[str, str] = field(default_factory=dict)
     compress: bool = False
     preserve: Mapping[str, bool] | None = None
@@ -71,7 +73,8 @@ class Transfer:
         sizes = [path.lstat().st_size for path in self.source.rglob("*") if path.is_file()]
         lanes = self.bench.lanes or self.lanes or lanes_per_path(0, sum(sizes), len(sizes))
         chunk_mib = self.bench.chunk_mib or self.chunk_mib or chunk_size(sum(sizes), lanes * paths, None) // MIB
-        options = ["--chunk-mib", str(chunk_mib), "--lanes", str(lanes)]
+        size = ["--chunk-kib", str(self.chunk_kib)] if self.chunk_kib else ["--chunk-mib", str(chunk_mib)]
+        options = [*size, "--lanes", str(lanes)]
         options += self._preserve()
         argv = [str(self.bench.daemon), "plan", "--control-dir", str(control), *options, f"{self.source}/"]
         with running(argv, self._log("plan")) as planning:

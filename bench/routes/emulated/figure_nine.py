@@ -59,7 +59,7 @@ class Setting:
 class Measured:
     """MB that arrived until the end, what the simulation says, and samples of (seconds, MB); by strategy.
 
-    `busy`: share of this machine's processors that was used, by whomever.
+    `busy`: share of this machine's processors that was used, by whomever. `used`: processors that the daemons used.
     """
 
     seed: int
@@ -67,6 +67,7 @@ class Measured:
     simulated: dict[str, float]
     samples: dict[str, list[tuple[float, float]]]
     busy: float
+    used: float
 
 
 class _Follower:
@@ -134,6 +135,7 @@ def measure(bench: Bench, source: Path, setting: Setting, seed: int) -> Measured
         before = _busy()
         samples = _run(followers, weather, setting)
         after = _busy()
+        used = sum(follower.runner.cpu_seconds for follower in followers.values())
         for name, follower in followers.items():
             try:
                 follower.runner.check()
@@ -141,7 +143,7 @@ def measure(bench: Bench, source: Path, setting: Setting, seed: int) -> Measured
                 raise BenchError(f"{name}, seed {seed}: {error}") from error
     arrived = {name: points[-1][1] for name, points in samples.items()}
     busy = (after[0] - before[0]) / (after[1] - before[1])
-    return Measured(seed, arrived, simulated(weather, setting), samples, busy)
+    return Measured(seed, arrived, simulated(weather, setting), samples, busy, used / (MINUTES * setting.minute_seconds))
 
 
 def _run(
@@ -202,4 +204,4 @@ def _busy() -> tuple[float, float]:
 def tell(found: Measured) -> None:
     """One line about a seed."""
     moved_mb = ", ".join(f"{name} {mb:.0f} of {found.simulated[name]:.0f}" for name, mb in found.arrived.items())
-    say(f"  seed {found.seed}: MB {moved_mb}; processors {found.busy:.0%} busy")
+    say(f"  seed {found.seed}: MB {moved_mb}; processors {found.busy:.0%} busy, {found.used:.2f} of them by daemons")

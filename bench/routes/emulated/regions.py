@@ -18,6 +18,8 @@ from local.instances.shaping import Link, Side, change_commands, link_commands
 MTU = 9001  # as in a VPC: headers are under 1 % of what the caps count
 FIRST_PORT = 4600
 NO_CAPS = Caps()
+# Of each connection, in bytes: at rates and minutes that are scaled down, the kernel's own would hold a minute's data.
+BUFFERS = {"net.ipv4.tcp_wmem": "4096 65536 131072", "net.ipv4.tcp_rmem": "4096 65536 131072"}
 _numbers = itertools.count()
 
 
@@ -102,7 +104,10 @@ class Regions:
         command("ip", "-n", self._hub, "link", "set", port, "master", "br0", "up")
         lines = [f"addr add {address}/{PREFIX_LENGTH} dev eth0", "link set lo up", "link set eth0 up"]
         command("ip", "-n", name, "-batch", "-", text="\n".join(lines) + "\n")
-        return Node(name, address, port)
+        node = Node(name, address, port)
+        for sysctl, value in BUFFERS.items():
+            node.sysctl(sysctl, value)
+        return node
 
 
 def _shape(namespace: str, lines: Sequence[Sequence[str]]) -> None:

@@ -14,7 +14,9 @@ from bench.data_plane.process import BenchError, Program, until
 from bench.routes.emulated.regions import Place, Regions
 from lambdas.core.routes.route_plan import Scheme
 
-LANES = 2
+LANES = 1
+# Rates and minutes are scaled to a fiftieth together; so is a chunk, of which each lane holds some.
+CHUNK_KIB = 256
 # Paths through a route whose stages differ: each relay works with several of the next stage, at most so many.
 MOST_NEIGHBOURS = 3
 SOURCE, DESTINATION = 0, -1
@@ -29,7 +31,7 @@ class Runner:
 
     def __init__(self, stack: ExitStack, bench: Bench, regions: Regions, source: Path, ends: tuple[str, str]) -> None:
         self._stack, self._bench, self._regions = stack, bench, regions
-        self._transfer = Transfer(bench, source, lanes=LANES, chunk_mib=1, unsynced=True)
+        self._transfer = Transfer(bench, source, lanes=LANES, chunk_kib=CHUNK_KIB, unsynced=True)
         self._control = self._transfer.plan(1)
         self._records = self._control / "records"
         self._version = 0
