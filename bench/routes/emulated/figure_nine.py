@@ -143,12 +143,12 @@ def measure(bench: Bench, source: Path, setting: Setting, seed: int) -> Measured
                 raise BenchError(f"{name}, seed {seed}: {error}") from error
     arrived = {name: points[-1][1] for name, points in samples.items()}
     busy = (after[0] - before[0]) / (after[1] - before[1])
-    return Measured(seed, arrived, simulated(weather, setting), samples, busy, used / (MINUTES * setting.minute_seconds))
+    return Measured(
+        seed, arrived, simulated(weather, setting), samples, busy, used / (MINUTES * setting.minute_seconds)
+    )
 
 
-def _run(
-    followers: dict[str, _Follower], weather: Weather, setting: Setting
-) -> dict[str, list[tuple[float, float]]]:
+def _run(followers: dict[str, _Follower], weather: Weather, setting: Setting) -> dict[str, list[tuple[float, float]]]:
     samples: dict[str, list[tuple[float, float]]] = {name: [] for name in followers}
     for follower in followers.values():
         follower.begin()
