@@ -1,5 +1,5 @@
-"""GEO-DMS's Figure 9 with real bytes: four strategies beside each other, each in six regions of its own, on one schedule
-of caps.
+"""GEO-DMS's Figure 9 with real bytes: four strategies beside each other, each in six regions of its own.
+All have the same schedule of caps.
 
 The schedule is the one of the simulation (`bench/routes/changing.py`), its rates and its minutes scaled. So is what a
 strategy knows. "Late": the mean of the minutes before; it takes over half a minute after a minute began, if it promises
@@ -8,6 +8,7 @@ strategy knows. "Late": the mean of the minutes before; it takes over half a min
 
 import os
 import time
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from bench.routes.changing import (
 )
 from bench.routes.emulated.regions import Regions
 from bench.routes.emulated.runner import Runner
+from lambdas.core.routes.network_map import NetworkMap
 from lambdas.core.routes.route_plan import Scheme
 
 COMPARED = ("direct link", "widest path, once", "widest path, refreshed", "planner, refreshed")
@@ -77,12 +79,12 @@ class _Follower:
         self.runner, self.regions = runner, regions
         self._weather, self._setting = weather, setting
         self._refreshed, self._strategy = STRATEGIES[name]
-        self._scheme = self._planned(self._strategy, 0)
+        self.scheme = self._planned(self._strategy, 0)
         self._next: Scheme | None = None
 
     def begin(self) -> None:
-        self.runner.prepare(self._scheme)
-        self.runner.follow(self._scheme)
+        self.runner.prepare(self.scheme)
+        self.runner.follow(self.scheme)
 
     def plan(self, minute: int) -> None:
         """Decide for a minute, and start what is missing."""
@@ -90,7 +92,7 @@ class _Follower:
             return
         new = self._planned(self._strategy, minute)
         known = self._known(minute)
-        if not self._setting.late or new.rate(known) >= (1 + LEAST_CHANGE) * self._scheme.rate(known):
+        if not self._setting.late or new.rate(known) >= (1 + LEAST_CHANGE) * self.scheme.rate(known):
             self.runner.prepare(new)
             self._next = new
 
@@ -98,9 +100,9 @@ class _Follower:
         """Follow what was decided."""
         if self._next is not None:
             self.runner.follow(self._next)
-            self._scheme, self._next = self._next, None
+            self.scheme, self._next = self._next, None
 
-    def _known(self, minute: int):  # type: ignore[no-untyped-def]
+    def _known(self, minute: int) -> NetworkMap:
         return self._weather.known(minute) if self._setting.late else self._weather.minutes[minute]
 
     def _planned(self, strategy: Strategy, minute: int) -> Scheme:
@@ -131,7 +133,7 @@ def measure(bench: Bench, source: Path, setting: Setting, seed: int) -> Measured
             own = replace(bench, work=bench.folder(f"strategy-{number}"))
             runner = Runner(stack, own, regions, source, (SOURCE, DESTINATION))
             followers[name] = _Follower(runner, regions, weather, name, setting)
-            runner.prepare(followers[name]._scheme)
+            runner.prepare(followers[name].scheme)
         before = _busy()
         samples = _run(followers, weather, setting)
         after = _busy()
@@ -166,9 +168,11 @@ def _run(followers: dict[str, _Follower], weather: Weather, setting: Setting) ->
     return samples
 
 
-def _schedule(followers, weather, setting):  # type: ignore[no-untyped-def]
+def _schedule(
+    followers: Mapping[str, _Follower], weather: Weather, setting: Setting
+) -> list[tuple[float, Callable[[], None]]]:
     """What is to be done at which second."""
-    due = []
+    due: list[tuple[float, Callable[[], None]]] = []
     for minute in range(1, MINUTES):
         begins = minute * setting.minute_seconds
         takes_over = begins + (SPAWN_SECONDS / 60 * setting.minute_seconds if setting.late else 0.0)

@@ -25,8 +25,8 @@ SOURCE, DESTINATION = 0, -1
 class Runner:
     """It moves `source` through the relays of a scheme, and the scheme may change.
 
-    A relay that a change leaves without a path keeps its daemon, as the chunks in its lanes still arrive; the next relay
-    that its region needs is this one.
+    A relay that a change leaves without a path keeps its daemon, as the chunks in its lanes still arrive. The next
+    relay that its region needs is this one.
     """
 
     def __init__(self, stack: ExitStack, bench: Bench, regions: Regions, source: Path, ends: tuple[str, str]) -> None:
