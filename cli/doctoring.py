@@ -82,6 +82,10 @@ def _of_request(aws: Aws, environment: Environment, request: TransferRequest) ->
     for stage, region in enumerate(wanted):
         types = request.relays.types_of(stage, environment.instance_types)
         yield from quotas(aws, environment, {region: wanted[region]}, types, request.relays.market)
+    # A route has as many relays in a third region as at its ends, at most.
+    most, types = max(wanted.values()), request.relays.types_of(0, environment.instance_types)
+    third = dict.fromkeys(request.relays.third_regions(environment.regions, request.end_regions), most)
+    yield from quotas(aws, environment, third, types, request.relays.market)
 
 
 def _relays(environment: Environment, request: TransferRequest) -> dict[str, int]:

@@ -14,6 +14,7 @@ from lambdas.core.estimate.figures import Figure
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.rows import Row
 from lambdas.core.failures import advice
+from lambdas.core.report.route_report import RouteShare
 from lambdas.core.report.timeline import LimitSet
 from lambdas.core.words import duration
 
@@ -57,11 +58,15 @@ def estimate_table(estimate: dict[str, Any]) -> RenderableType:
             f"${row.cost_usd:.4f}",
             *([duration(row.whole_seconds or 0.0)] if whole else []),
             "" if row.energy_wh is None else f"{row.energy_wh:.1f}",
-            row.limit,
+            row.limit_and_ways,
             style="bold" if chosen else "",
         )
     note = f"p = {estimate['chosenPairs']}: {estimate['reason']}. Relays: {estimate['instanceType']}."
     return Group(table, Text(note, style="dim"), _figures_table(estimate["figures"]))
+
+
+def _way(way: RouteShare) -> str:
+    return f"{way.words}: {100 * way.share:.0f} % of the bytes by {way.relays} relays, egress ${way.egress_usd:.4f}"
 
 
 def _bar(row: Row, longest: float) -> str:
@@ -154,6 +159,7 @@ def report_view(report: dict[str, Any]) -> RenderableType:
     if unselected := report.get("unselected"):
         counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(unselected["counts"].items()))
         lines.append(Text(f"not selected: {counts}; listed in {unselected['where']}"))
+    lines += [Text(_way(RouteShare.from_document(one))) for one in report.get("routes", [])]
     lines += [Text(RelayDecision.from_document(one).words()) for one in report.get("decisions", [])]
     lines += [Text(sentence, style="yellow") for sentence in _fleet(report.get("fleet"))]
     return Group(*lines, Text("Wall time per stage", style="bold"), _stage_bars(report["stages"]))

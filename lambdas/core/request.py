@@ -1,6 +1,6 @@
 """The request: its schema as models, its defaults, and the rules that a schema cannot say."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -99,6 +99,14 @@ class RelaysRequest(Document):
             asked = asked.destination if stage else asked.source
         return list(dict.fromkeys(asked or deployed))
 
+    def third_regions(self, deployed: Iterable[str], ends: Collection[str]) -> list[str]:
+        """The regions through which routes may lead: those that are named, or all `deployed` but the `ends`'."""
+        if self.through == "none":
+            return []
+        if self.through == "auto":
+            return [region for region in deployed if region not in ends][:MAX_TRANSIT_REGIONS]
+        return self.through
+
     @property
     def by_side(self) -> bool:
         """Whether types were named for each side."""
@@ -188,6 +196,11 @@ class TransferRequest(Document):
     when_busy: Literal["refuse", "wait"] = "refuse"
     on_problem: Literal["fail", "skip"] = "fail"
     preserve: Preserve = Field(default_factory=Preserve)
+
+    @property
+    def end_regions(self) -> set[str]:
+        """Those of source and destination."""
+        return {*self.source.regions, *self.destination.regions}
 
     @property
     def testing(self) -> Literal["auto"] | bool:
@@ -350,7 +363,7 @@ def _through_problems(request: TransferRequest, limits: Limits) -> list[str]:
     through, enrolled = request.relays.through, ", ".join(sorted(limits.regions))
     if through == "none":
         return []
-    ends = {*request.source.regions, *request.destination.regions}
+    ends = request.end_regions
     problems = []
     for i, region in enumerate(through if isinstance(through, list) else []):
         key = f"$.relays.through[{i}]: '{region}'"

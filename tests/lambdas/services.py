@@ -30,9 +30,7 @@ class MemorySubnets:
 class MemoryGroups:
     """Security groups of one region: those of the deployment in both VPCs."""
 
-    def __init__(
-        self, names: tuple[str, ...] = ("cpt-endpoint", "cpt-relay"), vpc_id: str | None = "vpc-transit"
-    ) -> None:
+    def __init__(self, names: tuple[str, ...] = ("cpt-endpoint", "cpt-relay"), vpc_id: str = "vpc-transit") -> None:
         self.names = names
         self.vpc_id = vpc_id
         self.admitted: list[Rule] = []

@@ -43,6 +43,7 @@ const AGENT_ATTRIBUTES = [
   'generation',
   'interRegionMBps',
   'intraRegionMBps',
+  'hopsMBps',
   'error',
 ];
 

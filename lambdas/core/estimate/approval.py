@@ -96,7 +96,7 @@ def letter(transfer: AcceptedTransfer, estimate: Estimate) -> tuple[str, str]:
 
 def _line(row: Row, *, recommended: bool) -> str:
     mark = ">" if recommended else " "
-    limit = f"{row.limit} ({row.range_in_words})" if row.range_in_words else row.limit
+    limit = f"{row.limit_and_ways} ({row.range_in_words})" if row.range_in_words else row.limit_and_ways
     whole, energy = _known(row.whole_seconds), _known(row.energy_wh)
     cost = f"{row.speedup:>8.2f} {row.cost_usd:>10.4f} {energy:>8}"
     return f"{mark} {row.pairs:>5} {row.seconds:>10.1f} {whole:>10} {cost}  {limit}"

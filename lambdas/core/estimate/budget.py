@@ -40,7 +40,7 @@ def held_back(pairs: int, figures: Figures, *, pre_test: bool) -> float:
 
 def _held_by_routes(pairs: int, routes: list[RouteUse], figures: Figures) -> float:
     """The same for as many relays as so many pairs have, on routes."""
-    each = [one for use in routes for one in zip(use.relays, use.hours_usd, strict=True)]
+    each = [one for use in routes for one in zip(use.paid, use.hours_usd, strict=True)]
     relays = sum(cost.relays(count, HELD_SECONDS, hour) for count, hour in each)
     return _held(pairs, relays, most_rate(0, figures, routes=routes), dearest_gb_usd(routes, figures))
 

@@ -12,11 +12,11 @@ from lambdas.core.estimate.figures import EndFigures, Figures
 from lambdas.core.estimate.packing import Packing
 from lambdas.core.estimate.pair_choice import choose
 from lambdas.core.estimate.pre_test_choice import better_of
-from lambdas.core.estimate.route_rows import Ways
-from lambdas.core.estimate.route_use import RouteUse
+from lambdas.core.estimate.route_use import RouteUse, in_words
 from lambdas.core.estimate.rows import Row, build_rows
 from lambdas.core.estimate.type_choice import Candidate, Offer, offer_of, rank
 from lambdas.core.estimate.undecided import Undecided, undecided
+from lambdas.core.estimate.ways import Ways
 from lambdas.core.estimate.whole_time import WholeTime
 from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
 from lambdas.core.request import Objective
@@ -45,8 +45,10 @@ class Estimate(Document):
     """What packing may save; absent where the request does not ask for it, or nothing was sampled."""
 
     def type_of(self, stage: int) -> str:
-        """The type of a stage's relays: each side may have its own."""
-        return self.destination_type or self.instance_type if stage else self.instance_type
+        """The type of a stage's relays: each side may have its own, and third regions have that of the source's."""
+        use = self._use_of(stage)
+        beside = use.is_beside(stage, -1) if use else stage == 1
+        return self.destination_type or self.instance_type if beside else self.instance_type
 
     @property
     def chosen(self) -> Row:
@@ -60,10 +62,13 @@ class Estimate(Document):
 
     def hour_usd(self, stage: int) -> float:
         """Dollars for an hour of one relay of a stage."""
-        for use in self.routes:
-            if use.has(stage):
-                return use.hours_usd[stage - use.stage]
-        return self.figures.hour_usd(stage)
+        use = self._use_of(stage)
+        return use.hours_usd[stage - use.stage] if use else self.figures.hour_usd(stage)
+
+    def _use_of(self, stage: int) -> RouteUse | None:
+        """The route of the chosen row, or of another one, that has relays at a stage."""
+        rows = (self.chosen, *self.rows)
+        return next((use for row in rows for use in row.routes or [] if use.has(stage)), None)
 
     def row(self, pairs: int) -> Row:
         """The row of `pairs`; raises LookupError."""
@@ -88,7 +93,7 @@ def estimate(
     """The whole estimate. `ends`: figures of the end machines; those of relays come from the best of `offers`.
 
     `most_pairs`: the deployment's limit, `pre_test_seconds`: both hops of one pre-test, `whole`: what is around
-    the data, `ways`: what routes through third regions are planned from. Raises NoSuitableType, BudgetTooSmall or
+    the data, `ways`: what routes and unequal sides are planned from. Raises NoSuitableType, BudgetTooSmall or
     DeadlineUnreachable.
     """
     wanted = min(most_pairs, max(DEFAULT_MOST_PAIRS, requested if requested != "auto" else 0))
@@ -107,6 +112,9 @@ def estimate(
         through = route_rows.routed(planned, size_bytes, plain, figures)
         through = [row.in_time(whole, objective.confidence) for row in through] if whole else through
         rows = route_rows.better_of(rows, through, objective, figures)
+        if requested == "auto":
+            more = route_rows.beyond(planned, size_bytes, plain, wanted, figures)
+            rows += [row.in_time(whole, objective.confidence) for row in more] if whole else more
     asked = requested if requested == "auto" else min(requested, most)
     pairs, reason = choose(rows, asked, objective, figures)
     if requested != "auto" and requested > most:
@@ -115,7 +123,7 @@ def estimate(
         reason = f"relays do not help: {'; '.join(dict.fromkeys(one.reason for one in candidates))}"
     row = next(row for row in rows if row.pairs == pairs)
     if row.routes:
-        reason += f"; as many relays as that, {route_rows.in_words(row.routes)}"
+        reason += f"; as many relays as that, {in_words(row.routes)}"
     if row.pre_test:
         reason += f"; with a pre-test, which keeps the better {pairs} of {2 * pairs} pairs"
     unknown = undecided(size_bytes, most, figures)

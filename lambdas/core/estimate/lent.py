@@ -1,7 +1,11 @@
 """Machines of the user that serve as relays: they carry their share of what AWS publishes, from the first slots on."""
 
+from collections.abc import Mapping
+
+from lambdas.core.estimate import published_limits
 from lambdas.core.estimate.figures import Figure, LentPair, least
 from lambdas.core.estimate.offers import Terms
+from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.transfer import ExistingRelay
 
 
@@ -11,16 +15,48 @@ def lent_pairs(terms: Terms, machines: list[ExistingRelay], share: float) -> lis
     As `operations.fleet.existing` enlists them, with `share` of the rate as the bound that their daemons keep.
     """
     rates: tuple[list[Figure], ...] = tuple(
-        [_rate(terms, stage, machine, share) for machine in machines if machine.stage == stage]
-        for stage, _ in enumerate(terms.sides)
+        lent_rates(
+            machines,
+            stage,
+            side.facts,
+            share,
+            between_regions=terms.between_regions,
+            internet=terms.internet,
+        )
+        for stage, side in enumerate(terms.sides)
     )
     slots = range(max(map(len, rates)))
     lent = [[side[slot] for side in rates if slot < len(side)] for slot in slots]
     return [LentPair(rate=least(*both), launches_one=len(both) < len(terms.sides)) for both in lent]
 
 
-def _rate(terms: Terms, stage: int, machine: ExistingRelay, share: float) -> Figure:
-    published = terms.outward(terms.sides[stage], machine.instance_type)
+def lent_rates(
+    machines: list[ExistingRelay],
+    stage: int,
+    facts: Mapping[str, TypeFacts],
+    share: float,
+    *,
+    between_regions: bool,
+    internet: bool,
+) -> list[Figure]:
+    """What each such machine of a stage carries, MB/s, by slot. `facts`: of types in the stage's region."""
+    return [
+        _rate(
+            machine,
+            published_limits.outward(
+                facts.get(machine.instance_type),
+                machine.instance_type,
+                between_regions=between_regions,
+                internet=internet,
+            ),
+            share,
+        )
+        for machine in machines
+        if machine.stage == stage
+    ]
+
+
+def _rate(machine: ExistingRelay, published: Figure, share: float) -> Figure:
     note = f"{machine.instance_id}: {share:g} of {published.value:.1f} MB/s ({published.note})"
     # Its daemon is held to the share of what lasts, so a burst of the machine is no use to the transfer.
     low = None if published.low is None else share * published.low

@@ -1,4 +1,7 @@
-"""Relays of another type on each side: a pair carries what the slower does (Table 4.2) and costs what both cost."""
+"""Relays of another type on each side: a pair carries what the slower does (Table 4.2) and costs what both cost.
+
+Where the numbers of relays may differ too, each side is known by what one of its relays carries.
+"""
 
 from dataclasses import replace
 from itertools import product
@@ -7,12 +10,15 @@ from lambdas.core.estimate.figures import least, most
 from lambdas.core.estimate.type_choice import Offer
 
 
-def mixed_offers(source: list[Offer], destination: list[Offer]) -> list[Offer]:
-    """Every pair of a type of the source's side and one of the destination's; each offer is of its own side alone."""
-    return [_pair(one, other) for one, other in product(source, destination)]
+def mixed_offers(source: list[Offer], destination: list[Offer], *, unequal: bool = False) -> list[Offer]:
+    """Every pair of a type of the source's side and one of the destination's; each offer is of its own side alone.
+
+    `unequal`: the sides may have different numbers of relays.
+    """
+    return [_pair(one, other, unequal=unequal) for one, other in product(source, destination)]
 
 
-def _pair(source: Offer, destination: Offer) -> Offer:
+def _pair(source: Offer, destination: Offer, *, unequal: bool) -> Offer:
     hours = (*source.hours, *destination.hours)
     mean = (source.hour.value + destination.hour.value) / 2
     note = f"{source.hour.note}; {destination.hour.note}; mean of both"
@@ -22,6 +28,7 @@ def _pair(source: Offer, destination: Offer) -> Offer:
     return replace(
         source,
         destination_type="" if other == source.instance_type else other,
+        sides=(source.pair, destination.pair) if unequal else (),
         pair=least(source.pair, destination.pair),
         # Either side's differences show in the pair: the wider ones are counted on.
         spread=most(source.spread, destination.spread),

@@ -4,13 +4,14 @@ shorter.
 MB, MB/s (10^6 bytes), seconds.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from lambdas.core.estimate.route_rows import Ways
+from lambdas.core.estimate.figures import Figure
+from lambdas.core.estimate.route_use import RouteUse, in_words
+from lambdas.core.estimate.ways import Border, SideRate, Ways
 from lambdas.core.models import LEAST_GAIN
-from lambdas.core.routes.route_plan import RoutePlan, Scheme
 from lambdas.core.zero_wait import Serving, zero_wait
 
 # Ends that carry this share of what they can are the limit: no other route would make them faster.
@@ -21,9 +22,11 @@ LEAST_SHARE = 0.02
 
 @dataclass(frozen=True)
 class Carrying:
-    """A route as its relays serve now, and the MB/s that it has carried in the last half minute."""
+    """A route as its relays serve now: its first stage, its regions, relays in each, and the MB/s that it carries."""
 
-    plan: RoutePlan
+    stage: int
+    regions: tuple[str, ...]
+    relays: tuple[int, ...]
     rate: float
 
 
@@ -37,38 +40,44 @@ class Rest:
     destination: float
     spawn_seconds: float
 
+    @property
+    def useful(self) -> float:
+        """MB/s beside the direct path that the ends can use at most."""
+        return max(min(self.source, self.destination) - self.direct, 0.0)
+
 
 @dataclass(frozen=True)
 class Replan:
-    """Other routes than those that carry data: `scheme` in all; seconds of the rest without and with them."""
+    """Other routes than those that carry data: `uses` in all; seconds of the rest without and with them."""
 
-    scheme: Scheme
+    uses: tuple[RouteUse, ...]
     stays: float
     becomes: float
 
     @property
     def words(self) -> str:
         """For people."""
-        ways = ", ".join(_in_words(plan) for plan in self.scheme.routes) or "the direct path alone"
+        ways = in_words(self.uses) or "the direct path alone"
         return f"{ways}: the rest takes {self.becomes:.0f} s, as it is {self.stays:.0f} s"
 
 
 def seen(ways: Ways, carrying: Sequence[Carrying]) -> Ways:
-    """The links as this transfer sees them: a route's narrowest link carries what the route does, others at least that.
+    """The borders as this transfer sees them: a route's narrowest lets pass what the route does, others at least that.
 
-    Which link of a route has changed cannot be seen at its end; of the narrowest one least is lost by a wrong guess.
+    Which border of a route has changed cannot be seen at its end; of the narrowest one least is lost by a wrong guess.
     """
-    links = dict(ways.links)
     for route in carrying:
-        network = replace(ways, links=links).network
-        crossed = list(zip(route.plan.links, pairwise(route.plan.relays), strict=True))
-        narrowest = min(crossed, key=lambda one: network.link(*one[0]).carried(*one[1]))[0]
-        for pair, relays in crossed:
-            link, carried = links[pair], network.link(*pair).carried(*relays)
-            if carried < route.rate or pair == narrowest:
-                each = link.counted * route.rate / carried if carried else route.rate / max(relays[0], 1)
-                links[pair] = link.seen(each)
-    return replace(ways, links=links)
+        crossed = [
+            (pair, ways.network.link(*pair).carried(*relays))
+            for pair, relays in zip(pairwise(route.regions), pairwise(route.relays), strict=True)
+        ]
+        narrowest = min(crossed, key=lambda one: one[1])[0]
+        borders = dict(ways.borders)
+        for pair, carried in crossed:
+            if carried and (carried < route.rate or pair == narrowest):
+                borders[pair] = _times(borders[pair], route.rate / carried)
+        ways = replace(ways, borders=borders)
+    return ways
 
 
 def replan(ways: Ways, carrying: Sequence[Carrying], rest: Rest, most_relays: int) -> Replan | None:
@@ -79,8 +88,8 @@ def replan(ways: Ways, carrying: Sequence[Carrying], rest: Rest, most_relays: in
     total = rest.direct + sum(route.rate for route in carrying)
     if rest.size <= 0 or total >= FULL * min(rest.source, rest.destination):
         return None
-    found = ways.scheme(most_relays)
-    after = _seconds_after(carrying, found, ways, rest)
+    found = tuple(ways.uses(most_relays, rest.useful))
+    after = _seconds_after(carrying, found, rest)
     stays = _seconds(rest, [Serving(route.rate) for route in carrying])
     if after < stays * (1 - LEAST_GAIN):
         return Replan(found, stays, after)
@@ -88,43 +97,38 @@ def replan(ways: Ways, carrying: Sequence[Carrying], rest: Rest, most_relays: in
     if not idle:
         return None
     kept = [route for route in carrying if route not in idle]
-    return Replan(
-        Scheme(tuple(route.plan for route in kept)), stays, _seconds(rest, [Serving(route.rate) for route in kept])
-    )
+    uses = tuple(ways.use_as(route.regions, route.relays) for route in kept)
+    return Replan(uses, stays, _seconds(rest, [Serving(route.rate) for route in kept]))
 
 
-def _seconds_after(carrying: Sequence[Carrying], scheme: Scheme, ways: Ways, rest: Rest) -> float:
+def changes(carrying: Iterable[Carrying], uses: Iterable[RouteUse]) -> dict[int, int]:
+    """Relays more (above 0) or fewer (below) at each stage whose number changes, by its index."""
+    now = {stage: count for route in carrying for stage, count in enumerate(route.relays, route.stage)}
+    then = {stage: count for use in uses for stage, count in enumerate(use.relays, use.stage)}
+    more = {stage: then.get(stage, 0) - now.get(stage, 0) for stage in now | then}
+    return {stage: count for stage, count in more.items() if count}
+
+
+def _times(border: Border, factor: float) -> Border:
+    sent, received = (_seen(side.counted * factor) for side in (border.sent, border.received))
+    return replace(border, sent=sent, received=received)
+
+
+def _seen(rate: float) -> SideRate:
+    return SideRate(Figure(value=rate, origin="measured", note="seen by this transfer"), rate)
+
+
+def _seconds_after(carrying: Sequence[Carrying], uses: Sequence[RouteUse], rest: Rest) -> float:
     """Seconds of the rest, where routes that leave serve until those that come do."""
-    planned = {plan.regions: plan for plan in scheme.routes}
-    network = ways.network
+    planned = {use.stage: use.rate.now for use in uses}
     paths = []
     for route in carrying:
-        plan = planned.pop(route.plan.regions, None)
-        later = plan.rate(network) if plan else 0.0
         # It serves as it does until relays join it, or leave it.
         paths.append(Serving(route.rate, leaves=rest.spawn_seconds))
-        paths.append(Serving(later, joins=rest.spawn_seconds))
-    paths += [Serving(plan.rate(network), joins=rest.spawn_seconds) for plan in planned.values()]
+        paths.append(Serving(planned.pop(route.stage, 0.0), joins=rest.spawn_seconds))
+    paths += [Serving(rate, joins=rest.spawn_seconds) for rate in planned.values()]
     return _seconds(rest, paths)
-
-
-def changes(serving: Mapping[tuple[str, ...], RoutePlan], scheme: Scheme) -> dict[tuple[str, ...], list[int]]:
-    """Relays more (above 0) or fewer (below) at each stage of every route that changes, by its regions."""
-    planned = {plan.regions: plan.relays for plan in scheme.routes}
-    found = {}
-    for regions in {**serving, **planned}:
-        now = serving[regions].relays if regions in serving else tuple(0 for _ in regions)
-        then = planned.get(regions, tuple(0 for _ in regions))
-        if now != then:
-            found[regions] = [other - one for one, other in zip(now, then, strict=True)]
-    return found
 
 
 def _seconds(rest: Rest, paths: Sequence[Serving]) -> float:
     return zero_wait(rest.size, [Serving(rest.direct), *paths], rest.source, rest.destination)
-
-
-def _in_words(plan: RoutePlan) -> str:
-    between = plan.regions[1:-1]
-    how = f"through {', '.join(between)}" if between else "straight"
-    return f"{plan.count} relays {how}"

@@ -1,5 +1,6 @@
 """A route of a row: the regions that it leads through, its relays, what it carries and costs."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -12,12 +13,14 @@ class RouteUse(Document):
     """Contract `estimate`, `rows[].routes`: one way for a part of the bytes.
 
     `stage`: index of its first stage. `relays`: at each of its regions, source's first; none at the last one where the
-    relays before it send straight to the receiver. `rate`: of all of them together. `share`: of the bytes.
+    relays before it send straight to the receiver. `lent`: how many of them are machines of the user, which cost
+    nothing; absent for none. `rate`: of all of them together. `share`: of the bytes.
     """
 
     stage: StageIndex
     regions: list[Region] = Field(min_length=2, max_length=4)
     relays: list[Count] = Field(min_length=2, max_length=4)
+    lent: list[Count] | None = Field(default=None, alias="lentRelays", min_length=2, max_length=4)
     rate: Figure = Field(alias="rateMBps")
     share: Annotated[float, Field(ge=0, le=1)] = 0.0
     usd_per_gb: NonNegative = Field(alias="usdPerGB")
@@ -31,6 +34,12 @@ class RouteUse(Document):
         return sum(self.relays)
 
     @property
+    def paid(self) -> list[int]:
+        """Relays at each of its regions that are launched for the transfer."""
+        lent = self.lent or [0] * len(self.relays)
+        return [count - there for count, there in zip(self.relays, lent, strict=True)]
+
+    @property
     def paths(self) -> int:
         """Ways for data side by side, where its relays are alike."""
         return min(count for count in self.relays if count)
@@ -42,9 +51,23 @@ class RouteUse(Document):
 
     @property
     def words(self) -> str:
-        """`3 relays through eu-central-1`, or `2 relays straight`."""
-        how = f"through {', '.join(self.between)}" if self.between else "straight"
-        return f"{self.count} relays {how}"
+        """`3 relays through eu-central-1`, `2 relays straight`, or `1 source and 3 destination relays`."""
+        counts, between = self.relays, f"through {', '.join(self.between)}"
+        if len(counts) == 2 and counts[1] and counts[0] != counts[1]:
+            return f"{counts[0]} source and {counts[1]} destination relays"
+        number = f"{self.count} relay{'' if self.count == 1 else 's'}"
+        if counts[-1]:
+            return f"{number} {between if self.between else 'straight'}"
+        return f"{number} {f'{between} and ' if self.between else ''}straight into the receiver"
+
+    def is_beside(self, stage: int, end: int) -> bool:
+        """Return whether a stage is its stage beside an end: 0 is the source, -1 the destination."""
+        return stage - self.stage == range(len(self.regions))[end]
+
+    def to_launch(self) -> dict[int, list[int]]:
+        """Slots by index of their stage that no machine of the user fills."""
+        places = enumerate(zip(self.relays, self.paid, strict=True), self.stage)
+        return {index: list(range(count - new + 1, count + 1)) for index, (count, new) in places if new}
 
     def has(self, stage: int) -> bool:
         """Return whether a stage is one of its own."""
@@ -53,3 +76,8 @@ class RouteUse(Document):
     def stages(self) -> dict[int, int]:
         """Relays by index of their stage; a stage without any is left out."""
         return {index: count for index, count in enumerate(self.relays, self.stage) if count}
+
+
+def in_words(uses: Sequence[RouteUse]) -> str:
+    """`2 relays straight and 3 relays through eu-central-1`."""
+    return " and ".join(use.words for use in uses if use.count)

@@ -6,7 +6,7 @@ from lambdas.core.documents import Count, Document
 from lambdas.core.estimate import row_cost
 from lambdas.core.estimate.data_time import bounds, limit_in_words, seconds_for
 from lambdas.core.estimate.figures import Figures, NonNegative
-from lambdas.core.estimate.route_use import RouteUse
+from lambdas.core.estimate.route_use import RouteUse, in_words
 from lambdas.core.estimate.whole_time import WholeTime, at_most
 from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
 from lambdas.core.tariff import energy
@@ -50,6 +50,11 @@ class Row(Document):
     def relays(self) -> int:
         """Relays of all stages, where nothing else was asked for."""
         return sum(use.count for use in self.routes) if self.routes else 2 * self.pairs
+
+    @property
+    def limit_and_ways(self) -> str:
+        """What limits it, and where its relays are if not in pairs."""
+        return f"{self.limit} ({in_words(self.routes)})" if self.routes else self.limit
 
     @property
     def sure_seconds(self) -> float:

@@ -1,6 +1,7 @@
 """Which instance type the relays are to be: the best external throughput per dollar of those that help (4.3.1)."""
 
 from dataclasses import dataclass
+from math import inf
 
 from pydantic import Field
 
@@ -8,6 +9,8 @@ from lambdas.core.documents import Document
 from lambdas.core.estimate.data_time import seconds_for
 from lambdas.core.estimate.figures import EndFigures, Figure, Figures, NonNegative
 from lambdas.core.models import LEAST_GAIN
+
+NEAR = 1e-9
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class Offer:
     destination_type: str = ""
     """The type at the destination's side, where it is another one."""
     hours: tuple[Figure, ...] = ()
+    sides: tuple[Figure, ...] = ()
+    """What one relay of each side carries, where their numbers may differ as well as their types."""
     tail: Figure | None = None
     gain: Figure | None = None
     lanes: Figure | None = None
@@ -35,6 +40,27 @@ class Offer:
     def name(self) -> str:
         """`c6in.large`, or `c6in.large with t3.small`."""
         return f"{self.instance_type} with {self.destination_type}" if self.destination_type else self.instance_type
+
+    def carried(self, side: int) -> Figure:
+        """What one relay of a side carries. What a transfer has shown of pairs holds both sides down alike."""
+        if not self.sides:
+            return self.pair
+        slower = min(figure.now for figure in self.sides)
+        share = self.pair.now / slower if slower else 1.0
+        figure = self.sides[side]
+        return figure if abs(share - 1) < NEAR else figure.scaled(share, f"{figure.note}; {share:.0%} of it, as a pair")
+
+    @property
+    def per_dollar(self) -> float:
+        """MB/s for a dollar an hour, by the mean of both sides' prices; infinite where relays cost nothing.
+
+        Where the numbers may differ, each side has as many relays as the other one feeds.
+        """
+        rates = [self.carried(side).now for side, _ in enumerate(self.sides)]
+        if len(rates) < 2 or len(self.hours) != len(rates) or not all(rates):
+            return self.pair.now / self.hour.value if self.hour.value else inf
+        hours = sum(hour.value / rate for hour, rate in zip(self.hours, rates, strict=True))
+        return len(rates) / hours if hours else inf
 
     def figures(self, ends: EndFigures) -> Figures:
         """`ends` with relays of this type."""
@@ -85,8 +111,11 @@ def rank(size_bytes: int, ends: EndFigures, offers: list[Offer], most_pairs: int
     found = [_candidate(size_bytes, ends, offer, min(most_pairs, offer.most_pairs)) for offer in offers]
     assumed = {_types(offer) for offer in offers if offer.pair.origin == "assumed"}
 
+    unequal = {_types(offer): offer.per_dollar for offer in offers if offer.sides}
+
     def order(one: Candidate) -> tuple[bool, bool, float, float, tuple[str, str]]:
-        return (not one.suitable, _types(one) in assumed, -one.value, -one.pair_mb_s, _types(one))
+        value = unequal.get(_types(one), one.value)
+        return (not one.suitable, _types(one) in assumed, -value, -one.pair_mb_s, _types(one))
 
     return sorted(found, key=order)
 

@@ -1,5 +1,6 @@
 """The choice of relays that carry data together: paths as a function of the node table (docs/design/007-fleet)."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -135,12 +136,17 @@ def entrants(route: Route, nodes: Iterable[Node]) -> list[Node]:
     """READY relays that can carry data at once.
 
     A relay waits for the partners of its slot; where its slot was never filled at another stage, for anybody there.
-    One that has joined goes on without its partners.
+    One that has joined goes on without its partners, and none waits for one of a larger stage that is gone.
     """
     nodes = route.own(nodes)
     able = _newest(nodes, "READY", "JOINED")
     missing = _places(nodes) - _places(able)
-    come = [node for node in able if node.state == "JOINED" or not route.partners(node) & missing]
+    gone = missing - _places(_newest(nodes, *LIVE_STATES))
+
+    def waits(node: Node) -> bool:
+        return bool(route.partners(node) & (missing - gone) or _needed(route, nodes, node) & gone)
+
+    come = [node for node in able if node.state == "JOINED" or not waits(node)]
     whole = len({node.stage for node in come}) == len(route.stages)
     return [node for node in come if node.state == "READY" and whole]
 
@@ -149,13 +155,20 @@ def singles(route: Route, nodes: Iterable[Node]) -> list[Node]:
     """Live relays that have nobody left to work with, successors that are on their way counted in.
 
     That is a partner of their slot: one more at one stage adds nothing to like relays. Where a slot was never filled
-    at another stage, it is everybody there.
+    at another stage, it is everybody there. A stage of more relays has weaker ones, of which those that are left go on
+    with the same relays of the smaller stage.
     """
     nodes = route.own(nodes)
     live = _newest(nodes, *LIVE_STATES)
     missing = _places(nodes) - _places(live)
     whole = len({node.stage for node in live}) == len(route.stages)
-    return [node for node in live if not whole or route.partners(node) & missing]
+    return [node for node in live if not whole or _needed(route, nodes, node) & missing]
+
+
+def _needed(route: Route, nodes: Iterable[Node], node: Node) -> set[tuple[int, int]]:
+    """Return the partners of a relay without which it is of no use: those at stages that never had more relays."""
+    sizes = Counter(stage for stage, _ in _places(nodes))
+    return {place for place in route.partners(node) if sizes[place[0]] <= sizes[node.stage]}
 
 
 def strength(routes: Iterable[Route], nodes: Iterable[Node], *states: NodeState) -> int:

@@ -93,7 +93,11 @@ class Route:
 
     def stage_of(self, node: Node) -> Stage:
         """The stage of one of its relays."""
-        return self.stages[node.stage - self.first]
+        return self.stage_at(node.stage)
+
+    def stage_at(self, index: int) -> Stage:
+        """The stage of an index."""
+        return self.stages[index - self.first]
 
     @property
     def places(self) -> list[EndMachine | Stage]:
@@ -156,8 +160,13 @@ def route_at(transfer: AcceptedTransfer, stage: int) -> Route:
 
 def stage_at(transfer: AcceptedTransfer, stage: int) -> Stage:
     """The stage of an index; raises LookupError."""
+    return route_at(transfer, stage).stage_at(stage)
+
+
+def side_of(transfer: AcceptedTransfer, stage: int) -> int:
+    """Whose types the relays of a stage have: 1 beside the destination, else 0, for those of third regions too."""
     route = route_at(transfer, stage)
-    return route.stages[stage - route.first]
+    return int(route.stage_at(stage).end is route.destination)
 
 
 def regions_of(transfer: AcceptedTransfer) -> list[str]:

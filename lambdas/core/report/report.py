@@ -14,8 +14,9 @@ from lambdas.core.estimate.profiling import Measured
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.replacements import Replacement, replacements
 from lambdas.core.fleet.topology import routes_of
-from lambdas.core.report import fleet_report
+from lambdas.core.report import fleet_report, route_report
 from lambdas.core.report.fleet_report import FleetReport
+from lambdas.core.report.route_report import RouteShare
 from lambdas.core.report.stages import StageTime, stage_times
 from lambdas.core.report.tally import FailedChunk, RetryCause, Tally
 from lambdas.core.report.timeline import Course
@@ -99,6 +100,7 @@ class Report(Document):
     budget: BudgetDecision | None = None
     estimate: dict[str, Any] | None
     nodes: list[dict[str, Any]]
+    routes: Annotated[list[RouteShare], Field(min_length=1)] | None = None
     decisions: list[RelayDecision] | None = None
     replacements: list[Replacement]
     saved_bytes: Count | None = None
@@ -148,9 +150,11 @@ def build(
     skipped: Skipped | None = None,
     now: float,
 ) -> Report:
-    """The report of an accepted transfer; `spent` is the meter's last word, but for traffic between zones."""
+    """The report of an accepted transfer; `spent` is the meter's last word, but for the ways that bytes took."""
     transfer, estimate = record.transfer, record.estimate
     between_zones = spent.cross_zone * cross_zone.share(transfer, nodes, tally.by_path())
+    ways = route_report.routes(transfer, estimate, nodes, tally.by_path(), spent.egress)
+    egress = route_report.egress(ways, spent.egress)
     chosen = estimate.row(estimate.chosen_pairs) if estimate else None
     rows = estimate.rows if estimate else []
     started = transfer.execution_started_at
@@ -188,16 +192,17 @@ def build(
         rate=tally.bytes / 1e6 / tally.seconds if tally.seconds > 0 else 0.0,
         cost=Dollars(
             relays=spent.relays,
-            egress=spent.egress,
+            egress=egress,
             cross_zone=between_zones,
             control_plane=spent.control_plane,
-            total=spent.total - spent.cross_zone + between_zones,
+            total=spent.total - spent.cross_zone + between_zones - spent.egress + egress,
             estimate=chosen.cost_usd if chosen else 0.0,
         ),
         energy=_energy(tally, nodes, now),
         budget=record.budget,
         estimate=estimate.to_document() if estimate else None,
         nodes=[node.to_document() for node in nodes],
+        routes=ways or None,
         decisions=record.decisions or None,
         replacements=replacements(nodes),
         saved_bytes=record.delivered.saved_bytes if record.delivered else None,

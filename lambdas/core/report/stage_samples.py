@@ -1,7 +1,7 @@
 """What a finished transfer tells about the stages around its data, and about its estimate."""
 
 from lambdas.core.estimate.whole_time import TRANSFERS
-from lambdas.core.learning.samples import Sample
+from lambdas.core.learning.sample import Sample
 from lambdas.core.transfer_record import TransferRecord
 
 # Of a shorter one the last chunk alone is more than a tenth.

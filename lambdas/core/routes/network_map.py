@@ -15,8 +15,9 @@ class Link:
     """One directed link between two regions.
 
     `rate`: MB/s that one relay at `origin` sends. `receive`: MB/s that one relay at `destination` takes, where its side
-    differs; infinity says that it takes what one sender sends. `gain`: what each further relay of a side adds, as a
-    share of the first. `sigma` and `at_seconds`: spread and Unix time of the samples behind the rate.
+    differs; infinity says that it takes what one sender sends. `lent_sent`, `lent_received`: the same of the first
+    relays of a side where these are machines of the user. `gain`: the share of its rate that each relay after the first
+    adds. `sigma` and `at_seconds`: spread and Unix time of the samples behind the rate.
     """
 
     origin: str
@@ -27,6 +28,8 @@ class Link:
     usd_per_gb: float = 0.0
     sigma: float = 0.0
     at_seconds: float | None = None
+    lent_sent: tuple[float, ...] = ()
+    lent_received: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         name = f"{self.origin} to {self.destination}"
@@ -39,6 +42,8 @@ class Link:
         checks.not_negative(f"receive of {name}", self.receive, "MB/s")
         checks.not_negative(f"usd_per_gb of {name}", self.usd_per_gb, "dollars")
         checks.not_negative(f"sigma of {name}", self.sigma, "MB/s")
+        for rate in (*self.lent_sent, *self.lent_received):
+            checks.not_negative(f"rate of a lent relay, {name}", rate, "MB/s")
 
     @property
     def taken(self) -> float:
@@ -52,15 +57,23 @@ class Link:
 
     def sent(self, relays: int) -> float:
         """MB/s that so many relays at `origin` send together."""
-        return self.rate * (1 + (relays - 1) * self.gain)
+        return self._together(self.rate, self.lent_sent, relays)
 
     def received(self, relays: int) -> float:
         """MB/s that so many relays at `destination` take together; without any the receiver does, whatever comes."""
-        return self.taken * (1 + (relays - 1) * self.gain) if relays else inf
+        return self._together(self.taken, self.lent_received, relays) if relays else inf
 
     def carried(self, before: int, after: int) -> float:
         """MB/s between so many relays at either side."""
         return min(self.sent(before), self.received(after))
+
+    def _together(self, rate: float, lent: tuple[float, ...], relays: int) -> float:
+        """MB/s of so many relays of one side, lent ones first; all others carry `rate`."""
+        if relays == 0:
+            return 0.0
+        others = (relays - len(lent)) * rate if relays > len(lent) else 0.0
+        first = lent[0] if lent else rate
+        return first + (sum(lent[:relays]) + others - first) * self.gain
 
     def expected(self, now: float) -> Self:
         """The link to plan with: without a sample of the last 24 hours it counts with a sigma less."""

@@ -89,10 +89,15 @@ def estimate_for(
         }
     )
     elapsed = terms.now - transfer.execution_started_at if survey or is_moving else None
-    offered = _offers(terms, by_side, profiles) if request.relays.by_side else _alike(terms, types, profiles)
+    unequal = terms.between_regions and request.relays.pairs == "auto" and not request.is_profiling
+    offered = (
+        _offers(terms, by_side, profiles, unequal=unequal) if request.relays.by_side else _alike(terms, types, profiles)
+    )
+    figures, offered = adjusted(figures, offered)
     found = estimate(
         size_bytes,
-        *adjusted(figures, offered),
+        figures,
+        offered,
         requested=_requested(transfer, size_bytes),
         pre_test=True if request.is_profiling else request.testing,
         objective=Objective() if request.is_profiling else request.objective,
@@ -102,7 +107,7 @@ def estimate_for(
         notes=_notes(transfer, types, market, terms.now),
         relay_counts=PAIRS if request.is_profiling else RelayCounts.of(transfer),
         whole=whole_time(world.profiles.get(TRANSFERS, transfer.region_pair), elapsed),
-        ways=lambda offer: None if request.is_profiling else ways_for(transfer, offer, market, world),
+        ways=lambda offer: None if request.is_profiling else ways_for(transfer, offer, figures, market, world),
     )
     notes = [*found.notes, *_notes_on_relays(found, transfer, market)]
     reason = found.reason if size_bytes or request.is_profiling else "there is nothing to send"
@@ -129,11 +134,13 @@ def _alike(terms: offers.Terms, types: list[str], profiles: Mapping[str, Profile
     return [offers.offer(terms, kind, profiles[kind]) for kind in types]
 
 
-def _offers(terms: offers.Terms, by_side: list[list[str]], profiles: Mapping[str, Profile | None]) -> list[Offer]:
+def _offers(
+    terms: offers.Terms, by_side: list[list[str]], profiles: Mapping[str, Profile | None], *, unequal: bool
+) -> list[Offer]:
     source, destination = (
         [offers.offer(terms, kind, profiles[kind], [stage]) for kind in kinds] for stage, kinds in enumerate(by_side)
     )
-    return mixed_offers(source, destination)
+    return mixed_offers(source, destination, unequal=unequal)
 
 
 def _with_machines(

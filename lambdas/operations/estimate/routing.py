@@ -1,52 +1,60 @@
-"""What routes through third regions are planned from: links of the map, prices and quotas of every region."""
+"""What routes are planned from: the borders between regions, prices and quotas of every region."""
+
+from collections.abc import Mapping
 
 from lambdas.adapters.world import World
 from lambdas.core.architecture import architecture_of
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.estimate.figures import Figure
+from lambdas.core.estimate.figures import EndFigures, Figure
+from lambdas.core.estimate.lent import lent_rates
+from lambdas.core.estimate.link_figures import LinkFigure
 from lambdas.core.estimate.network_map import Wanted
 from lambdas.core.estimate.offers import priced
-from lambdas.core.estimate.route_rows import Ways
 from lambdas.core.estimate.type_choice import Offer
+from lambdas.core.estimate.ways import Border, SideRate, Ways
 from lambdas.core.fleet.topology import routes_of
 from lambdas.core.tariff.prices import Market, PriceBook
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.estimate.mapping import network_map
 from lambdas.operations.estimate.quotes import RegionMarket, TransferMarket, market_of
 
+Pair = tuple[str, str]
 
-def ways_for(transfer: AcceptedTransfer, offer: Offer, market: TransferMarket, world: World) -> Ways | None:
-    """The ways of relays of the offered type; None where only pairs are possible.
 
-    Machines of the user and numbers by side are of pairs alone.
+def ways_for(
+    transfer: AcceptedTransfer, offer: Offer, ends: EndFigures, market: TransferMarket, world: World
+) -> Ways | None:
+    """The ways of relays of the offered types; None where only pairs are possible, or nothing else is of use.
+
+    Third regions have relays of the source's type. Machines of the user are of the pair alone.
     """
-    relays, kind = transfer.request.relays, offer.instance_type
-    if not transfer.transit or relays.existing or relays.sides or relays.by_side or offer.refusal:
+    relays = transfer.request.relays
+    unequal = relays.pairs == "auto" and bool(offer.sides or transfer.existing)
+    if not (transfer.transit or unequal) or not transfer.between_regions or relays.sides or offer.refusal:
         return None
-    ends = {transfer.source.region: market.source, transfer.destination.region: market.destination}
-    third = {region: one for region, one in market.transit.items() if _can_launch(region, kind, one, world)}
-    regions = {**ends, **third}
-    found = network_map(Wanted(regions=list(regions), instance_types=[kind]), world)
-    links = found.links_of(kind)
     direct = transfer.source.region, transfer.destination.region
-    # What this transfer has shown of a pair, or lets it be, is said of the offer.
-    links[direct] = links[direct].model_copy(update={"rate": offer.pair, "counted": offer.pair.now})
-    # AWS publishes what a machine may send, wherever to. Whatever holds the direct link below that may hold any other
-    # one: a way that nobody has measured is never a reason to leave the direct one.
-    widest = links[direct].counted
-    links = {
-        pair: link if link.origin in ("measured", "configured") else link.held_to(widest)
-        for pair, link in links.items()
+    kinds = dict(zip(direct, _types(offer), strict=True))
+    third = {
+        region: one for region, one in market.transit.items() if _can_launch(region, offer.instance_type, one, world)
     }
+    regions = {direct[0]: market.source, direct[1]: market.destination, **third}
+    kinds |= dict.fromkeys(third, offer.instance_type)
+    borders = _borders(direct, list(regions), offer, world) if third else {}
+    borders[direct] = _pair_border(transfer, offer, market, world)
+    lent = dict(zip(direct, map(len, borders[direct].lent), strict=True))
     return Ways(
         source=direct[0],
         destination=direct[1],
-        links=links,
-        hours={region: _hour(kind, region, market.market, market.prices, world) for region in regions},
+        borders=borders,
+        hours={region: _hour(kinds[region], region, market.market, market.prices, world) for region in regions},
         most_in_region={
-            region: most for region, one in regions.items() if (most := _most_relays(kind, one)) is not None
+            region: most + lent.get(region, 0)
+            for region, one in regions.items()
+            if (most := _most_relays(kinds[region], one)) is not None
         },
-        first_stage={tuple(stage.region for stage in route.stages): route.first for route in routes_of(transfer)},
+        first_stage={
+            (tuple(stage.region for stage in route.stages), False): route.first for route in routes_of(transfer)
+        },
     )
 
 
@@ -62,7 +70,56 @@ def ways_of(transfer: AcceptedTransfer, estimate: Estimate, world: World) -> Way
         hour=figures.relay_hour,
         most_pairs=0,
     )
-    return ways_for(transfer, offer, market, world)
+    return ways_for(transfer, offer, estimate.figures, market, world)
+
+
+def _types(offer: Offer) -> tuple[str, str]:
+    return offer.instance_type, offer.destination_type or offer.instance_type
+
+
+def _pair_border(transfer: AcceptedTransfer, offer: Offer, market: TransferMarket, world: World) -> Border:
+    """Between the ends' regions, by the offer: what this transfer has shown of a pair, or lets it be, is said of it."""
+    source, destination = transfer.source.region, transfer.destination.region
+    sent, received = (SideRate(figure, figure.now) for figure in map(offer.carried, (0, 1)))
+    usd = market.prices.egress_gb(source, destination).usd
+    if world.env.inter_region_path == "transit-gateway":
+        usd += market.prices.unit("transit-gateway-gb", source).usd
+    internet, share = world.env.inter_region_path == "internet", transfer.request.relays.existing_share
+    facts = market.source.facts, market.destination.facts
+    lent = [
+        tuple(lent_rates(transfer.existing, stage, facts[stage], share, between_regions=True, internet=internet))
+        for stage in (0, 1)
+    ]
+    gain = offer.gain.value if offer.gain and offer.gain.value > 0 else 1.0
+    return Border(sent, received, usd, gain, (lent[0], lent[1]))
+
+
+def _borders(direct: Pair, regions: list[str], offer: Offer, world: World) -> dict[Pair, Border]:
+    """All others, by the map."""
+    kinds = list(dict.fromkeys(_types(offer)))
+    found = network_map(Wanted(regions=regions, instance_types=kinds), world)
+    # AWS publishes what a machine may send, wherever to. Whatever holds the direct link below that may hold any other
+    # one: a way that nobody has measured is never a reason to leave the direct one.
+    sent, received = (_held(found.links_of(kind), offer.carried(side).now) for side, kind in enumerate(_types(offer)))
+    return {
+        pair: Border(
+            sent=SideRate(link.rate, link.counted),
+            received=_side_rate(received[pair] if pair[1] == direct[1] else link),
+            usd_per_gb=link.egress.value,
+            gain=link.gain.value if link.gain and link.gain.value > 0 else 1.0,
+        )
+        for pair, link in sent.items()
+    }
+
+
+def _side_rate(link: LinkFigure) -> SideRate:
+    return SideRate(link.rate, link.counted)
+
+
+def _held(links: Mapping[Pair, LinkFigure], most: float) -> dict[Pair, LinkFigure]:
+    return {
+        pair: link if link.origin in ("measured", "configured") else link.held_to(most) for pair, link in links.items()
+    }
 
 
 def _can_launch(region: str, instance_type: str, market: RegionMarket, world: World) -> bool:

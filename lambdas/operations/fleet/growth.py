@@ -9,7 +9,7 @@ from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet import pairing
 from lambdas.core.fleet.relay_counts import RelayCounts
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS
-from lambdas.core.fleet.topology import route_of, routes_of
+from lambdas.core.fleet.topology import route_of, routes_of, side_of
 from lambdas.core.transfer_record import Estimated, Spawned
 from lambdas.operations.estimate import deciding
 from lambdas.operations.fence import running
@@ -50,18 +50,20 @@ def launch_pairs(world: World, record: Estimated, estimate: Estimate, taken: int
 def _launch_routes(world: World, record: Estimated, estimate: Estimate) -> Launched:
     """The relays of the chosen row's routes; whole routes are left out where the budget does not bear all."""
     transfer, kept, notes = record.transfer, list(estimate.routes), []
-    affordable = metering.affordable(world, record, sum(use.count for use in kept))
-    while kept and sum(use.count for use in kept) > affordable:
+    affordable = metering.affordable(world, record, sum(sum(use.paid) for use in kept))
+    while kept and sum(sum(use.paid) for use in kept) > affordable:
         left = kept.pop()
         most = transfer.request.objective.max_cost_usd
         notes.append(f"$.objective.maxCostUsd: {most} does not bear {left.words} now")
     if not kept:
         raise NoCapacity("; ".join(notes))
-    slots = {stage: list(range(1, count + 1)) for use in kept for stage, count in use.stages().items()}
-    allowed = transfer.request.relays.types_of(0, world.env.instance_types)
-    types = {stage: [estimate.instance_type, *allowed] for stage in slots}
+    slots = {stage: new for use in kept for stage, new in use.to_launch().items()}
+    allowed = [transfer.request.relays.types_of(side, world.env.instance_types) for side in (0, 1)]
+    types = {stage: [estimate.type_of(stage), *allowed[side_of(transfer, stage)]] for stage in slots}
     launched = launch_relays(world, record, slots, types)
-    return replace(launched, notes=[*launched.notes, *notes])
+    lent = [route_of(transfer, use.relays) for use in kept if use.lent]
+    existing = [node for route in lent for node in enlist(world, record, route)]
+    return replace(launched, nodes=[*launched.nodes, *existing], notes=[*launched.notes, *notes])
 
 
 def decide_anew(world: World, transfer_id: str) -> str:

@@ -11,7 +11,7 @@ from lambdas.core.errors import FailTransfer, ReplaceNode
 from lambdas.core.fleet import node_life, pairing, relay_node
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.fleet.replacement import why_not_replaced
-from lambdas.core.fleet.topology import route_at, routes_of
+from lambdas.core.fleet.topology import route_at, routes_of, side_of
 from lambdas.core.transfer_record import Estimated
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import relay_end, relay_start
@@ -100,7 +100,10 @@ def _bring_successor(world: World, record: Estimated, node: Node, failing: Faili
             return why
         # A machine of the user may be of a type that is not launched here.
         same = [] if node.existing else [node.instance_type]
-        types = [*same, *record.transfer.request.relays.types_of(node.stage, world.env.instance_types)]
+        types = [
+            *same,
+            *record.transfer.request.relays.types_of(side_of(record.transfer, node.stage), world.env.instance_types),
+        ]
         try:
             launch_stage(world, record, node.stage, [node.slot], generation + 1, list(dict.fromkeys(types)))
         except (ReplaceNode, FailTransfer) as error:

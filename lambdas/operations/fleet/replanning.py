@@ -14,11 +14,11 @@ from lambdas.core.estimate import replanning
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.replanning import Carrying, Replan, Rest
-from lambdas.core.estimate.route_rows import RELAYS_OF_PAIR, Ways
+from lambdas.core.estimate.route_rows import RELAYS_OF_PAIR
+from lambdas.core.estimate.ways import Ways
 from lambdas.core.fleet import pairing
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
-from lambdas.core.fleet.topology import Route, routes_of, slot_at
-from lambdas.core.routes.route_plan import RoutePlan
+from lambdas.core.fleet.topology import route_at, routes_of, side_of, slot_at
 from lambdas.core.transfer import DIRECT
 from lambdas.core.transfer_record import Estimated, Spawned
 from lambdas.operations.estimate.routing import ways_of
@@ -50,15 +50,13 @@ def replan(world: World, transfer_id: str) -> str:
     carrying = _carrying(record, nodes, progress)
     if ways is None or any(node.state in ("SPAWNED", "READY") for node in nodes):
         return "known"
-    seen = _with_live(replanning.seen(ways, [one for _, one in carrying]), nodes)
-    found = replanning.replan(
-        seen, [one for _, one in carrying], _rest(record, progress), RELAYS_OF_PAIR * _most_pairs(record)
-    )
+    seen = _with_live(replanning.seen(ways, carrying), nodes)
+    found = replanning.replan(seen, carrying, _rest(record, progress), RELAYS_OF_PAIR * _most_pairs(record))
     if found is None:
         return "kept"
-    changes = replanning.changes({one.plan.regions: one.plan for _, one in carrying}, found.scheme)
-    planned = _estimate(record.estimate, seen, found, world)
-    more = sum(max(count, 0) for counts in changes.values() for count in counts)
+    changes = replanning.changes(carrying, found.uses)
+    planned = _estimate(record.estimate, found)
+    more = sum(max(count, 0) for count in changes.values())
     if not _is_borne(world, record, planned, more):
         return "too dear"
     _keep(world, record, planned, _decision(world, record, progress, carrying, found))
@@ -79,7 +77,7 @@ def is_due(world: World, record: Estimated) -> bool:
 _REFUSED = "other routes could not be launched: "
 
 
-def _carrying(record: Estimated, nodes: list[Node], progress: Progress) -> list[tuple[Route, Carrying]]:
+def _carrying(record: Estimated, nodes: list[Node], progress: Progress) -> list[Carrying]:
     """Every route with joined relays, and the rates of its lanes together."""
     found = []
     for route in routes_of(record.transfer):
@@ -89,7 +87,7 @@ def _carrying(record: Estimated, nodes: list[Node], progress: Progress) -> list[
             continue
         regions = tuple(stage.region for stage in route.stages)
         rate = sum(lane.rate for lane in progress.lanes if slot_at(lane.path_id, route.first) is not None)
-        found.append((route, Carrying(RoutePlan(regions, counts), rate)))
+        found.append(Carrying(route.first, regions, counts, rate))
     return found
 
 
@@ -120,9 +118,9 @@ def _most_pairs(record: Estimated) -> int:
     return estimate.rows[-1].pairs if wants_time and asked == "auto" else estimate.chosen_pairs
 
 
-def _estimate(estimate: Estimate, ways: Ways, found: Replan, world: World) -> Estimate:
+def _estimate(estimate: Estimate, found: Replan) -> Estimate:
     """With the new routes in the chosen row; those that leave stay with no relays, since what they cost was spent."""
-    uses = [ways.use(plan) for plan in found.scheme.routes]
+    uses = list(found.uses)
     total = sum(use.rate.now for use in uses) + estimate.figures.direct.now
     uses = [use.model_copy(update={"share": round(use.rate.now / total, 4)}) for use in uses]
     new = {use.stage for use in uses}
@@ -144,16 +142,16 @@ def _is_borne(world: World, record: Estimated, planned: Estimate, more: int) -> 
 
 
 def _decision(
-    world: World, record: Estimated, progress: Progress, carrying: list[tuple[Route, Carrying]], found: Replan
+    world: World, record: Estimated, progress: Progress, carrying: list[Carrying], found: Replan
 ) -> RelayDecision:
     direct = sum(lane.rate for lane in progress.lanes if lane.path_id == DIRECT)
-    rates = sum(one.rate for _, one in carrying)
+    rates = sum(one.rate for one in carrying)
     now, first = world.clock.now(), progress.first_byte_at
     return RelayDecision(
         at=now,
         after=round(max(progress.at - first, 0.0), 3) if first is not None else 0.0,
-        served=sum(min(one.plan.relays) for _, one in carrying),
-        pairs=sum(min(filter(None, plan.relays)) for plan in found.scheme.routes),
+        served=sum(min(filter(None, one.relays)) for one in carrying),
+        pairs=sum(use.paths for use in found.uses),
         last_slot=max((node.slot for node in world.nodes.of(record.transfer.transfer_id)), default=0),
         instance_type=record.estimate.instance_type,
         direct=round(direct, 3),
@@ -168,46 +166,44 @@ def _keep(world: World, record: Estimated, estimate: Estimate, decision: RelayDe
         world.events.put("Relays Decided", {"transferId": record.transfer.transfer_id, **decision.news()})
 
 
-def _carry_out(world: World, transfer_id: str, changes: Mapping[tuple[str, ...], list[int]]) -> str:
+def _carry_out(world: World, transfer_id: str, changes: Mapping[int, int]) -> str:
     record = running(world, transfer_id)
     if record is None:
         return "over"
-    routes = {tuple(stage.region for stage in route.stages): route for route in routes_of(record.transfer)}
-    nodes = world.nodes.of(transfer_id)
+    transfer, nodes = record.transfer, world.nodes.of(transfer_id)
     slots: dict[int, list[int]] = {}
-    for regions, counts in changes.items():
-        taken = max((node.slot for node in routes[regions].own(nodes)), default=0)
-        for stage, count in zip(routes[regions].indices, counts, strict=True):
-            if count > 0:
-                slots[stage] = list(range(taken + 1, taken + count + 1))
+    for stage, count in changes.items():
+        # Partners share a slot: so all stages of a route number their new relays alike.
+        taken = max((node.slot for node in route_at(transfer, stage).own(nodes)), default=0)
+        if count > 0:
+            slots[stage] = list(range(taken + 1, taken + count + 1))
     if slots:
-        allowed = record.transfer.request.relays.types_of(0, world.env.instance_types)
-        types = {stage: [record.estimate.instance_type, *allowed] for stage in slots}
-        wanted = len(slots)
+        allowed = [transfer.request.relays.types_of(side, world.env.instance_types) for side in (0, 1)]
+        types = {stage: [record.estimate.type_of(stage), *allowed[side_of(transfer, stage)]] for stage in slots}
         try:
             launched = launch_relays(world, record, slots, types)
         except CptError as error:
             note_spawned(world, record, Spawned(wanted=0, launched=0, notes=[f"{_REFUSED}{error}"]))
             return "refused"
-        paths = pairing.strength(routes.values(), launched.nodes, "SPAWNED")
+        paths = pairing.strength(routes_of(transfer), launched.nodes, "SPAWNED")
         note_spawned(world, record, Spawned(wanted=paths, launched=paths, notes=launched.notes))
         await_ready(world, record, join_at_once=True, seconds=JOIN_TIMEOUT_SECONDS)
-        release_singles(world, record.transfer, world.nodes.of(transfer_id))
-        if wanted and not any(node.joined_at for node in world.nodes.of(transfer_id) if node.stage in slots):
-            return "refused"
-    leaving = _leaving(routes, world.nodes.of(transfer_id), changes)
-    if leaving:
-        relay_end.drain_and_release(world, record.transfer, leaving, "its route was left for others")
+        nodes = world.nodes.of(transfer_id)
+        release_singles(world, transfer, nodes)
+        new = {node.node_id for node in launched.nodes}
+        joined = sum(node.node_id in new and node.state == "JOINED" for node in nodes)
+        if joined < sum(map(len, slots.values())):
+            # What leaves would not be made up for: the next plan goes by what came.
+            return "partly" if joined else "refused"
+    if leaving := _leaving(world.nodes.of(transfer_id), changes):
+        relay_end.drain_and_release(world, transfer, leaving, "its route was left for others")
     return "changed"
 
 
-def _leaving(
-    routes: Mapping[tuple[str, ...], Route], nodes: list[Node], changes: Mapping[tuple[str, ...], list[int]]
-) -> list[Node]:
+def _leaving(nodes: list[Node], changes: Mapping[int, int]) -> list[Node]:
     """The relays that go, of each stage those of the highest slots."""
     found = []
-    for regions, counts in changes.items():
-        for stage, count in zip(routes[regions].indices, counts, strict=True):
-            serving = sorted((n for n in nodes if n.stage == stage and n.state == "JOINED"), key=lambda n: n.slot)
-            found += serving[count:] if count < 0 else []
+    for stage, count in changes.items():
+        serving = sorted((n for n in nodes if n.stage == stage and n.state == "JOINED"), key=lambda n: n.slot)
+        found += serving[count:] if count < 0 else []
     return found

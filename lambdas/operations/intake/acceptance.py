@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from lambdas.adapters.records import Instance
 from lambdas.adapters.world import World
-from lambdas.core.documents import MAX_TRANSIT_REGIONS
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.fleet.topology import pair_of
 from lambdas.core.request import Limits, TransferRequest, parse_request
@@ -50,17 +49,12 @@ def accept(raw: object, world: World) -> Accepted:
 
 def _transit(request: TransferRequest, world: World) -> tuple[list[TransitRegion], list[str]]:
     """The third regions that relays may be in, and what is wrong with those that were named."""
-    through = request.relays.through
-    if through == "none":
-        return [], []
-    ends = {*request.source.regions, *request.destination.regions}
-    wanted = through if isinstance(through, list) else [one for one in world.env.regions if one not in ends]
     name, found, problems = f"{world.env.deployment}-relay", [], []
-    for i, region in enumerate(wanted[:MAX_TRANSIT_REGIONS]):
+    for i, region in enumerate(request.relays.third_regions(world.env.regions, request.end_regions)):
         vpc_id = world.groups(region).vpc_of(name)
         if vpc_id is not None:
             found.append(TransitRegion(region=region, vpc_id=vpc_id))
-        elif isinstance(through, list):
+        elif request.relays.through != "auto":
             problems.append(
                 f"$.relays.through[{i}]: '{region}' has no security group '{name}'; deploy the stack "
                 f"{world.env.deployment}-region-{region}, or leave the region out"

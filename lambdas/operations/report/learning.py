@@ -6,11 +6,14 @@ from pydantic import ValidationError
 
 from lambdas.adapters.world import World
 from lambdas.core.errors import CptError
+from lambdas.core.estimate.profile import Profile
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.learning.arrivals import Arrivals
+from lambdas.core.learning.path_links import links_in_use
 from lambdas.core.learning.samples import repeats_of, samples_of, subjects, tails_of
 from lambdas.core.report.stage_samples import stage_samples
 from lambdas.core.report.tally import Tally
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import TransferRecord
 
 # The stage of a transfer whose listing was followed.
@@ -34,9 +37,9 @@ def learn(world: World, record: TransferRecord, tally: Tally, nodes: list[Node])
         profiles = {subject: profile for subject, profile in found.items() if profile}
         rates = Arrivals() if FOLLOWED in record.stages or _saved_much(record) else tally.arrivals
         direct = measured.direct if measured else None
-        samples = samples_of(transfer, rates, nodes, profiles, direct, limit)
+        samples = samples_of(transfer, rates, nodes, profiles, direct, limit, _other_links(world, transfer, nodes))
         if record.delivered:
-            samples += tails_of(rates, nodes)
+            samples += tails_of(transfer, rates, nodes)
             samples += repeats_of(transfer, record.delivered.bytes, record.delivered.sent_bytes)
         if tally.first is not None and tally.last is not None:
             samples += stage_samples(record, tally.first, tally.last, now)
@@ -46,6 +49,13 @@ def learn(world: World, record: TransferRecord, tally: Tally, nodes: list[Node])
     except (CptError, ClientError, BotoCoreError, ValidationError):
         # A finished transfer is not to fail for it, and trying on would keep its execution waiting.
         logger.warning("what the transfer measured was not learnt", exc_info=True)
+
+
+def _other_links(world: World, transfer: AcceptedTransfer, nodes: list[Node]) -> dict[tuple[str, str], Profile]:
+    """What was known of the links of routes through third regions, by the types of their relays."""
+    kinds = {node.instance_type for node in nodes}
+    keys = [(kind, link) for kind in sorted(kinds) for link in links_in_use(transfer, nodes)]
+    return {key: profile for key in keys if (profile := world.profiles.get(*key))}
 
 
 def _saved_much(record: TransferRecord) -> bool:

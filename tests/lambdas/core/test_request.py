@@ -368,3 +368,30 @@ def test_a_dry_run_is_refused_with_what_needs_data_to_move(key: str, value: Any)
 def test_the_name_of_a_dry_run_stays_free_for_the_transfer_itself() -> None:
     assert parse_request(request(dryRun=True, name="backup"), LIMITS).name is None
     assert parse_request(request(name="backup"), LIMITS).name == "backup"
+
+
+@pytest.mark.parametrize(
+    ("through", "words"),
+    [
+        (["ap-south-1"], "$.relays.through[0]: 'ap-south-1' is not enrolled; regions of this deployment: "),
+        (["us-west-2"], "$.relays.through[0]: 'us-west-2' is the region of an end"),
+        (["us-east-1", "us-east-1"], "$.relays.through[1]: 'us-east-1' is named twice"),
+        ("everywhere", '$.relays.through: "everywhere"'),
+        ([], "$.relays.through: "),
+    ],
+)
+def test_third_region_that_cannot_be_is_named(through: object, words: str) -> None:
+    limits = dataclasses.replace(LIMITS, regions=[*LIMITS.regions, "us-east-1"])
+    with pytest.raises(InvalidRequest) as refused:
+        parse_request(request(relays={"through": through}), limits)
+    assert any(words in problem for problem in refused.value.problems), refused.value.problems
+
+
+def test_third_regions_without_relays_or_within_one_region_are_refused() -> None:
+    limits = dataclasses.replace(LIMITS, regions=[*LIMITS.regions, "us-east-1"])
+    with pytest.raises(InvalidRequest, match=r"\$\.relays\.through: \$\.relays\.pairs is 0"):
+        parse_request(request(relays={"through": ["us-east-1"], "pairs": 0}), limits)
+    inside = request(relays={"through": "auto"})
+    inside["destination"] = {**inside["destination"], "region": inside["source"]["region"]}
+    with pytest.raises(InvalidRequest, match=r"both ends are in one region"):
+        parse_request(inside, limits)

@@ -13,7 +13,7 @@ use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use tokio::task::JoinSet;
 
 use super::answers::{conditional, failed, malformed, unavailable};
-use super::aws_items::{self, Item, number, text};
+use super::aws_items::{self, Item, list, number, text};
 use super::calls::Calls;
 use super::chunk_changes;
 use super::clients::{Clients, Setup, Times};
@@ -339,6 +339,8 @@ impl Control for Aws {
         let mut attributes = vec![("generation", number(result.generation))];
         attributes.extend(result.inter_region_mb_s.map(|rate| ("interRegionMBps", number(format!("{rate:.3}")))));
         attributes.extend(result.intra_region_mb_s.map(|rate| ("intraRegionMBps", number(format!("{rate:.3}")))));
+        let rate = |rate: &f64| number(format!("{rate:.3}"));
+        attributes.extend((!result.hops_mb_s.is_empty()).then(|| ("hopsMBps", list(result.hops_mb_s.iter().map(rate)))));
         attributes.extend(result.error.as_ref().map(|why| ("error", text(why))));
         let update = self.update_record(&format!("probe#{path}"), attributes);
         self.tell(&format!("write probe of {path}"), update.send()).map(drop)

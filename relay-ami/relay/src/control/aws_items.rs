@@ -42,6 +42,10 @@ pub fn number(value: impl ToString) -> AttributeValue {
     AttributeValue::N(value.to_string())
 }
 
+pub fn list(values: impl IntoIterator<Item = AttributeValue>) -> AttributeValue {
+    AttributeValue::L(values.into_iter().collect())
+}
+
 /// Returns whether an attribute means yes.
 pub fn is_set(attribute: Option<&AttributeValue>) -> bool {
     match attribute {

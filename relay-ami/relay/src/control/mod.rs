@@ -131,14 +131,17 @@ impl Undelivered {
 }
 
 /// A pre-test's result for one path and generation.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProbeResult {
     pub generation: u64,
     #[serde(rename = "interRegionMBps", skip_serializing_if = "Option::is_none")]
     pub inter_region_mb_s: Option<f64>,
     #[serde(rename = "intraRegionMBps", skip_serializing_if = "Option::is_none")]
     pub intra_region_mb_s: Option<f64>,
+    /// Of each hop between relays that was measured, in their order; those after one that failed are absent.
+    #[serde(rename = "hopsMBps", default, skip_serializing_if = "Vec::is_empty")]
+    pub hops_mb_s: Vec<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -86,7 +86,7 @@ mod tests {
     }
 
     fn membership(paths: Vec<Path>, probed: Vec<Path>) -> Membership {
-        let probes = probed.into_iter().map(|path| Probe { path, seconds: 1.0 }).collect();
+        let probes = probed.into_iter().map(|path| Probe { path, seconds: 1.0, measure_from: 0 }).collect();
         Membership { schema_version: SchemaVersion1, version: 1, paths, probes, bandwidth_limit_mbps: None }
     }
 

@@ -1,7 +1,7 @@
 //! Pre-tests: how fast are the relays of each path, along the very way that data will take?
 //!
 //! Probes between the relays of all paths run at the same time, since each path has its own way out and in; those of one path run
-//! one after another, and the slowest hop counts. Whatever begins at this
+//! one after another, and the slowest hop counts; each hop's rate is told too. Whatever begins at this
 //! machine would share its network, so that runs one after another: first probes of one hop (from here to a relay in the other
 //! region, before pairs take from what that relay receives), at the end the intra-region probes, each for a quarter of the time.
 //! Data keeps flowing on other paths meanwhile.
@@ -37,8 +37,10 @@ impl Pretests {
         let mut longer = Vec::new();
         for probe in probes {
             match probe.path.hops.as_slice() {
-                [] => self.note(probe, Err("a path without relays cannot be pre-tested; it needs one at least".to_owned()), None),
-                [only] => self.note(probe, to_relay(&self.streams, only, probe.seconds), None),
+                [] => {
+                    self.note(probe, Vec::new(), Err("a path without relays cannot be pre-tested; it needs one at least".to_owned()), None)
+                }
+                [only] => self.note(probe, Vec::new(), to_relay(&self.streams, only, probe.seconds), None),
                 [first, ..] => longer.push((probe, first)),
             }
         }
@@ -46,24 +48,29 @@ impl Pretests {
             .iter()
             .map(|&(probe, _)| {
                 let (streams, hops, time) = (Arc::clone(&self.streams), probe.path.hops.clone(), milliseconds(probe.seconds));
-                crate::thread::spawn("pretest", move || slowest(&streams, &hops, time))
+                let from = probe.measure_from;
+                crate::thread::spawn("pretest", move || along(&streams, &hops, from, time))
             })
             .collect();
         for ((probe, first), handle) in longer.iter().zip(handles) {
-            let inter = handle
-                .map_err(|error| error.to_string())
-                .and_then(|handle| handle.join().unwrap_or_else(|_| Err("the probe panicked".to_owned())));
-            let intra = inter.is_ok().then(|| to_relay(&self.streams, first, probe.seconds * INTRA_PROBE_SHARE));
-            self.note(probe, inter, intra);
+            let (hops, ended) = match handle {
+                Ok(handle) => handle.join().unwrap_or_else(|_| (Vec::new(), Err("the probe panicked".to_owned()))),
+                Err(error) => (Vec::new(), Err(error.to_string())),
+            };
+            let inter = ended.map(|()| hops.iter().copied().fold(f64::INFINITY, f64::min));
+            let whole = inter.is_ok() && probe.measure_from == 0;
+            let intra = whole.then(|| to_relay(&self.streams, first, probe.seconds * INTRA_PROBE_SHARE));
+            self.note(probe, hops, inter, intra);
         }
     }
 
-    fn note(&self, probe: &Probe, inter: Result<f64, String>, intra: Option<Result<f64, String>>) {
+    fn note(&self, probe: &Probe, hops_mb_s: Vec<f64>, inter: Result<f64, String>, intra: Option<Result<f64, String>>) {
         let result = ProbeResult {
             generation: probe.path.generation,
             error: inter.as_ref().err().or(intra.as_ref().and_then(|intra| intra.as_ref().err())).cloned(),
             inter_region_mb_s: inter.ok(),
             intra_region_mb_s: intra.and_then(Result::ok),
+            hops_mb_s,
         };
         tracing::info!(path = %probe.path.path_id, ?result, "pre-test");
         if let Err(error) = self.control.write_probe(&probe.path.path_id, &result) {
@@ -72,11 +79,17 @@ impl Pretests {
     }
 }
 
-/// MB/s from relay to relay, over the slowest of these hops.
-fn slowest(streams: &Streams, hops: &[Hop], time: u32) -> Result<f64, String> {
-    hops.windows(2).enumerate().try_fold(f64::INFINITY, |least, (at, hop)| {
-        Ok(least.min(together(|| streams.router.measure_between(&hops[..at], &hop[0], &hop[1], time))?))
-    })
+/// MB/s from relay to relay, hop after hop, and why the rest was not measured.
+fn along(streams: &Streams, hops: &[Hop], from: usize, time: u32) -> (Vec<f64>, Result<(), String>) {
+    let mut rates = Vec::new();
+    for (at, hop) in hops.windows(2).enumerate().skip(from) {
+        match together(|| streams.router.measure_between(&hops[..at], &hop[0], &hop[1], time)) {
+            Ok(rate) => rates.push(rate),
+            Err(why) => return (rates, Err(why)),
+        }
+    }
+    let ended = if rates.is_empty() { Err(format!("no hop begins at relay {from} of this path, counted from 0")) } else { Ok(()) };
+    (rates, ended)
 }
 
 fn to_relay(streams: &Streams, hop: &Hop, seconds: f64) -> Result<f64, String> {

@@ -88,7 +88,10 @@ fn a_sender_keeps_alive_whom_it_sends_through_or_tests_until_the_membership_forg
     let relays: Vec<_> = ["near", "far", "tested"].map(|name| relay(&transfer, name)).into();
     let often = |at: usize| wait_for("keepalives", || (calls(&relays[at].1).len() > 1).then_some(()));
     let (near, far, tested) = (relays[0].0.address, relays[1].0.address, relays[2].0.address);
-    transfer.members_with_probes(vec![], vec![Probe { path: path("pair-1", &[near, tested], receiver.address), seconds: 0.2 }]);
+    transfer.members_with_probes(
+        vec![],
+        vec![Probe { path: path("pair-1", &[near, tested], receiver.address), seconds: 0.2, measure_from: 0 }],
+    );
     let sender = transfer.send(Some(1));
     often(2);
     transfer.members(vec![path("pair-0", &[near, far], receiver.address)]);

@@ -95,12 +95,15 @@ fn a_pre_test_writes_both_rates_for_its_generation_while_data_flows() {
     let (receiver, near, far) = (transfer.receive(), transfer.relay(), transfer.relay());
     let (third, fourth) = (transfer.relay(), transfer.relay());
     let probes = [("pair-3", vec![near.address, far.address]), ("route-1", vec![near.address, far.address, third.address, fourth.address])]
-        .map(|(name, hops)| Probe { path: path(name, &hops, receiver.address), seconds: 0.4 });
+        .map(|(name, hops)| Probe { path: path(name, &hops, receiver.address), seconds: 0.4, measure_from: 0 });
     transfer.members_with_probes(vec![], probes.to_vec());
     let sender = transfer.send(None);
-    for name in ["probe-pair-3", "probe-route-1"] {
+    for (name, hops) in [("probe-pair-3", 1), ("probe-route-1", 3)] {
         let result = wait_for("probe result", || transfer.record(name));
         assert_eq!(result["generation"], 1);
+        let rates: Vec<f64> = result["hopsMBps"].as_array().unwrap().iter().map(|rate| rate.as_f64().unwrap()).collect();
+        assert_eq!(rates.len(), hops, "{result}");
+        assert_eq!(rates.into_iter().reduce(f64::min), result["interRegionMBps"].as_f64(), "the slowest counts");
         assert!(result["interRegionMBps"].as_f64().unwrap() > 1.0 && result["intraRegionMBps"].as_f64().unwrap() > 1.0, "{result}");
         assert!(result.get("error").is_none());
     }
@@ -115,7 +118,7 @@ fn a_probe_of_one_hop_measures_from_here_to_that_relay_and_needs_no_receiver() {
     let (near, far) = (transfer.relay(), transfer.relay());
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string().parse().unwrap();
     let [direct, nowhere, pair] = [("direct", vec![far.address]), ("pair-9", vec![]), ("pair-1", vec![near.address, far.address])]
-        .map(|(name, hops)| Probe { path: path(name, &hops, nobody), seconds: 0.2 });
+        .map(|(name, hops)| Probe { path: path(name, &hops, nobody), seconds: 0.2, measure_from: 0 });
     transfer.members_with_probes(vec![], vec![pair, direct, nowhere]);
     let sender = transfer.send(None);
     wait_for("the last result", || transfer.record("probe-pair-1"));
@@ -127,6 +130,37 @@ fn a_probe_of_one_hop_measures_from_here_to_that_relay_and_needs_no_receiver() {
     sender.stop.request();
     sender.join();
     for relay in [near, far] {
+        relay.stop.request();
+        relay.join();
+    }
+}
+
+#[test]
+fn a_probe_may_begin_at_a_later_relay_and_tells_what_it_measured_before_a_hop_failed() {
+    let mut transfer = Transfer::plan(CHUNK, None, two_megabytes);
+    let relays = [transfer.relay(), transfer.relay(), transfer.relay()];
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string().parse().unwrap();
+    let [first, second, third] = relays.each_ref().map(|relay| relay.address);
+    let probe = |name, hops: &[_], measure_from| Probe { path: path(name, hops, nobody), seconds: 0.2, measure_from };
+    let probes = vec![
+        probe("later", &[first, second, third], 1),
+        probe("broken", &[first, second, nobody], 0),
+        probe("beyond", &[first, second], 1),
+    ];
+    transfer.members_with_probes(vec![], probes);
+    let sender = transfer.send(None);
+    let result = |name| wait_for("probe result", || transfer.record(name));
+    let later = result("probe-later");
+    assert_eq!(later["hopsMBps"].as_array().map(Vec::len), Some(1), "{later}");
+    assert_eq!((&later["hopsMBps"][0], later.get("intraRegionMBps")), (&later["interRegionMBps"], None), "{later}");
+    let broken = result("probe-broken");
+    assert_eq!((broken["hopsMBps"].as_array().map(Vec::len), broken.get("interRegionMBps")), (Some(1), None), "{broken}");
+    assert!(broken["error"].as_str().unwrap().contains("refused"), "{broken}");
+    let beyond = result("probe-beyond");
+    assert!(beyond["error"].as_str().unwrap().contains("no hop begins at relay 1"), "{beyond}");
+    sender.stop.request();
+    sender.join();
+    for relay in relays {
         relay.stop.request();
         relay.join();
     }
@@ -150,7 +184,7 @@ fn a_pre_test_of_a_dead_relay_writes_why() {
     let receiver = transfer.receive();
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string().parse().unwrap();
     let pair = path("pair-0", &[gone, gone], receiver.address);
-    transfer.members_with_probes(vec![], vec![Probe { path: pair, seconds: 0.4 }]);
+    transfer.members_with_probes(vec![], vec![Probe { path: pair, seconds: 0.4, measure_from: 0 }]);
     let sender = transfer.send(None);
     let result = wait_for("probe result", || transfer.record("probe-pair-0"));
     assert!(result["error"].as_str().unwrap().contains("refused"), "{result}");

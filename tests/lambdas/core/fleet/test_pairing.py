@@ -173,6 +173,16 @@ def test_relay_whose_slot_has_no_partner_is_single_when_the_other_side_is_empty(
     assert [one.slot for one in pairing.singles(PAIR, nodes)] == [1, 2, 3]
 
 
+def test_relay_of_the_smaller_side_goes_on_without_one_of_the_larger_side_that_is_gone() -> None:
+    ready = [node("source", 1, state="READY"), *(node("destination", slot, state="READY") for slot in (2, 3))]
+    lost = [*ready, node("destination", 1, state="LOST")]
+    assert len(pairing.entrants(PAIR, lost)) == len(ready)
+    assert pairing.singles(PAIR, lost) == []
+    assert pairing.entrants(PAIR, [*ready, node("destination", 1, state="SPAWNED")]) == []
+    alone = [node("source", 1, state="READY"), *(node("destination", slot, state="LOST") for slot in (1, 2))]
+    assert [one.node_id for one in pairing.singles(PAIR, alone)] == ["source-1-0"]
+
+
 def test_fleet_is_as_strong_as_its_smaller_side() -> None:
     assert pairing.strength([PAIR], [*joined([1, 2], [1, 2, 3]), node("source", 3, state="SPAWNED")], "JOINED") == 2
 

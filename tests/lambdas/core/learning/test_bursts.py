@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from lambdas.core.estimate.profile import Profile, hosts
 from lambdas.core.learning.bursts import split
-from lambdas.core.learning.samples import Sample, samples_of
+from lambdas.core.learning.sample import Sample
+from lambdas.core.learning.samples import samples_of
 from tests.lambdas.builders import DESTINATION_ID, SOURCE_ID, node, transfer
 from tests.lambdas.traffic import Traffic
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from lambdas.core.estimate.profile import Profile, hosts
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.learning.arrivals import Arrivals
-from lambdas.core.learning.samples import Sample, repeats_of, samples_of, tails_of
+from lambdas.core.learning.sample import Sample
+from lambdas.core.learning.samples import repeats_of, samples_of, tails_of
 from tests.lambdas.builders import DESTINATION_ID, SOURCE_ID, node, transfer
 from tests.lambdas.traffic import Traffic
 
@@ -46,9 +47,9 @@ def test_how_much_longer_relays_live_than_data_moves_is_learnt_of_those_that_saw
         node("source", 2, 1, state="TERMINATED", requested_at=first + 5, ended_at=last + 5),
         node("source", 3, state="TERMINATED", existing=True, requested_at=first, ended_at=last + 500),
     ]
-    samples = tails_of(arrivals, [*seen, *others])
+    samples = tails_of(transfer(), arrivals, [*seen, *others])
     assert values(samples, TYPE, "tail") == pytest.approx([7.0, 7.0])
-    assert tails_of(Arrivals(), seen) == []
+    assert tails_of(transfer(), Arrivals(), seen) == []
 
 
 def test_the_share_that_was_sent_beyond_what_arrived_is_learnt_of_a_first_run() -> None:

@@ -33,6 +33,7 @@ from tests.lambdas.builders import (
     transfer,
 )
 from tests.lambdas.cloud import Cloud
+from tests.lambdas.services import MemoryGroups
 
 SECOND = "arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:second"
 
@@ -264,3 +265,31 @@ def test_resumed_with_other_paths_is_refused_line_by_line() -> None:
     record = cloud.transfers.get("mine")
     assert record is not None
     assert record.ended
+
+
+def test_third_regions_are_those_of_the_deployment_that_are_no_ends() -> None:
+    cloud = Cloud(third=("eu-central-1", "us-east-1"))
+    cloud.groups["us-east-1"].vpc_id = "vpc-east"
+    found = run(cloud, request(relays={"through": "auto"}))
+    assert [(one.region, one.vpc_id) for one in found.transit] == [
+        ("eu-central-1", "vpc-transit"),
+        ("us-east-1", "vpc-east"),
+    ]
+
+
+def test_only_named_third_regions_are_allowed_in_their_order() -> None:
+    cloud = Cloud(third=("eu-central-1", "us-east-1"))
+    found = run(cloud, request(relays={"through": ["us-east-1"]}))
+    assert [one.region for one in found.transit] == ["us-east-1"]
+    assert run(Cloud(), request()).transit == []
+
+
+def test_third_region_without_the_deployments_stack_is_refused_by_name_and_left_out_of_auto() -> None:
+    cloud = Cloud(third=("eu-central-1", "us-east-1"))
+    cloud.groups["us-east-1"] = MemoryGroups(names=())
+    with pytest.raises(
+        InvalidRequest, match=r"\$\.relays\.through\[1\]: 'us-east-1' has no security group 'cpt-relay'"
+    ):
+        run(cloud, request(relays={"through": ["eu-central-1", "us-east-1"]}))
+    found = run(cloud, request(relays={"through": "auto"}))
+    assert [one.region for one in found.transit] == ["eu-central-1"]

@@ -10,6 +10,7 @@ from lambdas.adapters.records import NotManagedError
 from lambdas.core import transfer_life
 from lambdas.core.ends.commands import Share
 from lambdas.core.errors import InvalidRequest, NoCapacity
+from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.spending.meter import relay_dollars
 from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPath
@@ -19,7 +20,7 @@ from lambdas.handlers.states.tear_down import TearDownInput, tear_down
 from lambdas.operations.fleet import relay_end
 from lambdas.operations.intake.acceptance import accept
 from lambdas.operations.reconciliation import terminate_strays
-from tests.lambdas.builders import IRELAND, SHARED, WEST, estimate, paths, plan, request, transfer
+from tests.lambdas.builders import IRELAND, SHARED, WEST, estimate, figure, paths, plan, request, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import ROUTE_KEY, path_ids, states
 from tests.lambdas.machines import Machine
@@ -41,12 +42,19 @@ def accepted(cloud: Cloud, **relays_: Any) -> AcceptedTransfer:
 
 
 def spawned(
-    pairs: int = 1, *, pre_test: bool = False, before: Callable[[Cloud], None] = lambda _: None, **relays_: Any
+    pairs: int = 1,
+    *,
+    pre_test: bool = False,
+    before: Callable[[Cloud], None] = lambda _: None,
+    routes: list[RouteUse] | None = None,
+    **relays_: Any,
 ) -> Cloud:
     cloud = cloud_with_lent()
     before(cloud)
     found = accepted(cloud, **relays_)
     wanted = estimate(pairs, pre_test=pre_test)
+    rows = [row.model_copy(update={"routes": routes}) if row.pairs == pairs else row for row in wanted.rows]
+    wanted = wanted.model_copy(update={"rows": rows})
     cloud.transfers.create(found)
     cloud.transfers.change(transfer(), transfer_life.note(paths=paths(), estimate=wanted))
     cloud.transfers.change(transfer(), transfer_life.note(plan=plan(size=10**9)))
@@ -121,6 +129,23 @@ def test_machine_that_cannot_serve_is_refused_with_the_remedy(spoil: Callable[[M
     (problem,) = error.value.problems
     assert problem.startswith(f"$.relays.existing[0]: '{LENT[WEST]}'")
     assert words in problem
+
+
+def test_existing_machines_come_first_where_the_sides_have_other_numbers() -> None:
+    use = RouteUse(
+        stage=0,
+        regions=[WEST, IRELAND],
+        relays=[3, 1],
+        lent=[1, 1],
+        rate=figure(20),
+        usd_per_gb=0.02,
+        hours_usd=[0.02, 0.02],
+    )
+    cloud = joined(2, routes=[use])
+    assert {node.instance_id for node in cloud.nodes.of("first") if node.existing} == set(LENT.values())
+    launched = {(node.stage, node.slot) for node in cloud.nodes.of("first") if not node.existing}
+    assert launched == {(0, 2), (0, 3)}
+    assert path_ids(cloud) == ["direct", "pair-1", "pair-2-1", "pair-3-1"]
 
 
 def test_existing_machines_count_as_relays_and_only_the_missing_ones_are_launched() -> None:

@@ -143,3 +143,10 @@ def test_plan_rests_for_a_minute_after_a_change(seconds: int) -> None:
     for node in cloud.nodes.of("first"):
         amend(cloud, node, joined_at=cloud.clock.now() - seconds)
     assert told(cloud) == []
+
+
+def test_old_route_stays_where_only_a_part_of_the_new_relays_came() -> None:
+    cloud = moving(SLOW)
+    cloud.compute[VIRGINIA].refusals["t3.small"] = "InsufficientInstanceCapacity"
+    assert due(cloud)["first"] in ("refused", "partly")
+    assert "route-2-1-1-1" in path_ids(cloud)

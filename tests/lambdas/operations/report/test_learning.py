@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 from lambdas.core import transfer_life
 from lambdas.core.errors import Throttled, WriteConflict
 from lambdas.core.estimate.profile import Known
-from lambdas.core.learning.samples import Sample
+from lambdas.core.learning.sample import Sample
 from lambdas.core.transfer_record import Outcome
 from lambdas.handlers.states.write_report import ReportInput, write_report
 from lambdas.operations.report import learning

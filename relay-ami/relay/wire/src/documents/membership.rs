@@ -39,6 +39,14 @@ pub struct Probe {
     pub path: Path,
     /// Measuring time per hop, seconds.
     pub seconds: f64,
+    /// The relay, from 0, at which measuring begins: the hops before it only lead there.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub measure_from: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the field by reference")]
+fn is_first(measure_from: &usize) -> bool {
+    *measure_from == 0
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,112 @@
+"""What the relays of a finished transfer teach: how they started, and what their paths and pre-tests showed."""
+
+from collections.abc import Iterable
+from statistics import median
+
+from lambdas.core.fleet.relay_node import Node
+from lambdas.core.fleet.topology import leads_through, path_id, routes_of
+from lambdas.core.learning.path_links import PathLinks, link_at
+from lambdas.core.learning.path_rates import LEAST_SECONDS, Rates
+from lambdas.core.learning.sample import Sample
+from lambdas.core.transfer import DIRECT, AcceptedTransfer
+
+LEAST_PAIR_GAIN = 0.01
+"""A further pair adds something, however the samples differ."""
+LEAST_SPREAD = 0.15
+"""Relays of one type differ by this share of their mean at least, in the thesis' measurements (Figures 6.3, 6.4)."""
+
+_Alike = tuple[str, str]
+
+
+class Relays:
+    """Relays by path; `types`: their type, where all relays of a path are of one, and none lends but a share."""
+
+    def __init__(self, transfer: AcceptedTransfer, nodes: list[Node], used: Iterable[str], links: PathLinks) -> None:
+        self._transfer, self._nodes, self._links = transfer, nodes, links
+        self._whole = {
+            path_id([node.slot] * len(route.stages), route.first)
+            for route in routes_of(transfer)
+            for node in route.own(nodes)
+        }
+        paths = {*self._whole, *used} - {DIRECT}
+        through = {path: [node for node in nodes if leads_through(path, node)] for path in sorted(paths)}
+        self._by_path = {path: both for path, both in through.items() if both}
+        # A pair goes as fast as the slower of the two: of two types, nobody can tell which one that was.
+        kinds = {path: {node.instance_type for node in both} for path, both in self._by_path.items()}
+        whole = {path for path, both in self._by_path.items() if not any(node.existing for node in both)}
+        self.types = {path: kind for path, (kind, *others) in kinds.items() if path in whole and not others}
+
+    def tested(self) -> Rates:
+        """Pre-tested MB/s of the pairs that kept their relays."""
+        return {
+            path: min(node.measured_inter_region or 0.0 for node in both)
+            for path, both in self._by_path.items()
+            if all(node.measured_inter_region and not node.generation for node in both)
+        }
+
+    def likely(self) -> Rates:
+        """MB/s that each path should reach at least, by what others of its type did on the same links."""
+        known = {path: self._links.known(path, kind) for path, kind in self.types.items()}
+        return {
+            path: min(max(one.value - max(one.sigma, LEAST_SPREAD * one.value), 0.0) for one in every if one)
+            for path, every in known.items()
+            if all(every)
+        }
+
+    def samples(self) -> list[Sample]:
+        """Start-up times of those that joined or were pre-tested, and what the pre-test found, whom it rejected too."""
+        return [*self._spawns(), *self._pre_tests()]
+
+    def gains(self, free: Iterable[Rates], tested: Rates) -> list[Sample]:
+        """What paths of one type that one link limits add after the first: (rate(n)/rate(1) - 1)/(n - 1), of the most
+        paths (GEO-DMS).
+        """
+        sums: dict[tuple[_Alike, int], list[float]] = {}
+        for second in free:
+            paths = {path: rate for path, rate in second.items() if path != DIRECT}
+            alike = {self._alike(path) for path in paths}
+            if len(alike) == 1 and (one := alike.pop()):
+                sums.setdefault((one, len(paths)), []).append(sum(paths.values()))
+        known = {key: median(rates) for key, rates in sums.items() if len(rates) >= LEAST_SECONDS}
+        singles = {alike: rate for (alike, count), rate in known.items() if count == 1}
+        for path, rate in tested.items():
+            if one := self._alike(path):
+                singles.setdefault(one, rate)
+        most = {
+            alike: max(count for other, count in known if other == alike) for alike in {alike for alike, _ in known}
+        }
+        return [
+            Sample(
+                kind,
+                "gain",
+                min(1.0, max(LEAST_PAIR_GAIN, (known[(kind, limit), count] / singles[kind, limit] - 1) / (count - 1))),
+                link=self._links.named(limit),
+            )
+            for (kind, limit), count in sorted(most.items())
+            if count > 1 and singles.get((kind, limit))
+        ]
+
+    def _alike(self, path: str) -> "_Alike | None":
+        """The type of a path's relays and the link that limits it; None where nobody can tell."""
+        kind = self.types.get(path)
+        limit = self._links.limit(path, kind) if kind else None
+        return (kind, limit) if kind and limit else None
+
+    def _spawns(self) -> Iterable[Sample]:
+        for node in self._nodes:
+            # A pre-test delays joining, and the estimate counts it apart.
+            serves_at = node.joined_at if node.measured_inter_region is None else node.ready_at
+            if serves_at is not None and not node.existing:
+                waited = serves_at - node.requested_at
+                yield Sample(node.instance_type, "spawn", waited, link=link_at(self._transfer, node))
+
+    def _pre_tests(self) -> Iterable[Sample]:
+        for path in sorted(self._whole & self.types.keys()):
+            kind = self.types[path]
+            # Both relays carry the result of their pair.
+            for between, inside in {(n.measured_inter_region, n.measured_intra_region) for n in self._by_path[path]}:
+                if between:
+                    yield from self._links.samples(path, kind, between, 0.0)
+                # No machine sends less inside than outside: then it was the source that had no more to give.
+                if between and inside and inside >= between:
+                    yield Sample(kind, "intraRegion", inside, link=self._links.named(self._links.of(path)[0]))
