@@ -125,11 +125,14 @@ def of_whole(options: Options) -> list[Result]:
     seeds = options.seeds[: options.whole_seeds]
     with tempfile.TemporaryDirectory(prefix="cpt-routes-") as folder:
         assembly = whole.synthesized(Path(folder) / "cdk.out")
-        found = []
-        for seed in seeds:
-            bench = Bench(DAEMON.resolve(), Path(folder) / f"seed-{seed}")
-            found.append(whole.compare(bench, assembly, seed))
-            whole.tell(found[-1])
+
+        def one(seed: int) -> whole.Compared:
+            found = whole.compare(Bench(DAEMON.resolve(), Path(folder) / f"seed-{seed}"), assembly, seed)
+            whole.tell(found)
+            return found
+
+        with ThreadPoolExecutor(options.at_once) as pool:
+            found = list(pool.map(one, seeds))
     ratios = [one.ratio for one in found]
     planned = median(one.planned for one in found)
     note = f"least {min(ratios):.3f}, most {max(ratios):.3f}; planned for the first minute {planned:.3f}"
@@ -181,7 +184,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=20, help="that are drawn")
     parser.add_argument("--whole-seeds", type=int, default=3, help="of these for whole transfers")
     parser.add_argument("--seconds", type=float, default=60, help="that the ten minutes of Figure 9 take")
-    parser.add_argument("--at-once", type=int, default=1, help="seeds of Figure 9 that run beside each other")
+    parser.add_argument("--at-once", type=int, default=1, help="seeds that run beside each other")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(2**32), help="that the others are drawn from")
     return parser.parse_args(arguments)
 
