@@ -66,7 +66,7 @@ class Estimate(Document):
         return use.hours_usd[stage - use.stage] if use else self.figures.hour_usd(stage)
 
     def gb_usd_of(self, stage: int) -> float:
-        """Dollars per GB that is sent on the route of a stage, whatever row was chosen since its relays were made up."""
+        """Dollars per GB that is sent on the route of a stage, whatever row was chosen since."""
         use = self._use_of(stage)
         return use.usd_per_gb if use else self.figures.leaving_gb_usd
 
