@@ -1,15 +1,21 @@
 """Plans that are made again and again: events that come twice, maps that say too much, relays that do not come."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 
 from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import LaneProgress
 from lambdas.core.estimate.first_contact import RelayDecision
-from lambdas.operations.fleet import replanning
+from lambdas.core.fleet.relay_node import Node
+from lambdas.handlers.reactions.reconcile import reconcile
+from lambdas.handlers.reactions.replace_relay import replace_relay
+from lambdas.operations.fleet import relay_end, replanning
+from lambdas.operations.fleet.replacement import Failing, replace
 from lambdas.operations.spending import metering
-from tests.lambdas.builders import IRELAND, SHARED, WEST, progress
+from lambdas.runtime.handler import BusEvent
+from tests.lambdas.builders import ARN, IRELAND, SHARED, WEST, progress
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids
 from tests.lambdas.handlers.test_routes import FRANKFURT, THROUGH, routed, use
@@ -149,3 +155,49 @@ def test_budget_has_to_bear_new_relays_at_the_price_of_their_region_beside_the_d
     assert record is not None
     dear = use(5, [WEST, VIRGINIA, IRELAND], [1, 1, 1]).model_copy(update={"usd_per_gb": 0.09, "hours_usd": [hour] * 3})
     assert metering.bears_relays(cloud.world, record, routed(THROUGH, dear), 3) is borne
+
+
+def dies(*_: object) -> None:
+    raise RuntimeError("the function ends here")
+
+
+def left_half_way(monkeypatch: pytest.MonkeyPatch) -> Cloud:
+    """The function has died when the relays of the first route drained."""
+    cloud = moving(SLOW)
+    with monkeypatch.context() as patch:
+        patch.setattr(relay_end, "release", dies)
+        with pytest.raises(RuntimeError):
+            due(cloud)
+    report(cloud, lambda path: 18.0)
+    return cloud
+
+
+def draining(cloud: Cloud) -> list[Node]:
+    return [node for node in cloud.nodes.of("first") if node.state == "DRAINING"]
+
+
+def test_relays_that_drained_when_the_function_died_are_ended_at_the_next_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloud = left_half_way(monkeypatch)
+    assert len(draining(cloud)) == 3
+    cloud.tokens.put("first", "token", 1)
+    cloud.executions.statuses[ARN] = "RUNNING"
+    cloud.agents.progresses[SHARED, "receiver"] = progress(1)
+    tick = BusEvent.from_document({"detail-type": "Scheduled Event", "source": "aws.scheduler", "detail": {}})
+    reconcile(tick, cloud.world)
+    for kind, about in [one for one in cloud.events.put_events if one[0] == "Relay Lost"]:
+        body = {"schemaVersion": 1, "type": kind, **about}
+        event = {"detail-type": kind, "source": "cpt.control", "detail": body}
+        replace_relay(BusEvent.from_document(event), cloud.world)
+    assert draining(cloud) == []
+    assert len(cloud.alive()) == 3
+    assert path_ids(cloud) == ["direct", "route-5-1-1-1"]
+
+
+@pytest.mark.parametrize("how", ["lost", "warned", "slow"])
+def test_relay_that_drains_for_others_gets_no_successor(
+    monkeypatch: pytest.MonkeyPatch, how: Literal["lost", "warned", "slow"]
+) -> None:
+    cloud = left_half_way(monkeypatch)
+    for node in draining(cloud):
+        assert replace(cloud.world, node, Failing(how, "by the test")) == "known"
+    assert [node.node_id for node in cloud.nodes.of("first") if node.generation > 0] == []
