@@ -134,9 +134,10 @@ def links_measured(account: Account) -> set[tuple[str, str]]:
 
 # What follows measures links, which here carry far more than was configured for the tests above.
 def test_every_hop_is_pre_tested_and_each_link_learns_its_rate(wide: Account, tmp_path: Path) -> None:
-    source = make_files(tmp_path / "set", large_bytes=LARGE)
-    relays = {"through": [FRANKFURT]}
-    request = wide.request(source, tmp_path / "out", relays=relays, **{**LIMITED, "preTest": True, "preTestSeconds": 1})
+    source = make_files(tmp_path / "set", large_bytes=2 * LARGE)
+    # At 10 MB/s, so that there is something left to move after the pre-test.
+    how = {**LIMITED, "bandwidthLimitMbps": 2 * SLOW_MBPS, "preTest": True, "preTestSeconds": 1}
+    request = wide.request(source, tmp_path / "out", relays={"through": [FRANKFURT]}, **how)
     run = wide.run(request, "tested")
     check_end(wide, run, "tested", source, tmp_path / "out")
     nodes = {node["nodeId"]: node for node in wide.nodes("tested")}
