@@ -180,6 +180,8 @@ def main(arguments: Sequence[str]) -> int:
     options = Options(seeds, asked.seconds, asked.at_once, asked.whole_seeds)
     results = [row for name in asked.cases for row in measured(name, partial(CASES[name], options), FAILURES)]
     given = f"--cases {','.join(asked.cases)} --seeds {asked.seeds} --seconds {asked.seconds:g} --seed {asked.seed}"
+    given += f" --whole-seeds {asked.whole_seeds}" if "whole" in asked.cases else ""
+    given += f" --at-once {asked.at_once}" if asked.at_once > 1 else ""
     return publish("routes-emulated", results, f"make bench-routes-emulated ARGS='{given}'")
 
 
