@@ -10,7 +10,7 @@ from lambdas.adapters.world import World
 from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.errors import CptError
-from lambdas.core.estimate import replanning
+from lambdas.core.estimate import replanning, tested_routes
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.replanning import Carrying, Replan, Rest
@@ -55,7 +55,8 @@ def replan(world: World, transfer_id: str) -> str:
         return "known"
     carrying = _carrying(record, nodes, rates)
     rest = _rest(record, progress, rates)
-    seen = _with_live(replanning.seen(ways, carrying), nodes)
+    regions = {stage.index: stage.region for route in routes_of(record.transfer) for stage in route.stages}
+    seen = _with_live(replanning.seen(tested_routes.told_by(ways, nodes, regions), carrying), nodes)
     found = replanning.replan(seen, carrying, rest, RELAYS_OF_PAIR * _most_pairs(record))
     if found is None:
         return "kept"
@@ -99,9 +100,9 @@ def _carrying(record: Estimated, nodes: list[Node], rates: Mapping[str, float]) 
         counts = tuple(sum(node.stage == stage.index for node in joined) for stage in route.stages)
         if not all(counts):
             continue
-        regions = tuple(stage.region for stage in route.stages)
+        relays = (*counts, 0) if route.is_straight else counts
         rate = sum(rate for path_id, rate in rates.items() if slot_at(path_id, route.first) is not None)
-        found.append(Carrying(route.first, regions, counts, rate))
+        found.append(Carrying(route.first, route.way, relays, rate))
     return found
 
 
