@@ -118,11 +118,12 @@ def of_drawn_pairs(options: Options) -> list[Result]:
             drawn_pairs.tell(seed, found[-1])
     errors = [one.error for one in found]
     ratios, plans = median(one.ratio for one in found), median(one.drawn.planned for one in found)
+    shares = [share for one in found for share in one.shares]
+    case = "pairs of the measured map"
     note = f"most {max(errors):.3f}; median ratio {ratios:.3f}, planned {plans:.3f}"
     return [
-        Result(
-            "pairs of the measured map: error of the planned ratio, median", median(errors), "", MOST_ERROR, note=note
-        )
+        Result(f"{case}: error of the planned ratio, median", median(errors), "", MOST_ERROR, note=note),
+        Result(f"{case}: measured over planned rate, median", median(shares), "", note=f"least {min(shares):.3f}"),
     ]
 
 

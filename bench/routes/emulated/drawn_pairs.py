@@ -72,6 +72,12 @@ class Carried:
         return self.rates["planned"] / self.rates["pairs"]
 
     @property
+    def shares(self) -> list[float]:
+        """The measured rate of each side over its planned one."""
+        drawn = self.drawn
+        return [self.rates[side] / (one.rate(drawn.network) * drawn.scale) for side, one in drawn.schemes.items()]
+
+    @property
     def error(self) -> float:
         """Share by which the measured ratio differs from the planned one."""
         return abs(self.ratio / self.drawn.planned - 1)
