@@ -10,7 +10,6 @@ from pathlib import Path
 from random import Random
 
 from bench.data_plane.bench import Bench
-from bench.data_plane.process import BenchError
 from bench.results import say
 from bench.routes.changing import on_one_route
 from bench.routes.emulated.regions import Regions
@@ -73,6 +72,12 @@ class Carried:
         return self.rates["planned"] / self.rates["pairs"]
 
     @property
+    def shares(self) -> list[float]:
+        """The measured rate of each side over its planned one."""
+        drawn = self.drawn
+        return [self.rates[side] / (one.rate(drawn.network) * drawn.scale) for side, one in drawn.schemes.items()]
+
+    @property
     def error(self) -> float:
         """Share by which the measured ratio differs from the planned one."""
         return abs(self.ratio / self.drawn.planned - 1)
@@ -115,10 +120,7 @@ def measure(bench: Bench, source: Path, drawn: Drawn, seconds: float) -> Carried
         for side, runner in runners.items():
             at, before = began[side]
             rates[side] = (runner.arrived - before) / 1e6 / (time.monotonic() - at)
-            try:
-                runner.check()
-            except BenchError as error:
-                raise BenchError(f"{drawn.source} to {drawn.destination}, {side}: {error}") from error
+            runner.check()
     return Carried(drawn, rates)
 
 

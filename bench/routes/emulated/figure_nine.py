@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.data_plane.bench import Bench
-from bench.data_plane.process import BenchError
 from bench.results import say
 from bench.routes.changing import (
     DESTINATION,
@@ -61,11 +60,14 @@ class Setting:
 class Measured:
     """MB that arrived until the end, what the simulation says, and samples of (seconds, MB); by strategy.
 
+    What had to be sent again (`again`, MB) counts once; the samples have it twice.
+
     `busy`: share of this machine's processors that was used, by whomever. `used`: processors that the daemons used.
     """
 
     seed: int
     arrived: dict[str, float]
+    again: dict[str, float]
     simulated: dict[str, float]
     samples: dict[str, list[tuple[float, float]]]
     busy: float
@@ -138,15 +140,11 @@ def measure(bench: Bench, source: Path, setting: Setting, seed: int) -> Measured
         samples = _run(followers, weather, setting)
         after = _busy()
         used = sum(follower.runner.cpu_seconds for follower in followers.values())
-        for name, follower in followers.items():
-            try:
-                follower.runner.check()
-            except BenchError as error:
-                raise BenchError(f"{name}, seed {seed}: {error}") from error
-    arrived = {name: points[-1][1] for name, points in samples.items()}
+        again = {name: follower.runner.check() for name, follower in followers.items()}
+    arrived = {name: points[-1][1] - again[name] for name, points in samples.items()}
     busy = (after[0] - before[0]) / (after[1] - before[1])
     return Measured(
-        seed, arrived, simulated(weather, setting), samples, busy, used / (MINUTES * setting.minute_seconds)
+        seed, arrived, again, simulated(weather, setting), samples, busy, used / (MINUTES * setting.minute_seconds)
     )
 
 

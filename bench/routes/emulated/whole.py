@@ -205,7 +205,7 @@ def _left(account: Account, through: str) -> list[str]:
 
 
 def _decisions(run: Run) -> list[str]:
-    return [f"{one.get('after', 0):.0f} s: {one['reason']}" for one in run.report.get("decisions", [])]
+    return [f"{one['afterSeconds']:.0f} s: {one['reason']}" for one in run.report.get("decisions", [])]
 
 
 def tell(found: Compared) -> None:
