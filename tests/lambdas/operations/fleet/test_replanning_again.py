@@ -20,7 +20,7 @@ from tests.lambdas.builders import ARN, IRELAND, SHARED, WEST, progress
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids
 from tests.lambdas.handlers.test_routes import FRANKFURT, THROUGH, routed, use
-from tests.lambdas.operations.fleet.test_replanning import SLOW, VIRGINIA, due, moving, told
+from tests.lambdas.operations.fleet.test_replanning import SLOW, VIRGINIA, due, looked, moving, told
 
 Rates = Callable[[str], float]
 
@@ -39,6 +39,7 @@ def minutes(cloud: Cloud, count: int, rate: Rates) -> list[str]:
     done = []
     for _ in range(count):
         report(cloud, rate)
+        looked(cloud, {path: rate(path) for path in path_ids(cloud)})
         done.append(due(cloud)["first"])
         cloud.clock.sleep(65)
     return done
