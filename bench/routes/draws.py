@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from random import Random
 
 from lambdas.core.routes.network_map import Link, NetworkMap
@@ -28,7 +29,7 @@ def question(random: Random, most_regions: int = 5, most_relays: int = 10) -> Qu
             one,
             other,
             rate=random.uniform(5, 25),
-            **({} if equal else {"receive": random.uniform(5, 25)}),
+            receive=inf if equal else random.uniform(5, 25),
             gain=1.0 if full_gain else random.uniform(0.2, 1),
             usd_per_gb=random.choice((0.01, 0.02, 0.09)),
         )

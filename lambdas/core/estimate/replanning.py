@@ -83,10 +83,11 @@ def seen(ways: Ways, carrying: Sequence[Carrying]) -> Ways:
 def replan(ways: Ways, carrying: Sequence[Carrying], rest: Rest, most_relays: int) -> Replan | None:
     """Other routes, if the rest gets shorter by `LEAST_GAIN` with the time that new relays need; else None.
 
-    `ways`: as `seen`. A route that carries next to nothing goes in any case.
+    `ways`: as `seen`. A route that carries next to nothing goes in any case. Where nothing moves at all, an end is at
+    fault.
     """
     total = rest.direct + sum(route.rate for route in carrying)
-    if rest.size <= 0 or total >= FULL * min(rest.source, rest.destination):
+    if rest.size <= 0 or total <= 0 or total >= FULL * min(rest.source, rest.destination):
         return None
     found = tuple(ways.uses(most_relays, rest.useful))
     after = _seconds_after(carrying, found, rest)
@@ -110,12 +111,15 @@ def changes(carrying: Iterable[Carrying], uses: Iterable[RouteUse]) -> dict[int,
 
 
 def _times(border: Border, factor: float) -> Border:
-    sent, received = (_seen(side.counted * factor) for side in (border.sent, border.received))
+    sent, received = (_seen(side, side.counted * factor) for side in (border.sent, border.received))
     return replace(border, sent=sent, received=received)
 
 
-def _seen(rate: float) -> SideRate:
-    return SideRate(Figure(value=rate, origin="measured", note="seen by this transfer"), rate)
+def _seen(side: SideRate, rate: float) -> SideRate:
+    """What passes now; the border may let pass again what it did, which is what a budget has to bear."""
+    most = side.figure.most
+    high = most if most > rate else None
+    return SideRate(Figure(value=rate, high=high, origin="measured", note="seen by this transfer"), rate)
 
 
 def _seconds_after(carrying: Sequence[Carrying], uses: Sequence[RouteUse], rest: Rest) -> float:

@@ -42,7 +42,7 @@ class RouteUse(Document):
     @property
     def paths(self) -> int:
         """Ways for data side by side, where its relays are alike."""
-        return min(count for count in self.relays if count)
+        return min((count for count in self.relays if count), default=0)
 
     @property
     def between(self) -> list[str]:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from lambdas.adapters.throttling import will_be_retried
 from lambdas.adapters.world import World
+from lambdas.core.chunks.progress import Progress
 from lambdas.core.estimate.budget import RELEASE_SECONDS
 from lambdas.core.fleet import node_life, pairing
 from lambdas.core.fleet.relay_node import LIVE_STATES, Measurement, Node
@@ -52,7 +53,9 @@ def drain_and_release(world: World, transfer: AcceptedTransfer, nodes: list[Node
 
 def _drain(world: World, transfer: AcceptedTransfer, nodes: list[Node], cause: str) -> None:
     for node in nodes:
-        drain(world, node, cause)
+        if drain(world, node, cause):
+            # Nobody is to bring a successor, even if it fails meanwhile.
+            world.nodes.change(node, node_life.stay_alone(cause))
     deadline = world.clock.monotonic() + RELEASE_SECONDS - world.env.poll_seconds
     while _lanes_through(world, transfer, nodes) and world.clock.monotonic() < deadline:
         world.clock.sleep(world.env.poll_seconds)
@@ -67,8 +70,13 @@ def end_all(world: World, transfer_id: str, cause: str) -> None:
 
 def _lanes_through(world: World, transfer: AcceptedTransfer, nodes: list[Node]) -> bool:
     progress = world.agents.progress(transfer.shared, "sender")
+    return any(has_lanes(progress, node) for node in nodes)
+
+
+def has_lanes(progress: Progress | None, node: Node) -> bool:
+    """Return whether the sender reports a lane through a relay."""
     lanes = progress.lanes if progress else []
-    return any(leads_through(lane.path_id, node) for lane in lanes for node in nodes)
+    return any(leads_through(lane.path_id, node) for lane in lanes)
 
 
 def fail_to_start(world: World, node: Node, reason: str) -> None:

@@ -146,6 +146,43 @@ def test_nothing_is_left_in_any_region() -> None:
     assert [rule for groups in cloud.groups.values() for rule in groups.rules()] == []
 
 
+INTO_RECEIVER = use(5, [WEST, IRELAND], [2, 0])
+THROUGH_INTO_RECEIVER = use(6, [WEST, FRANKFURT, IRELAND], [1, 2, 0])
+
+
+def test_relays_of_a_last_stage_that_has_none_send_straight_to_the_receiver() -> None:
+    cloud = served(INTO_RECEIVER, THROUGH_INTO_RECEIVER)
+    assert path_ids(cloud) == ["direct", "route-5-1", "route-5-2", "route-6-1-1", "route-6-1-2"]
+    membership = cloud.agents.membership(SHARED)
+    assert membership is not None
+    assert [len(path.hops) for path in membership.paths] == [0, 1, 1, 2, 2]
+    # All of them come from other regions, to the address by which these know the receiver.
+    assert {path.receiver for path in membership.paths} == {"54.1.0.1:4601"}
+    assert [len(compute.of_transfer("first")) for compute in cloud.compute.values()] == [3, 0, 2]
+
+
+def test_receiver_admits_exactly_the_last_relays() -> None:
+    cloud = served(INTO_RECEIVER, THROUGH_INTO_RECEIVER)
+    last = [node for node in cloud.nodes.of("first") if node.stage in (5, 7)]
+    let_in = {(rule.group_id, rule.address, rule.port) for rule in cloud.groups[IRELAND].admitted}
+    assert let_in == {("vpc-destination/cpt-endpoint", node.public_address, 4601) for node in last}
+
+
+def test_lost_relay_that_sends_straight_is_replaced() -> None:
+    cloud = served(INTO_RECEIVER)
+    node = next(node for node in cloud.nodes.of("first") if node.slot == 2)
+    assert replace(cloud.world, node, Failing("lost", "killed by the test")) == "replaced"
+    assert path_ids(cloud) == ["direct", "route-5-1", "route-5-2"]
+
+
+def test_nothing_is_left_of_relays_that_send_straight() -> None:
+    cloud = served(INTO_RECEIVER, THROUGH_INTO_RECEIVER)
+    event: dict[str, Any] = {"transfer_id": "first", "execution_arn": accepted().execution_arn}
+    tear_down(TearDownInput(**event), cloud.world)
+    assert cloud.alive() == []
+    assert [rule for groups in cloud.groups.values() for rule in groups.rules()] == []
+
+
 def test_document_of_a_route_has_the_fields_of_its_contract() -> None:
     document: Document = THROUGH
     assert document.to_document()["relayHoursUsd"] == [0.02, 0.02, 0.02]

@@ -112,3 +112,14 @@ def test_changes_are_relays_more_and_fewer_at_each_stage() -> None:
     now = [through(X, 30.0, (2, 1, 1)), straight(10.0)]
     then = [known.use_as((A, X, B), (1, 1, 2)), known.use_as((A, Y, B), (1, 1, 1))]
     assert replanning.changes(now, then) == {2: -1, 4: 1, 0: -1, 1: -1, 5: 1, 6: 1, 7: 1}
+
+
+def test_nothing_changes_while_nothing_moves_at_all() -> None:
+    assert replanning.replan(ways(KNOWN), [through(X, 0.0)], rest(direct=0.0), 6) is None
+
+
+def test_border_that_is_slow_now_may_let_pass_again_what_it_did() -> None:
+    of = ways(KNOWN)
+    seen = replanning.seen(of, [through(X, 3.0)])
+    slow, before = seen.use_as((A, X, B), (1, 1, 1)).rate, of.use_as((A, X, B), (1, 1, 1)).rate
+    assert [slow.now, slow.most] == pytest.approx([3.0, before.most])
