@@ -59,11 +59,14 @@ def ways_for(
 
 
 def ways_of(transfer: AcceptedTransfer, estimate: Estimate, world: World) -> Ways | None:
-    """The same while data moves, for relays of the type that the estimate chose."""
-    market = market_of(transfer, [estimate.instance_type], world)
+    """The same while data moves, for relays of the types that the estimate chose."""
+    types = dict.fromkeys((estimate.instance_type, estimate.destination_type or estimate.instance_type))
+    market = market_of(transfer, list(types), world)
     figures = estimate.figures
     offer = Offer(
         instance_type=estimate.instance_type,
+        destination_type=estimate.destination_type or "",
+        gain=figures.gain,
         pair=figures.pair,
         spread=figures.pair_spread,
         spawn=figures.spawn,
