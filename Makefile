@@ -26,7 +26,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
 
-.PHONY: help setup demo check test lint test-python test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-routes figures diagram aws-smoke clean down
+.PHONY: help setup demo check test lint test-python test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-routes bench-routes-emulated figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -195,6 +195,10 @@ bench-scale: synth  ## Plans, verifications and reports of 10^6 chunks and 10^7 
 bench-routes: .venv/stamp  ## Routes through third regions: on a measured map, and in a network that changes; draws their plots
 	@status=0; $(RUN) python -m bench.routes $(ARGS) || status=$$?; \
 	  $(UV) run --frozen --isolated --no-default-groups --group figures python -m bench.routes.plots; exit $$status
+
+bench-routes-emulated: synth $(LABORATORY)  ## The same with real bytes: Figure 9, pairs of the measured map, whole transfers; an hour (needs root)
+	@status=0; $(RUN) python -m bench.routes.emulated $(ARGS) || status=$$?; \
+	  $(UV) run --frozen --isolated --no-default-groups --group figures python -m bench.routes.emulated.plots; exit $$status
 
 diagram: synth  ## Draw the picture of docs/architecture.md from the deployed names
 	@$(RUN) python tools/data_flow.py

@@ -290,9 +290,15 @@ def _measured(report: dict[str, Any]) -> list[str]:
     return [
         f"measured, nothing moved; direct path: {measured['directMBps']:,.1f} MB/s",
         *pairs,
+        *(_link(link) for link in measured.get("links", [])),
         f"{megabytes(measured['sentBytes'])} of probes, all done after {duration(report['seconds']['total'])}",
         _dollars(report["cost"]),
     ]
+
+
+def _link(link: dict[str, Any]) -> str:
+    rate = f"{link['interRegionMBps']:,.1f} MB/s" if link["interRegionMBps"] else f"not measured, {link['error']}"
+    return f"{link['fromRegion']} to {link['toRegion']}: {rate}"
 
 
 def _stage_bars(stages: list[dict[str, Any]]) -> Table:

@@ -72,7 +72,7 @@ def network(addresses: Mapping[str, str], mtu: int = 1500) -> Iterator[Network]:
     with namespaces(*names.values(), *([hub] if hub else [])):
         if hub is None:
             one, other = names.values()
-            _cable(one, "eth0", other, "eth0", mtu)
+            cable(one, "eth0", other, "eth0", mtu)
         else:
             command("ip", "-n", hub, "link", "add", "br0", "mtu", str(mtu), "type", "bridge")
             command("ip", "-n", hub, "link", "set", "br0", "up")
@@ -80,7 +80,7 @@ def network(addresses: Mapping[str, str], mtu: int = 1500) -> Iterator[Network]:
         for number, (role, address) in enumerate(addresses.items()):
             port = f"port{number}" if hub else None
             if hub and port:
-                _cable(names[role], "eth0", hub, port, mtu)
+                cable(names[role], "eth0", hub, port, mtu)
                 command("ip", "-n", hub, "link", "set", port, "master", "br0", "up")
             lines = [f"addr add {address}/{PREFIX_LENGTH} dev eth0", "link set lo up", "link set eth0 up"]
             command("ip", "-n", names[role], "-batch", "-", text="\n".join(lines) + "\n")
@@ -88,7 +88,8 @@ def network(addresses: Mapping[str, str], mtu: int = 1500) -> Iterator[Network]:
         yield Network(nodes, hub)
 
 
-def _cable(one: str, one_end: str, other: str, other_end: str, mtu: int) -> None:
+def cable(one: str, one_end: str, other: str, other_end: str, mtu: int) -> None:
+    """Join two namespaces by a pair of devices with these names."""
     peer = ("peer", "name", other_end, "mtu", str(mtu), "netns", other)
     command("ip", "-n", one, "link", "add", one_end, "mtu", str(mtu), "type", "veth", *peer)
 

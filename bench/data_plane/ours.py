@@ -58,6 +58,8 @@ class Transfer:
     """Per path. None: what the planner would choose where no rate is known."""
     chunk_mib: int | None = None
     """None: what the planner would choose for so many bytes and lanes."""
+    chunk_kib: int | None = None
+    """In place of both, where a MiB takes too long."""
     environment: Mapping[str, str] = field(default_factory=dict)
     compress: bool = False
     preserve: Mapping[str, bool] | None = None
@@ -71,7 +73,8 @@ class Transfer:
         sizes = [path.lstat().st_size for path in self.source.rglob("*") if path.is_file()]
         lanes = self.bench.lanes or self.lanes or lanes_per_path(0, sum(sizes), len(sizes))
         chunk_mib = self.bench.chunk_mib or self.chunk_mib or chunk_size(sum(sizes), lanes * paths, None) // MIB
-        options = ["--chunk-mib", str(chunk_mib), "--lanes", str(lanes)]
+        size = ["--chunk-kib", str(self.chunk_kib)] if self.chunk_kib else ["--chunk-mib", str(chunk_mib)]
+        options = [*size, "--lanes", str(lanes)]
         options += self._preserve()
         argv = [str(self.bench.daemon), "plan", "--control-dir", str(control), *options, f"{self.source}/"]
         with running(argv, self._log("plan")) as planning:
@@ -130,7 +133,7 @@ class Transfer:
         ready = control / "receive.ready"
         argv = ["receive", "--listen", f"{route.receiver.address}:{PORT}", "--ready", str(ready), *self._preserve()]
         argv += ["--unsynced"] if self.unsynced else []
-        with self._run("receive", [*argv, str(arrived)], control, route.receiver) as receiver:
+        with self.daemon("receive", [*argv, str(arrived)], control, route.receiver) as receiver:
             until(partial(is_ready, ready), "the receiver's ready file", [receiver])
             if route.front:
                 record = control / "records" / "key-receiver.json"
@@ -146,7 +149,7 @@ class Transfer:
             for number, node in enumerate(nodes):
                 name = f"relay-{number}"
                 argv = ["relay", "--listen", f"{node.address}:{PORT}", "--ready", str(control / f"{name}.ready")]
-                relays[name] = stack.enter_context(self._run(name, argv, control, node))
+                relays[name] = stack.enter_context(self.daemon(name, argv, control, node))
             yield relays
 
     @contextmanager
@@ -155,10 +158,11 @@ class Transfer:
         argv = ["send", *(["--direct"] if route.direct else []), *(["--compress", "auto"] if self.compress else [])]
         for relays in route.pairs:
             argv += ["--via", ",".join(f"{node.address}:{PORT}" for node in relays)]
-        with self._run("send", argv, control, route.sender) as sender:
+        with self.daemon("send", argv, control, route.sender) as sender:
             yield sender
 
-    def _run(self, name: str, argv: Sequence[str], control: Path, node: Node) -> Any:
+    def daemon(self, name: str, argv: Sequence[str], control: Path, node: Node) -> Any:
+        """A daemon on a node; `argv` begins with its role."""
         command, *rest = argv
         full = [str(self.bench.daemon), command, "--control-dir", str(control), *rest]
         return running(full, self._log(name), node, self.environment)

@@ -8,7 +8,7 @@ from functools import partial
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from bench.fleet import kill, mesh, pre_test, spread, zero_wait
+from bench.fleet import kill, mesh, pre_test, spread, unequal, zero_wait
 from bench.fleet.site import CaseError, Options
 from bench.machine import unmet
 from bench.options import names_among
@@ -21,6 +21,7 @@ CASES: dict[str, Callable[[Options], list[Result]]] = {
     "kill": kill.run,
     "zero-wait": zero_wait.run,
     "mesh": mesh.run,
+    "unequal": unequal.run,
 }
 FAILURES = (CaseError, LocalCloudError, TimeoutError, BotoCoreError, ClientError)
 

@@ -17,6 +17,7 @@ from local.config import LocalConfig
 from tests.e2e.account import HOME, OTHER, Account, Run
 
 MB = 1_000_000
+FAR_TYPE = "m6in.large"
 POLL_SECONDS = 0.1
 """VMs boot 10 to 80 times faster than real ones, so the control plane looks more often too (1 s on AWS)."""
 
@@ -47,10 +48,15 @@ class Machines:
     boot_seconds: float = 1.0
     probe_seconds: float = 1.0
     fleets: tuple[Fleet, ...] = ()
+    far: Machine | None = None
+    """Caps of the relays of `FAR_TYPE`, where a case has some."""
+    receiver: Machine | None = None
+    """Caps of the destination, where they are not those of the source."""
 
     def settings(self, image: Path) -> dict[str, Any]:
         """Of the local cloud."""
-        types = {SOURCE_TYPE: self.ends, DESTINATION_TYPE: self.ends, RELAY_TYPE: self.relay}
+        types = {SOURCE_TYPE: self.ends, DESTINATION_TYPE: self.receiver or self.ends, RELAY_TYPE: self.relay}
+        types |= {FAR_TYPE: self.far} if self.far else {}
         sides = [(one, *side) for one in self.fleets for side in ((HOME, one.sources), (OTHER, one.destinations))]
         launches = [
             {"tag": "cpt:transfer", "value": one.transfer, "region": region, "factor": list(factors)}
@@ -95,10 +101,13 @@ class Site:
             stream.truncate(size * MB)
         memory.warm(self._work, size * MB)
 
-    def start(self, name: str, pairs: int | Mapping[str, int], *, pre_test: bool = False) -> str:
-        """Start a transfer of the file with so many pairs, or relays by side; the execution's ARN."""
-        relays = {"pairs": pairs, "instanceTypes": [RELAY_TYPE]}
-        request = self.account.request(self.file.parent, self._work / name, relays=relays, preTest=pre_test)
+    def start(self, name: str, pairs: int | Mapping[str, int], *, pre_test: bool = False, **request: object) -> str:
+        """Start a transfer of the file with so many pairs, or relays by side; the execution's ARN.
+
+        `request`: keys that have other values than usual.
+        """
+        keys: dict[str, Any] = {"relays": {"pairs": pairs, "instanceTypes": [RELAY_TYPE]}, **request}
+        request = self.account.request(self.file.parent, self._work / name, preTest=pre_test, **keys)
         return self.account.start(request, name)
 
     def finish(self, arn: str) -> Run:

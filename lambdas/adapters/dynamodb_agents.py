@@ -73,16 +73,7 @@ class DynamoAgentRecords:
     def probe_results(self, shared: str) -> list[ProbeResult]:
         """See AgentRecords."""
         prefix = "probe#"
-        return [
-            ProbeResult(
-                path_id=item["record"].removeprefix(prefix),
-                generation=item["generation"],
-                inter_region=item.get("interRegionMBps", 0.0),
-                intra_region=item.get("intraRegionMBps", 0.0),
-                error=item.get("error"),
-            )
-            for item in self._of(shared, prefix)
-        ]
+        return [ProbeResult.from_item(item["record"].removeprefix(prefix), item) for item in self._of(shared, prefix)]
 
     def _of(self, shared: str, prefix: str) -> Iterator[dict[str, Any]]:
         """The records of a transfer whose names begin with `prefix`."""

@@ -1,7 +1,8 @@
 """Values that cross the ports and are no contract: tokens, instances, launches, command results."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from lambdas.core.transfer import EndMachine
 
@@ -17,6 +18,20 @@ class ProbeResult:
     inter_region: float
     intra_region: float
     error: str | None = None
+    hops: tuple[float, ...] = ()
+    """Of each hop between relays, in order; those after one that failed are absent."""
+
+    @classmethod
+    def from_item(cls, path_id: str, item: Mapping[str, Any]) -> "ProbeResult":
+        """From the record's attributes (contract `probe-result`)."""
+        return cls(
+            path_id=path_id,
+            generation=item["generation"],
+            inter_region=item.get("interRegionMBps", 0.0),
+            intra_region=item.get("intraRegionMBps", 0.0),
+            error=item.get("error"),
+            hops=tuple(item.get("hopsMBps", ())),
+        )
 
 
 @dataclass(frozen=True)

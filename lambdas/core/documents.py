@@ -34,9 +34,10 @@ PlanId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Name = Annotated[str, Field(pattern=NAME, max_length=64)]
 # A route has four stages at most, and so many relays lie on a path.
 MAX_STAGES = 4
-# A transfer has at most so many: two of its pairs, and those of all routes through one or two of 8 third regions.
+# A transfer has 435 at most: two of its pairs, those of all routes through one or two of 8 third regions, 250 together,
+# and the 185 of the same routes without their last stage.
 MAX_TRANSIT_REGIONS = 8
-MAX_STAGES_IN_ALL = 256
+MAX_STAGES_IN_ALL = 512
 StageIndex = Annotated[Count, Field(lt=MAX_STAGES_IN_ALL)]
 InstanceId = Annotated[str, Field(pattern=INSTANCE_ID)]
 Region = Annotated[str, Field(pattern=REGION)]

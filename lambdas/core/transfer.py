@@ -344,10 +344,11 @@ class TransferPath(Document):
 
 
 class Probe(Document):
-    """One pre-test, `seconds` per hop."""
+    """One pre-test, `seconds` per hop; `measure_from`: the relay, from 0, at which it begins, if not the first."""
 
     path: TransferPath
     seconds: float
+    measure_from: Annotated[int, Field(ge=0, lt=MAX_STAGES - 1)] | None = None
 
 
 class Membership(Document):

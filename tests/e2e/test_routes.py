@@ -122,3 +122,51 @@ def test_way_that_the_budget_does_not_bear_is_not_taken(wide: Account, tmp_path:
     check_end(wide, run, "dear", source, tmp_path / "out")
     assert all("routes" not in row for row in run.report["estimate"]["rows"])
     assert run.report["cost"]["total"] <= 0.02
+
+
+def links_measured(account: Account) -> set[tuple[str, str]]:
+    """Links of which the map says that they were measured."""
+    answer = account.aws.client("lambda").invoke(FunctionName="cpt-estimate-request", Payload=json.dumps({"map": {}}))
+    assert "FunctionError" not in answer
+    links = json.loads(answer["Payload"].read())["links"]
+    return {(link["fromRegion"], link["toRegion"]) for link in links if link["samples"]}
+
+
+# What follows measures links, which here carry far more than was configured for the tests above.
+def test_every_hop_is_pre_tested_and_each_link_learns_its_rate(wide: Account, tmp_path: Path) -> None:
+    source = make_files(tmp_path / "set", large_bytes=2 * LARGE)
+    # At 10 MB/s, so that there is something left to move after the pre-test.
+    how = {**LIMITED, "bandwidthLimitMbps": 2 * SLOW_MBPS, "preTest": True, "preTestSeconds": 1}
+    request = wide.request(source, tmp_path / "out", relays={"through": [FRANKFURT]}, **how)
+    run = wide.run(request, "tested")
+    check_end(wide, run, "tested", source, tmp_path / "out")
+    nodes = {node["nodeId"]: node for node in wide.nodes("tested")}
+    through = [node for node in nodes.values() if node["stage"] >= 2]
+    assert {node["region"] for node in through if float(node.get("measuredHopMBps", 0)) > 1} == {HOME, FRANKFURT}
+    joined = [name for name, node in nodes.items() if "joinedAt" in node]
+    rejected = [name for name, node in nodes.items() if node["state"] == "REJECTED"]
+    assert joined
+    assert set(joined) | set(rejected) == set(nodes)
+    notes = " ".join(run.report["fleet"]["notes"])
+    assert ("were released after the pre-test" in notes) is bool(rejected)
+    assert {(HOME, FRANKFURT), (FRANKFURT, OTHER)} <= links_measured(wide)
+
+
+def test_links_between_all_regions_are_measured_by_one_relay_in_each(wide: Account, tmp_path: Path) -> None:
+    source = make_files(tmp_path / "set", large_bytes=1_000_000)
+    relays = {"through": [FRANKFURT, TOKYO]}
+    request = wide.request(source, tmp_path / "out", relays=relays, profile="measure", preTestSeconds=1)
+    run = wide.run(request, "links")
+    assert (run.status, run.cause) == ("SUCCEEDED", None)
+    wanted = {(HOME, OTHER), (FRANKFURT, TOKYO), (TOKYO, FRANKFURT)}
+    wanted |= {(HOME, third) for third in (FRANKFURT, TOKYO)} | {(third, OTHER) for third in (FRANKFURT, TOKYO)}
+    found = {(one["fromRegion"], one["toRegion"]): one for one in run.report["measured"]["links"]}
+    assert found.keys() == wanted
+    assert [one for one in found.values() if one["interRegionMBps"] <= 1 or "error" in one] == []
+    assert sorted(node["region"] for node in run.report["nodes"]) == sorted(REGIONS)
+    assert not (tmp_path / "out").exists()
+    assert wide.left("links") == {}
+    for region in REGIONS:
+        assert {one["State"]["Name"] for one in wide.launched("links", region)} <= {"shutting-down", "terminated"}
+        assert wide.rules("links", region) == []
+    assert wanted <= links_measured(wide)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from lambdas.core.documents import Count, Document
+from lambdas.core.documents import MAX_STAGES, Count, Document
 from lambdas.core.errors import NoSuitableType
 from lambdas.core.estimate import first_contact, route_rows
 from lambdas.core.estimate.figures import EndFigures, Figures
@@ -22,6 +22,8 @@ from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
 from lambdas.core.request import Objective
 
 DEFAULT_MOST_PAIRS = 8
+HOPS_OF_ROUTE = MAX_STAGES - 1
+"""Between its relays, of the longest route: before the plan is made nobody knows which it has."""
 
 
 class Estimate(Document):
@@ -113,8 +115,13 @@ def estimate(
 
     plain, tested = rows_with(0.0), rows_with(pre_test_seconds if pre_test else 0.0)
     rows = tested if pre_test is True else better_of(plain, tested, objective, figures, offer.most_pairs)
-    if pre_test is not True and (planned := ways(offer)):
-        through = route_rows.routed(planned, size_bytes, plain, figures)
+    planned = ways(offer)
+    # Of unequal sides none is tested: the better half of pairs is what was asked for.
+    if planned and not (pre_test is True and planned.is_pair_alone):
+        # Every hop is measured, one after the other, before relays of routes join.
+        wait = pre_test_seconds / 2 * HOPS_OF_ROUTE if pre_test is True else 0.0
+        through = route_rows.routed(planned, size_bytes, plain, figures.joining_later(wait))
+        through = [row.model_copy(update={"pre_test": True}) if wait and row.routes else row for row in through]
         through = [row.in_time(whole, objective.confidence) for row in through] if whole else through
         rows = route_rows.better_of(rows, through, objective, figures)
         if requested == "auto":
@@ -129,7 +136,9 @@ def estimate(
     row = next(row for row in rows if row.pairs == pairs)
     if row.routes:
         reason += f"; as many relays as that, {in_words(row.routes)}"
-    if row.pre_test:
+    if row.pre_test and row.routes:
+        reason += "; with a pre-test of every hop"
+    elif row.pre_test:
         reason += f"; with a pre-test, which keeps the better {pairs} of {2 * pairs} pairs"
     unknown = undecided(size_bytes, most, figures)
     if requested == "auto" and unknown:

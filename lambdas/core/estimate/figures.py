@@ -272,6 +272,12 @@ class Figures(EndFigures):
         """Seconds that each relay is paid for beside those of the data."""
         return self.relay_tail.value if self.relay_tail else 0.0
 
+    def joining_later(self, seconds: float) -> "Figures":
+        """With relays that carry data so many seconds later."""
+        low, high = (None if bound is None else bound + seconds for bound in (self.spawn.low, self.spawn.high))
+        changes = {"value": self.spawn.value + seconds, "low": low, "high": high}
+        return self.model_copy(update={"spawn": self.spawn.model_copy(update=changes)})
+
     def pair_at(self, slot: int) -> Figure:
         """What the pair of a slot carries, from 0 on: lent machines come first, and are held to their share."""
         if slot >= len(self.lent):

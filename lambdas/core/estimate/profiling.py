@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from lambdas.core.documents import Count, Document
+from lambdas.core.documents import Count, Document, InstanceType, Region
 from lambdas.core.errors import BudgetTooSmall, NoSuitableType
 from lambdas.core.estimate.budget import needed
 from lambdas.core.estimate.estimate import Estimate
@@ -29,8 +29,21 @@ class MeasuredPair(Document):
     spawn_seconds: NonNegative
 
 
+class MeasuredLink(Document):
+    """From the relay of one region to that of another, MB/s; `error`: why it is 0."""
+
+    from_region: Region
+    to_region: Region
+    instance_type: InstanceType | None = None
+    """Of both relays; absent where these differ."""
+    inter_region: NonNegative = Field(alias="interRegionMBps")
+    error: str | None = None
+
+
 class Measured(Document):
     """What a profiling execution found (contract `report`, `measured`); pairs best first.
+
+    `links`: every one that a route through third regions could use; absent where only pairs were measured.
 
     `direct`: from the source machine to a relay in the destination's region, MB/s. `sent_bytes`: of all probes, out of
     the source's region.
@@ -38,6 +51,7 @@ class Measured(Document):
 
     direct: Positive = Field(alias="directMBps")
     pairs: list[MeasuredPair] = Field(min_length=1)
+    links: list[MeasuredLink] | None = None
     sent_bytes: Count
 
 
@@ -52,7 +66,7 @@ def measured(direct: float, ranking: list[Measurement], pairs: list[RelayPath], 
                 path_id=by_slot[one.slot].path_id,
                 inter_region=one.inter_region,
                 intra_region=one.intra_region,
-                spawn_seconds=_spawn_seconds(by_slot[one.slot].relays),
+                spawn_seconds=spawn_seconds(by_slot[one.slot].relays),
             )
             for one in ranking
         ],
@@ -60,7 +74,8 @@ def measured(direct: float, ranking: list[Measurement], pairs: list[RelayPath], 
     )
 
 
-def _spawn_seconds(pair: Iterable[Node]) -> float:
+def spawn_seconds(pair: Iterable[Node]) -> float:
+    """From asking for the relays until all of them were ready."""
     return round(max((node.ready_at - node.requested_at for node in pair if node.ready_at is not None), default=0.0), 3)
 
 

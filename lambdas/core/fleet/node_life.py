@@ -34,7 +34,7 @@ ChangeName = Literal[
 ]
 # A reason is a command's last words at worst; an item of the table holds 400 KB in all.
 REASON_CHARACTERS = 1000
-RATES = ("measured_inter_region", "measured_intra_region")
+RATES = ("measured_inter_region", "measured_intra_region", "measured_hop")
 END = ("reason", "ended_at")
 
 
@@ -105,14 +105,14 @@ def start(ready_at: float, port: int) -> Change:
     return Change("start", {"ready_at": ready_at, "port": port})
 
 
-def measure(inter_region: float, intra_region: float) -> Change:
-    """The pre-test has measured its pair's two hops, MB/s."""
-    return Change("measure", dict(zip(RATES, (inter_region, intra_region), strict=True)))
+def measure(inter_region: float, intra_region: float, hop: float | None = None) -> Change:
+    """The pre-test has measured its path: the slowest hop between relays, the one to the first, and its own, MB/s."""
+    return Change("measure", dict(zip(RATES, (inter_region, intra_region, hop), strict=True)))
 
 
-def reject(inter_region: float, intra_region: float, reason: str, ended_at: float) -> Change:
-    """The pre-test has measured its pair, and others are better."""
-    return Change("reject", {**measure(inter_region, intra_region).values, **_end(reason, ended_at)})
+def reject(inter_region: float, intra_region: float, reason: str, ended_at: float, hop: float | None = None) -> Change:
+    """The pre-test has measured its path, and others are better."""
+    return Change("reject", {**measure(inter_region, intra_region, hop).values, **_end(reason, ended_at)})
 
 
 def join(joined_at: float) -> Change:

@@ -25,7 +25,8 @@ class Node(Document):
     `stage`: the index of its stage, over all routes of the transfer; `stage_name` is for people, and nobody else's to
     compare.
     `existing`: a machine of the user, which nobody terminates; it serves with `cpu_percent` of one processor and
-    `bandwidth_limit_mbps`, Mbit/s.
+    `bandwidth_limit_mbps`, Mbit/s. `measured_hop`: from it to the next relay of its path; the two rates before it are
+    the path's, which all of its relays have.
     """
 
     transfer_id: TransferId
@@ -54,6 +55,7 @@ class Node(Document):
     ended_at: float | None = None
     measured_inter_region: float | None = Field(default=None, alias="measuredInterRegionMBps")
     measured_intra_region: float | None = Field(default=None, alias="measuredIntraRegionMBps")
+    measured_hop: float | None = Field(default=None, alias="measuredHopMBps")
     reason: str | None = None
     successor: Name | None = None
     not_replaced: str | None = None

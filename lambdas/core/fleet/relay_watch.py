@@ -156,17 +156,25 @@ def by_relay(carried: dict[str, Carried], through: dict[str, list[str]]) -> dict
     return found
 
 
-def fallen(watch: Watch, before: float, now: "Circumstances") -> float | None:
-    """The sum of all paths, MB/s, where a whole window carried less than `FALLEN` of `before`; else None.
-
-    None, too, while paths come and go, or the last chunks are on their way.
+def steady(watch: Watch, now: "Circumstances") -> dict[str, Carried]:
+    """Return what each path carried in a whole window; nothing while paths come and go, or the last chunks are on their
+    way: a lane that has nothing more to send looks like a slow one.
     """
     carried = window(watch, now.chunk_bytes)
     paths = watch.looks[-1].paths if watch.looks else []
-    if not carried or len(carried) < len(paths) or now.remaining <= sum(p.lanes for p in paths) * now.chunk_bytes:
-        return None
+    if len(carried) < len(paths) or now.remaining <= sum(path.lanes for path in paths) * now.chunk_bytes:
+        return {}
+    return carried
+
+
+def fallen(watch: Watch, before: float, now: "Circumstances") -> float | None:
+    """The sum of all paths, MB/s, where a whole window carried less than `FALLEN` of `before`; else None.
+
+    None, too, while nothing `steady` is known.
+    """
+    carried = steady(watch, now)
     most = sum(path.most for path in carried.values())
-    return sum(path.rate for path in carried.values()) if most < FALLEN * before else None
+    return sum(path.rate for path in carried.values()) if carried and most < FALLEN * before else None
 
 
 @dataclass(frozen=True)

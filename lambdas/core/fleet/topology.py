@@ -78,6 +78,16 @@ class Route:
         return tuple(stage.region for stage in self.stages if stage.end is None)
 
     @property
+    def is_straight(self) -> bool:
+        """Return whether its last relays send straight to the receiver, without others beside it."""
+        return bool(self.stages) and self.stages[-1].end is not self.destination
+
+    @property
+    def way(self) -> tuple[str, ...]:
+        """The regions that data passes, the source's first, the destination's last."""
+        return (*(stage.region for stage in self.stages), *([self.destination.region] if self.is_straight else []))
+
+    @property
     def first(self) -> int:
         """Index of its first stage."""
         return self.stages[0].index if self.stages else 0
@@ -141,7 +151,8 @@ def route_of(transfer: AcceptedTransfer, counts: Sequence[int] = (0, 0)) -> Rout
 
 
 def routes_of(transfer: AcceptedTransfer) -> tuple[Route, ...]:
-    """Every route that relays of the transfer may make up: the pair, then those through third regions.
+    """Every route that relays of the transfer may make up: the pair, those through third regions, and all of these
+    without their last stage, whose relays then send straight to the receiver.
 
     It depends on nothing but the accepted transfer, so that a stage keeps its index whatever is planned, and however
     often. Most routes never get a relay.
@@ -150,6 +161,9 @@ def routes_of(transfer: AcceptedTransfer) -> tuple[Route, ...]:
     for count in range(1, MAX_STAGES - 1):
         for regions in permutations(transfer.transit, count):
             routes.append(_through(transfer, regions, routes[-1].indices.stop))
+    for count in range(MAX_STAGES - 1):
+        for regions in permutations(transfer.transit, count):
+            routes.append(_through(transfer, regions, routes[-1].indices.stop, straight=True))
     return tuple(routes)
 
 
@@ -174,12 +188,14 @@ def regions_of(transfer: AcceptedTransfer) -> list[str]:
     return sorted({region for route in routes_of(transfer) for region in route.regions})
 
 
-def _through(transfer: AcceptedTransfer, regions: Sequence[TransitRegion], first: int) -> Route:
+def _through(
+    transfer: AcceptedTransfer, regions: Sequence[TransitRegion], first: int, *, straight: bool = False
+) -> Route:
     source, destination = transfer.source, transfer.destination
     places = [
         (PAIR[0], source.region, source.vpc_id, source),
         *((TRANSIT, one.region, one.vpc_id, None) for one in regions),
-        (PAIR[1], destination.region, destination.vpc_id, destination),
+        *([] if straight else [(PAIR[1], destination.region, destination.vpc_id, destination)]),
     ]
     # Those of a pair have no number, as people know them.
     stages = (

@@ -55,7 +55,7 @@ class Relays:
 
     def samples(self) -> list[Sample]:
         """Start-up times of those that joined or were pre-tested, and what the pre-test found, whom it rejected too."""
-        return [*self._spawns(), *self._pre_tests()]
+        return [*self._spawns(), *self._pre_tests(), *self._hops()]
 
     def gains(self, free: Iterable[Rates], tested: Rates) -> list[Sample]:
         """What paths of one type that one link limits add after the first: (rate(n)/rate(1) - 1)/(n - 1), of the most
@@ -102,11 +102,28 @@ class Relays:
 
     def _pre_tests(self) -> Iterable[Sample]:
         for path in sorted(self._whole & self.types.keys()):
+            if len(self._links.of(path)) > 1:
+                continue
             kind = self.types[path]
             # Both relays carry the result of their pair.
             for between, inside in {(n.measured_inter_region, n.measured_intra_region) for n in self._by_path[path]}:
                 if between:
-                    yield from self._links.samples(path, kind, between, 0.0)
+                    yield Sample(kind, "interRegion", between)
                 # No machine sends less inside than outside: then it was the source that had no more to give.
                 if between and inside and inside >= between:
-                    yield Sample(kind, "intraRegion", inside, link=self._links.named(self._links.of(path)[0]))
+                    yield Sample(kind, "intraRegion", inside)
+
+    def _hops(self) -> Iterable[Sample]:
+        """What the pre-test found of each link of a route through third regions."""
+        for path in sorted(self._whole & self._by_path.keys()):
+            links = self._links.of(path)
+            relays = sorted((n for n in self._by_path[path] if not n.generation), key=lambda node: node.stage)
+            if len(links) == 1 or len(relays) != len(links) + 1:
+                continue
+            for link, relay, following in zip(links, relays, relays[1:], strict=False):
+                if relay.measured_hop and relay.instance_type == following.instance_type:
+                    yield Sample(relay.instance_type, "interRegion", relay.measured_hop, link=link)
+            first = relays[0]
+            inside = first.measured_intra_region
+            if first.measured_hop and inside and inside >= first.measured_hop:
+                yield Sample(first.instance_type, "intraRegion", inside, link=links[0])

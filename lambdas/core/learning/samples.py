@@ -8,6 +8,7 @@ from statistics import median
 from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.chunks.plan import SMALL_FILE_BYTES
 from lambdas.core.estimate.profile import CREDIT_OF, LASTING_OF, Metric, Profile, hosts
+from lambdas.core.estimate.profiling import Measured
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import share_relays
 from lambdas.core.learning.arrivals import Arrivals
@@ -147,6 +148,16 @@ def tails_of(transfer: AcceptedTransfer, arrivals: Arrivals, nodes: Iterable[Nod
         )
         for node in nodes
         if node.state == "TERMINATED" and node.ended_at is not None and not (node.existing or node.generation)
+    ]
+
+
+def links_of(transfer: AcceptedTransfer, measured: Measured | None) -> list[Sample]:
+    """What an execution found that measured links; that of the ends is told by their relays, as of any pair."""
+    return [
+        Sample(link.instance_type, "interRegion", link.inter_region, link=name)
+        for link in (measured and measured.links) or []
+        if link.instance_type and link.inter_region > 0
+        if (name := f"{link.from_region}>{link.to_region}") != transfer.region_pair
     ]
 
 

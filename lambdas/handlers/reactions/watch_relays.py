@@ -21,9 +21,10 @@ def watch_relays(_event: BusEvent, world: World) -> dict[str, Any]:
         if not watched:
             break
         for record in watched:
+            found.setdefault(record.transfer.transfer_id, {}).update(relay_watch.look_at(world, record))
+            # The plan goes by what the looks until now have seen.
             if not look and replanning.is_due(world, record):
                 world.events.put("Plan Due", {"transferId": record.transfer.transfer_id})
-            found.setdefault(record.transfer.transfer_id, {}).update(relay_watch.look_at(world, record))
     return found
 
 

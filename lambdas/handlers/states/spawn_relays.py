@@ -37,7 +37,8 @@ def spawn_relays(event: SpawnInput, world: World) -> dict[str, Any]:
     decision = record.decisions[-1] if record and record.decisions else None
     wanted = (decision.pairs - decision.served if decision else estimate.chosen_pairs) * (2 if estimate.pre_test else 1)
     if wanted and estimate.routes:
-        wanted = sum(use.paths for use in estimate.routes)
+        # Those that only measure make up no path but the pair.
+        wanted = 1 if transfer.request.is_profiling else sum(use.paths for use in estimate.routes)
     answer = {"wanted": wanted, "preTest": estimate.pre_test, "review": estimate.on_the_way is not None}
     if wanted == 0 or record is None:
         return {**answer, "spawned": 0, "preTest": False, "notes": []}

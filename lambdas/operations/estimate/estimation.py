@@ -10,6 +10,7 @@ from lambdas.core.estimate import end_limits, offers
 from lambdas.core.estimate.estimate import Estimate, estimate
 from lambdas.core.estimate.figures import EndFigures, Figure, TimedLimit
 from lambdas.core.estimate.lent import lent_pairs
+from lambdas.core.estimate.link_measuring import estimate_of_links
 from lambdas.core.estimate.mixed_offers import mixed_offers
 from lambdas.core.estimate.offers import Side
 from lambdas.core.estimate.packing import Packing
@@ -19,12 +20,13 @@ from lambdas.core.estimate.type_choice import Offer
 from lambdas.core.estimate.whole_time import TRANSFERS, whole_time
 from lambdas.core.fleet.launch_decision import NO_SPOT_ROLE
 from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
+from lambdas.core.fleet.stations import stations_of
 from lambdas.core.request import Objective
 from lambdas.core.spending import cross_zone
 from lambdas.core.tariff.prices import PriceBook, needed
 from lambdas.core.transfer import AcceptedTransfer, Survey
 from lambdas.operations.estimate.quotes import RegionMarket, TransferMarket, market_of
-from lambdas.operations.estimate.routing import ways_for
+from lambdas.operations.estimate.routing import ways_for, ways_of
 
 Adjustment = Callable[[EndFigures, list[Offer]], tuple[EndFigures, list[Offer]]]
 
@@ -115,10 +117,19 @@ def estimate_for(
     notes += [packing.words] if packing else []
     found = found.model_copy(update={"notes": notes, "reason": reason, "packing": packing})
     if request.is_profiling:
-        found = estimate_of_measuring(found, world.pre_test_seconds(request), request.objective.max_cost_usd)
+        found = _of_measuring(found, transfer, world)
     if market.market == request.relays.market:
         return found
     return found.model_copy(update={"reason": f"{found.reason}; relays are on demand: {NO_SPOT_ROLE}"})
+
+
+def _of_measuring(found: Estimate, transfer: AcceptedTransfer, world: World) -> Estimate:
+    """Of pairs; with third regions of every link between them."""
+    seconds, most = world.pre_test_seconds(transfer.request), transfer.request.objective.max_cost_usd
+    ways = ways_of(transfer, found, world) if transfer.transit else None
+    if ways is None:
+        return estimate_of_measuring(found, seconds, most)
+    return estimate_of_links(found, ways, stations_of(transfer), seconds, most)
 
 
 def gateway(transfer: AcceptedTransfer) -> Figure | None:

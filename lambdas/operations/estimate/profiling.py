@@ -20,18 +20,27 @@ def finish_measuring(world: World, record: Estimated, pairs: list[RelayPath], ra
     seconds = world.pre_test_seconds(record.transfer.request)
     answered = [one for one in ranking if one.inter_region > 0]
     if not answered:
-        raise MeasuringFailed(_why(world, record.transfer, ranking))
-    best = next(pair for pair in pairs if pair.slot == answered[0].slot)
-    probe = Probe(path=_direct(record, best), seconds=seconds)
+        raise MeasuringFailed(why_nothing(world, record.transfer, ranking))
+    direct = measure_direct(world, record, next(pair for pair in pairs if pair.slot == answered[0].slot))
+    if direct is not None:
+        found = profiling.measured(direct, answered, pairs, seconds)
+        finish(world, record.transfer, Outcome(measured=found))
+
+
+def measure_direct(world: World, record: Estimated, pair: RelayPath) -> float | None:
+    """MB/s from the source machine to the pair's relay in the other region; raises MeasuringFailed.
+
+    None where the transfer is over, for another reason.
+    """
+    probe = Probe(path=_direct(record, pair), seconds=world.pre_test_seconds(record.transfer.request))
     results = measure(world, record.transfer, [probe])
     if results is None:
-        return  # it is over, for another reason
+        return None
     result = results.get(probe.path.path_id)
     if result is None or result.inter_region <= 0:
         why = result.error if result else "the sender did not answer"
         raise MeasuringFailed(f"the direct path: from {record.transfer.source.instance_id} to a relay: {why}")
-    found = profiling.measured(result.inter_region, answered, pairs, seconds)
-    finish(world, record.transfer, Outcome(measured=found))
+    return result.inter_region
 
 
 def _direct(record: Estimated, pair: RelayPath) -> TransferPath:
@@ -39,7 +48,8 @@ def _direct(record: Estimated, pair: RelayPath) -> TransferPath:
     return path.model_copy(update={"path_id": DIRECT, "hops": path.hops[-1:]})
 
 
-def _why(world: World, transfer: AcceptedTransfer, silent: list[Measurement]) -> str:
+def why_nothing(world: World, transfer: AcceptedTransfer, silent: list[Measurement]) -> str:
+    """Why no relays could be measured; `silent`: those that were asked."""
     if not silent:
         lost = [f"{node.node_id}: {node.reason}" for node in world.nodes.of(transfer.transfer_id) if node.reason]
         return f"no pair of relays was ready: {'; '.join(lost) or 'none was launched'}"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from lambdas.adapters.world import World
 from lambdas.core.architecture import architecture_of
+from lambdas.core.estimate import measured, published_limits
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import EndFigures, Figure
 from lambdas.core.estimate.lent import lent_rates
@@ -29,7 +30,8 @@ def ways_for(
     Third regions have relays of the source's type. Machines of the user are of the pair alone.
     """
     relays = transfer.request.relays
-    unequal = relays.pairs == "auto" and bool(offer.sides or transfer.existing)
+    straight = _straight(transfer, ends, market, world) if relays.pairs == "auto" else 0.0
+    unequal = relays.pairs == "auto" and bool(offer.sides or transfer.existing or straight)
     if not (transfer.transit or unequal) or not transfer.between_regions or relays.sides or offer.refusal:
         return None
     direct = transfer.source.region, transfer.destination.region
@@ -52,16 +54,14 @@ def ways_for(
             for region, one in regions.items()
             if (most := _most_relays(kinds[region], one)) is not None
         },
-        first_stage={
-            (tuple(stage.region for stage in route.stages), False): route.first for route in routes_of(transfer)
-        },
+        first_stage={(route.way, route.is_straight): route.first for route in routes_of(transfer)},
+        straight=straight,
     )
 
 
 def ways_of(transfer: AcceptedTransfer, estimate: Estimate, world: World) -> Ways | None:
     """The same while data moves, for relays of the types that the estimate chose."""
-    types = dict.fromkeys((estimate.instance_type, estimate.destination_type or estimate.instance_type))
-    market = market_of(transfer, list(types), world)
+    market = market_of(transfer, [estimate.type_of(stage) for stage in (0, 1)], world)
     figures = estimate.figures
     offer = Offer(
         instance_type=estimate.instance_type,
@@ -74,6 +74,26 @@ def ways_of(transfer: AcceptedTransfer, estimate: Estimate, world: World) -> Way
         most_pairs=0,
     )
     return ways_for(transfer, offer, estimate.figures, market, world)
+
+
+def _straight(transfer: AcceptedTransfer, ends: EndFigures, market: TransferMarket, world: World) -> float:
+    """MB/s that the receiver takes from other regions beside what the direct path brings it.
+
+    By what its type has taken from there, else by what AWS publishes of both ends: what holds the direct path below
+    that probably holds the others too.
+    """
+    kinds = transfer.source.instance_type, transfer.destination.instance_type
+    learned = measured.figure(world.profiles.get(kinds[1], transfer.region_pair), "interRegion", kinds[1])
+    if learned is None:
+        internet = world.env.inter_region_path == "internet"
+        source, learned = (
+            published_limits.outward(side.facts.get(kind), kind, between_regions=True, internet=internet)
+            for side, kind in zip((market.source, market.destination), kinds, strict=True)
+        )
+        expected = min(source.now, learned.now)
+        share = min(1.0, ends.direct.now / expected) if expected else 0.0
+        learned = learned.scaled(share, learned.note)
+    return max(min(ends.receive, learned.value) - ends.direct.now, 0.0)
 
 
 def _types(offer: Offer) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from lambdas.core.transfer_record import Estimated
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import membership, relay_end
 
-# Two hops one after the other for each pair, should the sender test the pairs in turn, and time to see the record.
+# The hops of each path one after the other, should the sender test the pairs in turn, and time to see the record.
 SPARE_SECONDS = 20.0
 # Of Lambda's 900 s, so that the slower half can still be terminated.
 LONGEST_SECONDS = 780.0
@@ -40,7 +40,7 @@ def measure(world: World, transfer: AcceptedTransfer, probes: list[Probe]) -> di
     None when the transfer was over before all had answered.
     """
     membership.change(world, transfer.shared, lambda current: current.changed(probes=probes))
-    longest = sum(2 * probe.seconds for probe in probes) + SPARE_SECONDS
+    longest = sum(max(2, len(probe.path.hops)) * probe.seconds for probe in probes) + SPARE_SECONDS
     deadline = world.clock.monotonic() + min(longest, LONGEST_SECONDS)
     wanted = {probe.path.path_id: probe.path.generation for probe in probes}
     while True:

@@ -97,10 +97,16 @@ def _end(world: World, node: Node, change: node_life.Change) -> bool:
     return True
 
 
-def reject(world: World, node: Node, measured: Measurement) -> None:
-    """Note what the pre-test measured of its pair, and terminate it: others are better."""
+def reject(
+    world: World,
+    node: Node,
+    measured: Measurement,
+    hop: float | None = None,
+    reason: str = "slower half of the pre-test",
+) -> None:
+    """Note what the pre-test measured of its path, and of the `hop` that it feeds, and terminate it."""
     rates = (measured.inter_region, measured.intra_region)
-    if world.nodes.change(node, node_life.reject(*rates, "slower half of the pre-test", world.clock.now())):
+    if world.nodes.change(node, node_life.reject(*rates, reason, world.clock.now(), hop)):
         _terminate(world, node)
 
 

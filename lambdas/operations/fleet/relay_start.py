@@ -6,7 +6,7 @@ from lambdas.adapters.records import CommandResult, Instance, NotManagedError
 from lambdas.adapters.world import World
 from lambdas.core.ends import commands
 from lambdas.core.errors import TooManyRules
-from lambdas.core.fleet import node_life, pairing, relay_node
+from lambdas.core.fleet import node_life, pairing, relay_node, stations
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import Admission, admissions, route_at, routes_of
 from lambdas.core.transfer import RELAY_PORT
@@ -28,6 +28,7 @@ class RelayStarter:
         self._world = world
         self._transfer = record.transfer
         self._paths = record.paths
+        self._measures_links = bool(record.estimate.routes) and record.transfer.request.is_profiling
         self._sent: dict[str, str] = {}
         self._admitted: set[Admission] = set()
 
@@ -82,18 +83,23 @@ class RelayStarter:
 
         Where the direct path is measured, the source reaches the relays of the last stage too.
         """
+        for one in self._admissions(node):
+            if one not in self._admitted:
+                group = security_group(self._world, one.place, one.group)
+                groups = self._world.groups(one.place.region)
+                groups.admit(group, one.address, one.port, self._transfer.transfer_id)
+                self._admitted.add(one)
+
+    def _admissions(self, node: Node) -> list[Admission]:
+        if self._measures_links:
+            return stations.admissions(self._transfer, self._paths, node)
         existing = {machine.stage for machine in self._transfer.existing}
         route = route_at(self._transfer, node.stage)
         wanted = admissions(route, self._paths, node, existing, self._transfer.receiver_port)
         here = route.stage_of(node)
         if self._transfer.request.is_profiling and here is route.stages[-1]:
             wanted.append(Admission(here, "relay", self._paths.source_address, RELAY_PORT))
-        for one in wanted:
-            if one not in self._admitted:
-                group = security_group(self._world, one.place, one.group)
-                groups = self._world.groups(one.place.region)
-                groups.admit(group, one.address, one.port, self._transfer.transfer_id)
-                self._admitted.add(one)
+        return wanted
 
     def _start(self, region: str, nodes: Sequence[Node], cpu_percent: int | None) -> None:
         """One command for all of them, which tells each machine what is its own."""

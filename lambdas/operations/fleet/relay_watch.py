@@ -4,6 +4,7 @@ from typing import TypeGuard
 
 from lambdas.adapters.world import World
 from lambdas.core import transfer_life
+from lambdas.core.chunks.progress import Progress
 from lambdas.core.fleet import relay_watch
 from lambdas.core.fleet.relay_watch import SLOW_SECONDS, Circumstances, Suspicion
 from lambdas.core.transfer_record import Estimated, TransferRecord
@@ -28,11 +29,7 @@ def look_at(world: World, record: Estimated) -> dict[str, str]:
     if seen is record.watch:
         return {}  # the sender has not reported since
     world.transfers.change(record.transfer, transfer_life.note(watch=seen))
-    now = Circumstances(
-        ends=ends_mb_s(record),
-        remaining=record.plan.bytes - progress.bytes,
-        chunk_bytes=record.plan.chunk_size_bytes,
-    )
+    now = circumstances(record, progress)
     joined = [node for node in world.nodes.of(transfer_id) if node.state == "JOINED"]
     suspicions = relay_watch.judge(seen, joined, through, now)
     for suspicion in suspicions:
@@ -44,6 +41,15 @@ def look_at(world: World, record: Estimated) -> dict[str, str]:
         rates = {"rateMBps": round(rate, 3), "expectedMBps": round(before, 3)}
         world.events.put("Rate Fell", {"transferId": transfer_id, **rates, "message": message})
     return {suspicion.node_id: suspicion.verdict for suspicion in suspicions}
+
+
+def circumstances(record: Estimated, progress: Progress) -> Circumstances:
+    """What rates are judged by beside the looks."""
+    return Circumstances(
+        ends=ends_mb_s(record),
+        remaining=record.plan.bytes - progress.bytes,
+        chunk_bytes=record.plan.chunk_size_bytes,
+    )
 
 
 def _tell(world: World, transfer_id: str, found: Suspicion) -> None:

@@ -11,7 +11,7 @@ from lambdas.adapters.world import World
 from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.errors import CptError
-from lambdas.core.estimate import replanning
+from lambdas.core.estimate import replanning, tested_routes
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import Figure
 from lambdas.core.estimate.first_contact import RelayDecision
@@ -19,7 +19,7 @@ from lambdas.core.estimate.replanning import Carrying, Replan, Rest
 from lambdas.core.estimate.route_rows import RELAYS_OF_PAIR
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.estimate.ways import Ways
-from lambdas.core.fleet import pairing
+from lambdas.core.fleet import pairing, relay_watch
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.fleet.topology import route_at, routes_of, side_of, slot_at
 from lambdas.core.transfer import DIRECT
@@ -30,6 +30,7 @@ from lambdas.operations.fleet import relay_end
 from lambdas.operations.fleet.launch import launch_relays
 from lambdas.operations.fleet.relay_end import release_singles
 from lambdas.operations.fleet.relay_start import await_ready
+from lambdas.operations.fleet.relay_watch import circumstances
 from lambdas.operations.fleet.remaining import allowed_mb_s
 from lambdas.operations.fleet.spawned import note_spawned
 from lambdas.operations.spending import metering
@@ -54,15 +55,21 @@ def replan(world: World, transfer_id: str) -> str:
     if progress is None or world.clock.now() - progress.at > SILENT_SECONDS or not is_due(world, record):
         return "known"
     nodes = world.nodes.of(transfer_id)
-    ways = ways_of(record.transfer, record.estimate, world)
-    carrying = _carrying(record, nodes, progress)
-    if ways is None or any(node.state in ("SPAWNED", "READY") for node in nodes):
+    rates = _rates(record, progress)
+    if not rates or any(node.state in ("SPAWNED", "READY") for node in nodes):
         return "known"
+    ways = ways_of(record.transfer, record.estimate, world)
+    if ways is None:
+        return "known"
+    carrying = _carrying(record, nodes, rates)
     if not all(pair in ways.borders for route in carrying for pair in pairwise(route.regions)):
         return "known"  # the map does not have it just now
-    remembered = replanning.seen(ways, _left(world, record, nodes))
+    rest = _rest(record, progress, rates)
+    regions = {stage.index: stage.region for route in routes_of(record.transfer) for stage in route.stages}
+    told = tested_routes.told_by(ways, nodes, regions)
+    remembered = replanning.seen(told, _left(world, record, nodes))
     seen = _with_live(replanning.seen(remembered, carrying), nodes)
-    found = replanning.replan(seen, carrying, _rest(record, progress), RELAYS_OF_PAIR * _most_pairs(record))
+    found = replanning.replan(seen, carrying, rest, RELAYS_OF_PAIR * _most_pairs(record))
     if found is None:
         return "kept"
     changes = replanning.changes(carrying, found.uses)
@@ -74,7 +81,7 @@ def replan(world: World, transfer_id: str) -> str:
     now = running(world, transfer_id)
     if now is None or now.decisions != record.decisions or world.nodes.of(transfer_id) != nodes:
         return "over" if now is None else "known"
-    _keep(world, record, planned, _decision(world, record, progress, carrying, found))
+    _keep(world, record, planned, _decision(world, record, progress, carrying, rest.direct, found))
     return _carry_out(world, transfer_id, changes, nodes)
 
 
@@ -97,17 +104,26 @@ _REFUSED = "other routes could not be launched: "
 MOST_NOTE = 500
 
 
-def _carrying(record: Estimated, nodes: list[Node], progress: Progress) -> list[Carrying]:
-    """Every route with joined relays, and the rates of its lanes together."""
+def _rates(record: Estimated, progress: Progress) -> dict[str, float]:
+    """MB/s of each path in the last half minute; nothing where there is none to go by.
+
+    One report of the sender would not do: it tells of two seconds, in which a busy machine may have sent nothing.
+    """
+    steady = relay_watch.steady(record.watch, circumstances(record, progress))
+    return {path_id: carried.rate for path_id, carried in steady.items()}
+
+
+def _carrying(record: Estimated, nodes: list[Node], rates: Mapping[str, float]) -> list[Carrying]:
+    """Every route with joined relays, and the rates of its paths together."""
     found = []
     for route in routes_of(record.transfer):
         joined = [node for node in route.own(nodes) if node.state == "JOINED"]
         counts = tuple(sum(node.stage == stage.index for node in joined) for stage in route.stages)
         if not all(counts):
             continue
-        regions = tuple(stage.region for stage in route.stages)
-        rate = sum(lane.rate for lane in progress.lanes if slot_at(lane.path_id, route.first) is not None)
-        found.append(Carrying(route.first, regions, counts, rate))
+        relays = (*counts, 0) if route.is_straight else counts
+        rate = sum(rate for path_id, rate in rates.items() if slot_at(path_id, route.first) is not None)
+        found.append(Carrying(route.first, route.way, relays, rate))
     return found
 
 
@@ -132,12 +148,11 @@ def _with_live(ways: Ways, nodes: list[Node]) -> Ways:
     return replace(ways, most_in_region=most)
 
 
-def _rest(record: Estimated, progress: Progress) -> Rest:
+def _rest(record: Estimated, progress: Progress, rates: Mapping[str, float]) -> Rest:
     figures = record.estimate.figures
-    direct = sum(lane.rate for lane in progress.lanes if lane.path_id == DIRECT)
     return Rest(
         size=max(record.plan.bytes - progress.bytes, 0) / 1e6,
-        direct=direct,
+        direct=rates.get(DIRECT, 0.0),
         source=min(figures.send_without_limit, allowed_mb_s(record)),
         destination=figures.receive,
         spawn_seconds=figures.spawn.value,
@@ -187,9 +202,8 @@ def _gone(use: RouteUse, serving: RouteUse | None, rate: float | None) -> RouteU
 
 
 def _decision(
-    world: World, record: Estimated, progress: Progress, carrying: list[Carrying], found: Replan
+    world: World, record: Estimated, progress: Progress, carrying: list[Carrying], direct: float, found: Replan
 ) -> RelayDecision:
-    direct = sum(lane.rate for lane in progress.lanes if lane.path_id == DIRECT)
     rates = sum(one.rate for one in carrying)
     now, first = world.clock.now(), progress.first_byte_at
     return RelayDecision(

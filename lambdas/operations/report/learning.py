@@ -10,7 +10,7 @@ from lambdas.core.estimate.profile import Profile
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.learning.arrivals import Arrivals
 from lambdas.core.learning.path_links import links_in_use
-from lambdas.core.learning.samples import repeats_of, samples_of, subjects, tails_of
+from lambdas.core.learning.samples import links_of, repeats_of, samples_of, subjects, tails_of
 from lambdas.core.report.stage_samples import stage_samples
 from lambdas.core.report.tally import Tally
 from lambdas.core.transfer import AcceptedTransfer
@@ -38,6 +38,7 @@ def learn(world: World, record: TransferRecord, tally: Tally, nodes: list[Node])
         rates = Arrivals() if FOLLOWED in record.stages or _saved_much(record) else tally.arrivals
         direct = measured.direct if measured else None
         samples = samples_of(transfer, rates, nodes, profiles, direct, limit, _other_links(world, transfer, nodes))
+        samples += links_of(transfer, measured)
         if record.delivered:
             samples += tails_of(transfer, rates, nodes)
             samples += repeats_of(transfer, record.delivered.bytes, record.delivered.sent_bytes)

@@ -133,8 +133,9 @@ def _mb_s(limit_mbps: int | None) -> float:
 
 def _probe_bytes(world: World, record: TransferRecord, nodes: list[Node]) -> int:
     """What pre-tests sent between the regions; what a profiling execution found says more."""
-    # All relays of a path have its rate, which is counted once.
-    rates = sum(node.measured_inter_region or 0.0 for node in nodes if node.stage == 0)
+    # Relays of a route have the rate of the hop that they feed; both of a pair have its rate, which is counted once.
+    rates = sum(node.measured_hop or 0.0 for node in nodes)
+    rates += sum(node.measured_inter_region or 0.0 for node in nodes if node.stage == 0 and node.measured_hop is None)
     measured = record.measured.sent_bytes if record.measured else 0
     return max(round(rates * world.pre_test_seconds(record.transfer.request) * 1e6), measured)
 

@@ -24,6 +24,7 @@ from tests.lambdas.memory.stores import (
     MemoryTokenStore,
 )
 from tests.lambdas.tables import DYNAMODBS
+from tests.paths import CONTRACTS
 
 
 @pytest.fixture
@@ -135,6 +136,21 @@ def test_records_of_the_ends_are_read_as_the_daemon_writes_them(tables: dict[str
         ("pair-1", 19.5, None),
         ("pair-2", 0.0, "refused"),
     ]
+
+
+@pytest.mark.parametrize("kind", DYNAMODBS, indirect=True)
+def test_probe_results_are_read_as_their_contract_has_them(tables: dict[str, Table]) -> None:
+    table, agents = tables["transfers"], DynamoAgentRecords(tables["transfers"])
+    written = {path.stem: json.loads(path.read_text()) for path in CONTRACTS.glob("examples/good/probe-result/*.json")}
+    for name, item in written.items():
+        table.put({"transferId": builders.SHARED, "record": f"probe#{name}", **item})
+    found = {result.path_id: result for result in agents.probe_results(builders.SHARED)}
+    assert found.keys() == written.keys()
+    assert {name: (list(one.hops), one.error) for name, one in found.items()} == {
+        name: (item.get("hopsMBps", []), item.get("error")) for name, item in written.items()
+    }
+    assert found["route-of-three-relays"].inter_region == 38.1
+    assert found["second-hop-failed"].inter_region == 0.0
 
 
 @pytest.mark.parametrize("kind", DYNAMODBS, indirect=True)

@@ -22,6 +22,7 @@ VALUES = {
     "port": 4600,
     "measured_inter_region": 20.5,
     "measured_intra_region": 150.25,
+    "measured_hop": 21.5,
     "joined_at": 1004.5,
     "reason": "gone",
     "ended_at": 1005.75,

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lambdas.core.documents import MAX_STAGES_IN_ALL
 from lambdas.core.fleet import topology
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import Admission, Route, Stage, admissions
-from lambdas.core.transfer import RELAY_PORT, ResolvedPaths
+from lambdas.core.transfer import RELAY_PORT, ResolvedPaths, TransitRegion
 from tests.lambdas.builders import node, paths, route, transfer
 
 RECEIVER_PORT = transfer().receiver_port
@@ -31,6 +32,24 @@ def test_pair_is_a_stage_beside_each_end() -> None:
     )
     assert [list(stage.slots) for stage in pair.stages] == [[1, 2], [1, 2, 3]]
     assert pair.stages[1].node_id(3, 1) == "destination-3-1"
+
+
+def test_every_route_also_ends_in_relays_that_send_straight_to_the_receiver() -> None:
+    regions = [TransitRegion(region=f"xx-test-{number}", vpc_id="vpc-transit") for number in range(8)]
+    asked = transfer().model_copy(update={"transit": regions})
+    routes = topology.routes_of(asked)
+    ways = [(on.way, on.is_straight) for on in routes]
+    assert len(set(ways)) == len(ways)
+    assert {way for way, straight in ways if straight} == {way for way, straight in ways if not straight}
+    assert all(on.way[-1] == DESTINATION.region and on.stages[0].end is on.source for on in routes)
+    stages = [stage.index for on in routes for stage in on.stages]
+    assert stages == [*range(len(stages))]
+    assert len(stages) < MAX_STAGES_IN_ALL
+
+
+def test_side_of_a_stage_is_that_of_its_end_and_the_sources_in_a_third_region() -> None:
+    asked = transfer().model_copy(update={"transit": [TransitRegion(region="eu-central-1", vpc_id="vpc-transit")]})
+    assert [topology.side_of(asked, stage) for stage in range(8)] == [0, 1, 0, 0, 1, 0, 0, 0]
 
 
 def test_lost_relay_is_replaced_at_its_own_stage() -> None:

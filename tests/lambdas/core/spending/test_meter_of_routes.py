@@ -4,6 +4,7 @@ import pytest
 
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.route_use import RouteUse
+from lambdas.core.fleet.relay_node import NodeState
 from lambdas.core.spending.meter import Reading
 from tests.lambdas.builders import IRELAND, WEST, estimate, figure, node
 
@@ -34,7 +35,7 @@ def routed(*uses: RouteUse) -> Estimate:
     return plain.model_copy(update={"rows": rows})
 
 
-def reading(known: Estimate, *stages: int, state: str = "JOINED") -> Reading:
+def reading(known: Estimate, *stages: int, state: NodeState = "JOINED") -> Reading:
     nodes = [node(stage, state=state) for stage in stages]
     return Reading(1100.0, nodes, known, 100, 1000.0, 10**10, 10**10, 1.0)
 

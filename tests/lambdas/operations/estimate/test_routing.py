@@ -1,5 +1,6 @@
 import pytest
 
+from lambdas.core.errors import BudgetTooSmall
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.request import Objective
 from lambdas.core.tariff.instance_types import TypeFacts
@@ -118,3 +119,48 @@ def test_while_data_moves_ways_are_of_the_types_and_the_gain_that_were_chosen() 
     # A third region has the source's type.
     assert ways.hours[IRELAND].value > hours[IRELAND]
     assert ways.hours[FRANKFURT].value == hours[FRANKFURT]
+
+
+def test_pre_test_that_is_asked_for_is_of_every_hop_and_relays_join_after_it() -> None:
+    cloud = known(WIDE)
+    plain, asked = accepted(FRANKFURT, pairs=3), accepted(FRANKFURT, pairs=3)
+    asked = asked.model_copy(update={"request": asked.request.model_copy(update={"pre_test": True})})
+    tested, untested = planned(cloud, asked), planned(cloud, plain)
+    assert FRANKFURT in [region for use in tested.routes for region in use.between]
+    assert tested.pre_test
+    assert "with a pre-test of every hop" in tested.reason
+    # Three hops at most, one after the other, before relays join; the direct path carries a little meanwhile.
+    wait = 3 * cloud.world.pre_test_seconds(asked.request)
+    assert 0.8 * wait < tested.chosen.seconds - untested.chosen.seconds <= wait
+    # As many relays are launched as without: there is no slower half.
+    assert tested.chosen.relays == untested.chosen.relays
+
+
+def measuring(cloud: Cloud, *third: str, most_usd: float | None = None) -> Estimate:
+    asked = accepted(*third)
+    objective = Objective.from_document({"maxCostUsd": most_usd} if most_usd else {})
+    request = asked.request.model_copy(update={"profile": "measure", "objective": objective})
+    return planned(cloud, asked.model_copy(update={"request": request}))
+
+
+def test_measuring_with_third_regions_has_a_relay_in_each_and_pays_every_link() -> None:
+    cloud = known(WIDE | {(WEST, TOKYO): 30.0})
+    found = measuring(cloud, FRANKFURT, TOKYO)
+    assert (found.chosen_pairs, found.pre_test, found.bytes) == (1, True, 0)
+    launched = {stage: use.regions[stage - use.stage] for use in found.routes for stage in use.stages()}
+    assert launched == {0: WEST, 1: IRELAND, 3: FRANKFURT, 6: TOKYO}
+    assert "7 links between 4 regions" in found.reason
+    seconds = cloud.world.pre_test_seconds(accepted().request)
+    # Three rounds and the direct path, 5 s after the launch.
+    assert found.chosen.seconds == pytest.approx(5 + 4 * 1.25 * seconds)
+    assert found.chosen.cost_usd > measuring(cloud, FRANKFURT).chosen.cost_usd > 0
+
+
+def test_measuring_leaves_out_a_third_region_without_room_and_refuses_too_small_a_budget() -> None:
+    cloud = known(WIDE)
+    cloud.quotas[TOKYO].limits = {"on-demand": 1.0, "spot": 1.0}
+    found = measuring(cloud, FRANKFURT, TOKYO)
+    assert "3 links between 3 regions" in found.reason
+    assert any(TOKYO in note and "not measured" in note for note in found.notes)
+    with pytest.raises(BudgetTooSmall, match="name fewer regions"):
+        measuring(cloud, FRANKFURT, TOKYO, most_usd=0.001)

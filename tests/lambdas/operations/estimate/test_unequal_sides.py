@@ -21,7 +21,7 @@ BY_SIDE = {"source": [STRONG], "destination": [WEAK]}
 
 
 def accepted(*third: str, minimise: str = "time", **relays: object) -> AcceptedTransfer:
-    asked = transfer(relays={"through": list(third) or "none", "instanceTypes": BY_SIDE, **relays})
+    asked = transfer(relays={"through": list(third) or "none", "instanceTypes": BY_SIDE, **relays}, preTest=False)
     request = asked.request.model_copy(update={"objective": Objective.from_document({"minimise": minimise})})
     transit = [TransitRegion(region=region, vpc_id="vpc-transit") for region in third]
     return asked.model_copy(update={"request": request, "transit": transit})
@@ -121,3 +121,32 @@ def test_what_a_transfer_has_shown_of_a_pair_holds_both_sides_down() -> None:
     halved = estimate_for(accepted(), SIZE, cloud.world, adjusted=slower)
     assert counts(halved, 2) == counts(found, 2) == [[1, 3]]
     assert (halved.row(2).routes or [])[0].rate.now == pytest.approx(30.0)
+
+
+def receiving(mb_s: float) -> Cloud:
+    """Measured relays of 20 MB/s, a direct path of 5, and a destination of a type that takes `mb_s` from afar."""
+    cloud = known(20.0, 20.0)
+    cloud.profiles.profiles["m5.xlarge", f"{WEST}>{IRELAND}"] = profile(mb_s, 2000, 5)
+    return cloud
+
+
+def into_strong_receiver(pairs: int | str = "auto") -> AcceptedTransfer:
+    asked = accepted(instanceTypes=[WEAK], pairs=pairs)
+    destination = asked.destination.model_copy(update={"instance_type": "m5.xlarge"})
+    return asked.model_copy(update={"destination": destination})
+
+
+def test_receiver_that_takes_enough_from_afar_needs_no_relays_beside_it() -> None:
+    found = planned(receiving(105.0), into_strong_receiver())
+    (use,) = found.row(2).routes or []
+    assert (use.stage, use.relays, use.rate.now) == (2, [4, 0], 80.0)
+    pairs = planned(receiving(105.0), into_strong_receiver(pairs=4)).row(4)
+    assert found.row(2).seconds == pytest.approx(pairs.seconds, rel=0.01)
+    assert found.row(2).cost_usd < pairs.cost_usd
+    assert "straight into the receiver" in found.row(2).limit
+
+
+def test_receiver_that_is_the_limit_gets_relays_beside_it() -> None:
+    found = planned(receiving(8.0), into_strong_receiver())
+    assert all(use.relays[-1] for row in found.rows for use in row.routes or [])
+    assert found.chosen_pairs > 0

@@ -6,9 +6,11 @@ import pytest
 
 from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import LaneProgress
+from lambdas.core.fleet.relay_watch import Look, PathLook, Watch
 from lambdas.core.request import Objective
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.transfer import TransitRegion
+from lambdas.core.transfer_record import Estimated
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.handlers.reactions.watch_relays import watch_relays
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
@@ -55,9 +57,25 @@ def moving(rates: dict[str, float], *, budget: float | None = None) -> Cloud:
         cloud.agents.progresses[SHARED, "sender"] = progress(1).model_copy(update=said)
 
     report()
+    looked(cloud, rates)
     for at in range(1, 400):
         cloud.clock.at(at, report)
     return cloud
+
+
+def looked(cloud: Cloud, rates: dict[str, float], seconds: float = 30) -> None:
+    """Two looks so long apart have seen these rates of the paths that serve."""
+    now, serving = cloud.clock.now(), path_ids(cloud)
+
+    def look(at: float) -> Look:
+        carried = {path: int(rates.get(path, 0.0) * 1e6 * (at - now + 1000)) for path in serving}
+        return Look(
+            epoch=1, at=at, paths=[PathLook(path_id=p, generation=0, lanes=1, bytes=b) for p, b in carried.items()]
+        )
+
+    record = cloud.transfers.get("first")
+    assert record is not None
+    cloud.transfers.change(record.transfer, transfer_life.note(watch=Watch(looks=[look(now - seconds), look(now)])))
 
 
 def due(cloud: Cloud, source: str = "cpt.control") -> Any:
@@ -150,3 +168,50 @@ def test_old_route_stays_where_only_a_part_of_the_new_relays_came() -> None:
     cloud.compute[VIRGINIA].refusals["t3.small"] = "InsufficientInstanceCapacity"
     assert due(cloud)["first"] in ("refused", "partly")
     assert "route-2-1-1-1" in path_ids(cloud)
+
+
+def test_report_of_two_seconds_without_bytes_is_no_reason_for_other_routes() -> None:
+    cloud = moving(dict.fromkeys(AS_PLANNED, 0.0))
+    looked(cloud, AS_PLANNED)
+    before = cloud.alive()
+    assert due(cloud) == {"first": "kept"}
+    assert cloud.alive() == before
+
+
+@pytest.mark.parametrize("seconds", [2, 20])
+def test_nothing_is_planned_by_less_than_half_a_minute(seconds: float) -> None:
+    cloud = moving(SLOW)
+    looked(cloud, SLOW, seconds)
+    assert due(cloud) == {"first": "known"}
+
+
+def test_nothing_is_planned_for_the_last_chunks_on_their_way() -> None:
+    cloud = moving(SLOW)
+    record = cloud.transfers.get("first")
+    assert isinstance(record, Estimated)
+    lanes = len(path_ids(cloud))
+    said = cloud.agents.progresses[SHARED, "sender"]
+    left = plan(size=said.bytes + lanes * record.plan.chunk_size_bytes)
+    cloud.transfers.change(record.transfer, transfer_life.note(plan=left))
+    assert due(cloud) == {"first": "known"}
+    more = plan(size=said.bytes + 10**11)
+    cloud.transfers.change(record.transfer, transfer_life.note(plan=more))
+    assert due(cloud) == {"first": "changed"}
+
+
+def test_plan_is_due_after_the_look_that_it_goes_by() -> None:
+    cloud = moving(SLOW)
+    looked_at: list[float] = []
+    put = cloud.events.put
+
+    def note(kind: str, detail: dict[str, Any]) -> None:
+        record = cloud.transfers.get("first")
+        assert isinstance(record, Estimated)
+        looked_at.append(record.watch.looks[-1].at)
+        put(kind, detail)
+
+    cloud.clock.sleep(10)
+    reported_at = cloud.agents.progresses[SHARED, "sender"].at
+    cloud.events.put = note  # type: ignore[method-assign]
+    told(cloud)
+    assert looked_at[0] == reported_at

@@ -11,6 +11,7 @@ from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.fleet.relay_node import Node
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.reactions.replace_relay import replace_relay
+from lambdas.operations.estimate import routing
 from lambdas.operations.fleet import relay_end, replanning
 from lambdas.operations.fleet.replacement import Failing, replace
 from lambdas.operations.spending import metering
@@ -79,7 +80,7 @@ def test_report_of_a_sender_that_fell_silent_changes_nothing() -> None:
 def twice_at_once(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The event comes again while the plan is made; what both did."""
     done: list[str] = []
-    plain = replanning.ways_of
+    plain = routing.ways_of
 
     def ways_of(*given: object) -> object:
         monkeypatch.setattr(replanning, "ways_of", plain)

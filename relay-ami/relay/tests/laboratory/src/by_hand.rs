@@ -42,7 +42,7 @@ pub const USAGE: &str = "\
 cpt-laboratory: cpt-relay, and its roles by hand, with a directory that both ends see in place of the control plane
 
   cpt-laboratory scan                  PATH...
-  cpt-laboratory plan    --control-dir DIR [--transfer ID] [--chunk-mib N] [--lanes N] [--preserve JSON] PATH...
+  cpt-laboratory plan    --control-dir DIR [--transfer ID] [--chunk-mib N | --chunk-kib N] [--lanes N] [--preserve JSON] PATH...
   cpt-laboratory mirror  --control-dir DIR [--select JSON] [--delete] PATH... DESTINATION
   cpt-laboratory receive --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--verify digest|readback] [--preserve JSON]
                          [--unsynced] [--placing-threads N] DESTINATION
@@ -117,9 +117,9 @@ fn plan(options: &Options) -> Result<ExitCode, CliError> {
         let named: Vec<String> = problems.iter().map(|problem| format!("{}: {}", problem.path, problem.reason)).collect();
         return Err(CliError::failed(Failure::SurveyProblem, named.join("; ")));
     }
-    let size = options.chunk_mib.unwrap_or(8) << 20;
+    let size = options.chunk_kib.map_or_else(|| options.chunk_mib.unwrap_or(8) << 20, |kib| kib << 10);
     if !size.is_power_of_two() {
-        return Err(CliError::Usage(format!("--chunk-mib is {}; it must be a power of two", size >> 20)));
+        return Err(CliError::Usage(format!("a chunk is {size} bytes; it must be a power of two")));
     }
     let sources: Vec<String> = paths.iter().map(|path| percent::encode(path.as_os_str().as_bytes())).collect();
     let sources = serde_json::to_vec(&sources).map_err(|error| CliError::failed(Failure::Output, error))?;

@@ -28,6 +28,8 @@ pub struct Options {
     pub via: Vec<Vec<SocketAddrV4>>,
     pub lanes: Option<u32>,
     pub chunk_mib: Option<u64>,
+    /// In place of it, for rates of which a MiB takes too long.
+    pub chunk_kib: Option<u64>,
     pub rate_mbps: Option<u64>,
     pub attempts: Option<u32>,
     /// How long a destination may take nothing, seconds.
@@ -101,6 +103,7 @@ impl Options {
             "--via" => self.via.push(text.split(',').map(|text| address(name, text)).collect::<Result<_, _>>()?),
             "--lanes" => self.lanes = Some(number(name, text, 1)?),
             "--chunk-mib" => self.chunk_mib = Some(number(name, text, 1)?),
+            "--chunk-kib" => self.chunk_kib = Some(number(name, text, 1)?),
             "--rate-mbps" => self.rate_mbps = Some(number(name, text, 1)?),
             "--attempts" => self.attempts = Some(number(name, text, 1)?),
             "--patience" => self.patience = Some(number(name, text, 0.0f64)?.min(MAX_PATIENCE_SECONDS)),
