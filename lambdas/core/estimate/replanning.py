@@ -104,8 +104,9 @@ def replan(ways: Ways, carrying: Sequence[Carrying], rest: Rest, most_relays: in
 
 def changes(carrying: Iterable[Carrying], uses: Iterable[RouteUse]) -> dict[int, int]:
     """Relays more (above 0) or fewer (below) at each stage whose number changes, by its index."""
-    now = {stage: count for route in carrying for stage, count in enumerate(route.relays, route.stage)}
-    then = {stage: count for use in uses for stage, count in enumerate(use.relays, use.stage)}
+    # A last stage of no relays has no index: that is another route's.
+    now = {stage: count for route in carrying for stage, count in enumerate(route.relays, route.stage) if count}
+    then = {stage: count for use in uses for stage, count in use.stages().items()}
     more = {stage: then.get(stage, 0) - now.get(stage, 0) for stage in now | then}
     return {stage: count for stage, count in more.items() if count}
 

@@ -137,7 +137,9 @@ def _left(world: World, record: Estimated, nodes: list[Node]) -> list[Carrying]:
     for use in record.estimate.routes:
         ended = [n.ended_at for n in nodes if n.stage == use.stage and n.reason == LEFT and n.ended_at is not None]
         if not use.count and ended and world.clock.now() - max(ended) < REFUSED_SECONDS * len(ended):
-            found.append(Carrying(use.stage, tuple(use.regions), (1,) * len(use.regions), use.rate.value))
+            last = 0 if route_at(record.transfer, use.stage).is_straight else 1
+            relays = (*(1 for _ in use.regions[1:]), last)
+            found.append(Carrying(use.stage, tuple(use.regions), relays, use.rate.value))
     return found
 
 
@@ -178,7 +180,7 @@ def _estimate(estimate: Estimate, ways: Ways, carrying: list[Carrying], found: R
     new = {use.stage for use in uses}
     known = {use.stage: use for use in estimate.routes}
     serving = {one.stage: ways.use_as(one.regions, one.relays) for one in carrying}
-    rates = {one.stage: one.rate / min(one.relays) for one in carrying}
+    rates = {one.stage: one.rate / min(filter(None, one.relays)) for one in carrying}
     gone = [
         _gone(known.get(stage) or serving[stage], serving.get(stage), rates.get(stage))
         for stage in known | serving

@@ -9,18 +9,19 @@ from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import LaneProgress
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.fleet.topology import routes_of
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.operations.estimate import routing
-from lambdas.operations.fleet import relay_end, replanning
+from lambdas.operations.fleet import membership, relay_end, replanning
 from lambdas.operations.fleet.replacement import Failing, replace
 from lambdas.operations.spending import metering
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import ARN, IRELAND, SHARED, WEST, progress
 from tests.lambdas.cloud import Cloud
-from tests.lambdas.fleet import path_ids
+from tests.lambdas.fleet import amend, path_ids
 from tests.lambdas.handlers.test_routes import FRANKFURT, THROUGH, routed, use
-from tests.lambdas.operations.fleet.test_replanning import SLOW, VIRGINIA, due, moving, told
+from tests.lambdas.operations.fleet.test_replanning import SLOW, VIRGINIA, due, looked, moving, told
 
 Rates = Callable[[str], float]
 
@@ -30,6 +31,7 @@ def report(cloud: Cloud, rate: Rates) -> None:
     lanes = [LaneProgress(path_id=path, lane=0, bytes=10**9, rate=rate(path)) for path in path_ids(cloud)]
     said = {"at": cloud.clock.now(), "first_byte_at": 900.0, "lanes": lanes, "bytes": 10**9, "moved_bytes": 10**9}
     cloud.agents.progresses[SHARED, "sender"] = progress(1).model_copy(update=said)
+    looked(cloud, {path: rate(path) for path in path_ids(cloud)})
 
 
 def minutes(cloud: Cloud, count: int, rate: Rates) -> list[str]:
@@ -202,3 +204,20 @@ def test_relay_that_drains_for_others_gets_no_successor(
     for node in draining(cloud):
         assert replace(cloud.world, node, Failing(how, "by the test")) == "known"
     assert [node.node_id for node in cloud.nodes.of("first") if node.generation > 0] == []
+
+
+def test_route_that_sends_straight_to_the_receiver_is_left_and_remembered() -> None:
+    # The pair, two routes through one region, two through both; then the straight ones.
+    cloud = moving(SLOW)
+    record = cloud.transfers.get("first")
+    assert record is not None
+    first = next(route.first for route in routes_of(record.transfer) if route.is_straight)
+    for node in [node for node in cloud.nodes.of("first") if node.stage == 2]:
+        amend(cloud, node, stage=first, stage_name=f"source-{first}")
+    into = use(first, [WEST, IRELAND], [1, 0])
+    membership.settle(cloud.world, "first")
+    cloud.transfers.change(record.transfer, transfer_life.note(estimate=routed(into)))
+    done = minutes(cloud, 3, lambda path: {"direct": 5.0, f"route-{first}-1": 1.0}.get(path, 9.0))
+    assert done[0] == "changed"
+    assert f"route-{first}-1" not in path_ids(cloud)
+    assert set(done[1:]) <= {"kept", "changed"}
