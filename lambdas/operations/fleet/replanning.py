@@ -70,7 +70,7 @@ def replan(world: World, transfer_id: str) -> str:
     remembered = replanning.seen(told, _left(world, record, nodes))
     seen = _with_live(replanning.seen(remembered, carrying), nodes)
     found = replanning.replan(seen, carrying, rest, RELAYS_OF_PAIR * _most_pairs(record))
-    if found is None:
+    if found is None or not _is_preferred(world, record, found, seen, carrying, rest):
         return "kept"
     changes = replanning.changes(carrying, found.uses)
     planned = _estimate(record.estimate, ways, carrying, found)
@@ -83,6 +83,18 @@ def replan(world: World, transfer_id: str) -> str:
         return "over" if now is None else "known"
     _keep(world, record, planned, _decision(world, record, progress, carrying, rest.direct, found))
     return _carry_out(world, transfer_id, changes, nodes)
+
+
+def _is_preferred(
+    world: World, record: Estimated, found: Replan, ways: Ways, carrying: list[Carrying], rest: Rest
+) -> bool:
+    """Whether the request wants the other routes. `ways`: as seen, so that what serves has the rate that it has."""
+    objective = record.transfer.request.objective
+    if objective.deadline_seconds is not None:
+        gone = world.clock.now() - record.transfer.execution_started_at
+        objective = objective.model_copy(update={"deadline_seconds": max(round(objective.deadline_seconds - gone), 1)})
+    serving = [ways.use_as(one.regions, one.relays) for one in carrying]
+    return replanning.is_preferred(found, serving, rest, record.estimate.figures, objective)
 
 
 def is_due(world: World, record: Estimated) -> bool:

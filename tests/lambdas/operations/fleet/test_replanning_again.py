@@ -17,7 +17,7 @@ from lambdas.operations.fleet import membership, relay_end, replanning
 from lambdas.operations.fleet.replacement import Failing, replace
 from lambdas.operations.spending import metering
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import ARN, IRELAND, SHARED, WEST, progress
+from tests.lambdas.builders import ARN, IRELAND, SHARED, WEST, estimate, figure, progress
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import amend, path_ids
 from tests.lambdas.handlers.test_routes import FRANKFURT, THROUGH, routed, use
@@ -221,3 +221,37 @@ def test_route_that_sends_straight_to_the_receiver_is_left_and_remembered() -> N
     assert done[0] == "changed"
     assert f"route-{first}-1" not in path_ids(cloud)
     assert set(done[1:]) <= {"kept", "changed"}
+
+
+def paired(**wish: object) -> Cloud:
+    """Pairs at 0.02 dollars a GB serve; a wider way costs eight times as much."""
+    cloud = moving(SLOW, **wish)
+    record = cloud.transfers.get("first")
+    assert record is not None
+    for node in cloud.nodes.of("first"):
+        amend(cloud, node, stage={2: 0, 4: 1}.get(node.stage, node.stage))
+    (transit,) = [node for node in cloud.nodes.of("first") if node.region == FRANKFURT]
+    amend(cloud, transit, state="LOST", ended_at=1.0)
+    membership.settle(cloud.world, "first")
+    plain = estimate(2)
+    plain = plain.model_copy(update={"figures": plain.figures.model_copy(update={"pair": figure(5)})})
+    cloud.transfers.change(record.transfer, transfer_life.note(estimate=plain))
+    report(cloud, lambda _: 5.0)
+    return cloud
+
+
+@pytest.mark.parametrize(
+    ("minimise", "more", "done"),
+    [
+        ("time", {}, "changed"),
+        ("cost", {}, "kept"),
+        ("balanced", {"valueOfTimeUsdPerHour": 1.0}, "kept"),
+        ("balanced", {"valueOfTimeUsdPerHour": 1000.0}, "changed"),
+    ],
+)
+def test_dearer_way_is_taken_only_where_the_request_wants_what_it_saves(
+    minimise: str, more: dict[str, object], done: str
+) -> None:
+    cloud = paired(minimise=minimise, **more)
+    assert path_ids(cloud) == ["direct", "pair-1"]
+    assert due(cloud) == {"first": done}
