@@ -255,3 +255,22 @@ def test_dearer_way_is_taken_only_where_the_request_wants_what_it_saves(
     cloud = paired(minimise=minimise, **more)
     assert path_ids(cloud) == ["direct", "pair-1"]
     assert due(cloud) == {"first": done}
+
+
+def test_rules_of_relays_that_left_are_revoked() -> None:
+    cloud = moving(SLOW)
+    minutes(cloud, 10, all_slow)
+    live = {a for n in cloud.nodes.of("first") if n.state == "JOINED" for a in (n.private_address, n.public_address)}
+    source = {"10.10.0.1", "54.0.0.1"}
+    rules = [rule for groups in cloud.groups.values() for rule in groups.rules()]
+    assert {rule.address for rule in rules} <= live | source
+
+
+def test_rules_that_others_asked_for_stay() -> None:
+    cloud = moving(SLOW)
+    (transit,) = [node for node in cloud.nodes.of("first") if node.region == FRANKFURT]
+    cloud.groups[IRELAND].admit("vpc-destination/cpt-relay", "10.9.9.9", 4600, "first")
+    cloud.groups[IRELAND].admit("vpc-destination/cpt-endpoint", str(transit.public_address), 4600, "other")
+    assert due(cloud) == {"first": "changed"}
+    kept = {(rule.address, rule.transfer_id) for rule in cloud.groups[IRELAND].rules()}
+    assert {("10.9.9.9", "first"), (transit.public_address, "other")} <= kept
