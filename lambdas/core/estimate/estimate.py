@@ -75,7 +75,9 @@ class Estimate(Document):
     def _use_of(self, stage: int) -> RouteUse | None:
         """The route of the chosen row, or of another one, that has relays at a stage."""
         rows = (self.chosen, *self.rows)
-        return next((use for row in rows for use in row.routes or [] if use.has(stage)), None)
+        found = (use for row in rows for use in row.routes or [] if use.has(stage))
+        # The nearest: after a route that was left, and sent straight to the receiver, another one begins at once.
+        return max(found, key=lambda use: use.stage, default=None)
 
     def row(self, pairs: int) -> Row:
         """The row of `pairs`; raises LookupError."""

@@ -8,10 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from lambdas.core.estimate.figures import Figure
+from lambdas.core.estimate.figures import Figure, Figures
+from lambdas.core.estimate.preference import preference
 from lambdas.core.estimate.route_use import RouteUse, in_words
+from lambdas.core.estimate.tested_routes import row_of
 from lambdas.core.estimate.ways import Border, SideRate, Ways
 from lambdas.core.models import LEAST_GAIN
+from lambdas.core.request import Objective
 from lambdas.core.zero_wait import Serving, zero_wait
 
 # Ends that carry this share of what they can are the limit: no other route would make them faster.
@@ -102,10 +105,28 @@ def replan(ways: Ways, carrying: Sequence[Carrying], rest: Rest, most_relays: in
     return Replan(uses, stays, _seconds(rest, [Serving(route.rate) for route in kept]))
 
 
+def is_preferred(
+    found: Replan, serving: Sequence[RouteUse], rest: Rest, figures: Figures, objective: Objective
+) -> bool:
+    """Whether what the request wants is better served: less time may cost more than it is worth.
+
+    `serving`: the routes as they carry data now. Routes that only get smaller, or go, need no reason. A deadline of
+    `objective` is that of the rest.
+    """
+    now = {stage: count for use in serving for stage, count in use.stages().items()}
+    if all(count <= now.get(stage, 0) for use in found.uses for stage, count in use.stages().items()):
+        return True
+    size = rest.size * 1e6
+    after = row_of(size, found.becomes, rest.direct, found.uses, figures)
+    before = row_of(size, found.stays, rest.direct, serving, figures)
+    return preference(after, objective) < preference(before, objective)
+
+
 def changes(carrying: Iterable[Carrying], uses: Iterable[RouteUse]) -> dict[int, int]:
     """Relays more (above 0) or fewer (below) at each stage whose number changes, by its index."""
-    now = {stage: count for route in carrying for stage, count in enumerate(route.relays, route.stage)}
-    then = {stage: count for use in uses for stage, count in enumerate(use.relays, use.stage)}
+    # A last stage of no relays has no index: that is another route's.
+    now = {stage: count for route in carrying for stage, count in enumerate(route.relays, route.stage) if count}
+    then = {stage: count for use in uses for stage, count in use.stages().items()}
     more = {stage: then.get(stage, 0) - now.get(stage, 0) for stage in now | then}
     return {stage: count for stage, count in more.items() if count}
 

@@ -9,7 +9,7 @@ from lambdas.core.chunks.progress import Progress
 from lambdas.core.estimate.budget import RELEASE_SECONDS
 from lambdas.core.fleet import node_life, pairing
 from lambdas.core.fleet.relay_node import LIVE_STATES, Measurement, Node
-from lambdas.core.fleet.topology import leads_through, routes_of
+from lambdas.core.fleet.topology import leads_through, route_at, routes_of
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.fleet import membership
 from lambdas.operations.fleet.existing import give_back
@@ -43,12 +43,23 @@ def release_all(world: World, transfer: AcceptedTransfer, cause: str) -> None:
 
 
 def drain_and_release(world: World, transfer: AcceptedTransfer, nodes: list[Node], cause: str) -> None:
-    """The same for some relays, while others go on."""
+    """The same for some relays, while others go on; their rules go too, since a transfer may change often."""
     _drain(world, transfer, nodes, cause)
+    _close(world, transfer, nodes)
     ids = {node.node_id for node in nodes}
     for node in world.nodes.of(transfer.transfer_id):
         if node.node_id in ids and node.state in LIVE_STATES:
             release(world, node, cause)
+
+
+def _close(world: World, transfer: AcceptedTransfer, nodes: list[Node]) -> None:
+    """Revoke the rules that let drained relays in elsewhere. While they live, nobody else has their addresses."""
+    addresses = {one for node in nodes if not node.existing for one in (node.private_address, node.public_address)}
+    routes = {route_at(transfer, node.stage) for node in nodes}
+    for region in sorted({region for route in routes for region in route.regions}):
+        groups = world.groups(region)
+        rules = [one for one in groups.rules() if one.transfer_id == transfer.transfer_id and one.address in addresses]
+        groups.revoke(rules)
 
 
 def _drain(world: World, transfer: AcceptedTransfer, nodes: list[Node], cause: str) -> None:

@@ -70,7 +70,7 @@ def replan(world: World, transfer_id: str) -> str:
     remembered = replanning.seen(told, _left(world, record, nodes))
     seen = _with_live(replanning.seen(remembered, carrying), nodes)
     found = replanning.replan(seen, carrying, rest, RELAYS_OF_PAIR * _most_pairs(record))
-    if found is None:
+    if found is None or not _is_preferred(world, record, found, seen, carrying, rest):
         return "kept"
     changes = replanning.changes(carrying, found.uses)
     planned = _estimate(record.estimate, ways, carrying, found)
@@ -83,6 +83,18 @@ def replan(world: World, transfer_id: str) -> str:
         return "over" if now is None else "known"
     _keep(world, record, planned, _decision(world, record, progress, carrying, rest.direct, found))
     return _carry_out(world, transfer_id, changes, nodes)
+
+
+def _is_preferred(
+    world: World, record: Estimated, found: Replan, ways: Ways, carrying: list[Carrying], rest: Rest
+) -> bool:
+    """Whether the request wants the other routes. `ways`: as seen, so that what serves has the rate that it has."""
+    objective = record.transfer.request.objective
+    if objective.deadline_seconds is not None:
+        gone = world.clock.now() - record.transfer.execution_started_at
+        objective = objective.model_copy(update={"deadline_seconds": max(round(objective.deadline_seconds - gone), 1)})
+    serving = [ways.use_as(one.regions, one.relays) for one in carrying]
+    return replanning.is_preferred(found, serving, rest, record.estimate.figures, objective)
 
 
 def is_due(world: World, record: Estimated) -> bool:
@@ -137,7 +149,9 @@ def _left(world: World, record: Estimated, nodes: list[Node]) -> list[Carrying]:
     for use in record.estimate.routes:
         ended = [n.ended_at for n in nodes if n.stage == use.stage and n.reason == LEFT and n.ended_at is not None]
         if not use.count and ended and world.clock.now() - max(ended) < REFUSED_SECONDS * len(ended):
-            found.append(Carrying(use.stage, tuple(use.regions), (1,) * len(use.regions), use.rate.value))
+            last = 0 if route_at(record.transfer, use.stage).is_straight else 1
+            relays = (*(1 for _ in use.regions[1:]), last)
+            found.append(Carrying(use.stage, tuple(use.regions), relays, use.rate.value))
     return found
 
 
@@ -178,7 +192,7 @@ def _estimate(estimate: Estimate, ways: Ways, carrying: list[Carrying], found: R
     new = {use.stage for use in uses}
     known = {use.stage: use for use in estimate.routes}
     serving = {one.stage: ways.use_as(one.regions, one.relays) for one in carrying}
-    rates = {one.stage: one.rate / min(one.relays) for one in carrying}
+    rates = {one.stage: one.rate / min(filter(None, one.relays)) for one in carrying}
     gone = [
         _gone(known.get(stage) or serving[stage], serving.get(stage), rates.get(stage))
         for stage in known | serving

@@ -62,3 +62,13 @@ def test_pairs_that_are_to_leave_for_a_route_count_while_they_live() -> None:
 
 def test_pairs_of_a_route_count_as_that_says() -> None:
     assert reading(routed(straight(), through([1, 1, 1])), 0, 1, 2, 3, 4).fleet_rate == DIRECT + 7.0 + 30.0
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_relay_after_a_route_that_sends_straight_has_its_own_routes_type_and_price(*, left: bool) -> None:
+    into = straight().model_copy(update={"stage": 5, "relays": [0, 0] if left else [2, 0], "usd_per_gb": 0.02})
+    after = through([1, 1, 1]).model_copy(update={"stage": 6, "hours_usd": [0.3, 0.4, 0.5]})
+    known = routed(into, after).model_copy(update={"destination_type": "t3.medium"})
+    assert [known.type_of(stage) for stage in (5, 6, 7, 8)] == ["t3.small"] * 3 + ["t3.medium"]
+    assert [known.hour_usd(stage) for stage in (5, 6, 7, 8)] == [0.1, 0.3, 0.4, 0.5]
+    assert known.gb_usd_of(6) == DEAR_GB

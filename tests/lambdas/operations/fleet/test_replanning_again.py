@@ -9,16 +9,17 @@ from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import LaneProgress
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.fleet.topology import routes_of
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.operations.estimate import routing
-from lambdas.operations.fleet import relay_end, replanning
+from lambdas.operations.fleet import membership, relay_end, replanning
 from lambdas.operations.fleet.replacement import Failing, replace
 from lambdas.operations.spending import metering
 from lambdas.runtime.handler import BusEvent
-from tests.lambdas.builders import ARN, IRELAND, SHARED, WEST, progress
+from tests.lambdas.builders import ARN, IRELAND, SHARED, WEST, estimate, figure, progress
 from tests.lambdas.cloud import Cloud
-from tests.lambdas.fleet import path_ids
+from tests.lambdas.fleet import amend, path_ids
 from tests.lambdas.handlers.test_routes import FRANKFURT, THROUGH, routed, use
 from tests.lambdas.operations.fleet.test_replanning import SLOW, VIRGINIA, due, looked, moving, told
 
@@ -30,6 +31,7 @@ def report(cloud: Cloud, rate: Rates) -> None:
     lanes = [LaneProgress(path_id=path, lane=0, bytes=10**9, rate=rate(path)) for path in path_ids(cloud)]
     said = {"at": cloud.clock.now(), "first_byte_at": 900.0, "lanes": lanes, "bytes": 10**9, "moved_bytes": 10**9}
     cloud.agents.progresses[SHARED, "sender"] = progress(1).model_copy(update=said)
+    looked(cloud, {path: rate(path) for path in path_ids(cloud)})
 
 
 def minutes(cloud: Cloud, count: int, rate: Rates) -> list[str]:
@@ -203,3 +205,73 @@ def test_relay_that_drains_for_others_gets_no_successor(
     for node in draining(cloud):
         assert replace(cloud.world, node, Failing(how, "by the test")) == "known"
     assert [node.node_id for node in cloud.nodes.of("first") if node.generation > 0] == []
+
+
+def test_route_that_sends_straight_to_the_receiver_is_left_and_remembered() -> None:
+    # The pair, two routes through one region, two through both; then the straight ones.
+    cloud = moving(SLOW)
+    record = cloud.transfers.get("first")
+    assert record is not None
+    first = next(route.first for route in routes_of(record.transfer) if route.is_straight)
+    for node in [node for node in cloud.nodes.of("first") if node.stage == 2]:
+        amend(cloud, node, stage=first, stage_name=f"source-{first}")
+    into = use(first, [WEST, IRELAND], [1, 0])
+    membership.settle(cloud.world, "first")
+    cloud.transfers.change(record.transfer, transfer_life.note(estimate=routed(into)))
+    done = minutes(cloud, 3, lambda path: {"direct": 5.0, f"route-{first}-1": 1.0}.get(path, 9.0))
+    assert done[0] == "changed"
+    assert f"route-{first}-1" not in path_ids(cloud)
+    assert set(done[1:]) <= {"kept", "changed"}
+
+
+def paired(**wish: object) -> Cloud:
+    """Pairs at 0.02 dollars a GB serve; a wider way costs eight times as much."""
+    cloud = moving(SLOW, **wish)
+    record = cloud.transfers.get("first")
+    assert record is not None
+    for node in cloud.nodes.of("first"):
+        amend(cloud, node, stage={2: 0, 4: 1}.get(node.stage, node.stage))
+    (transit,) = [node for node in cloud.nodes.of("first") if node.region == FRANKFURT]
+    amend(cloud, transit, state="LOST", ended_at=1.0)
+    membership.settle(cloud.world, "first")
+    plain = estimate(2)
+    plain = plain.model_copy(update={"figures": plain.figures.model_copy(update={"pair": figure(5)})})
+    cloud.transfers.change(record.transfer, transfer_life.note(estimate=plain))
+    report(cloud, lambda _: 5.0)
+    return cloud
+
+
+@pytest.mark.parametrize(
+    ("minimise", "more", "done"),
+    [
+        ("time", {}, "changed"),
+        ("cost", {}, "kept"),
+        ("balanced", {"valueOfTimeUsdPerHour": 1.0}, "kept"),
+        ("balanced", {"valueOfTimeUsdPerHour": 1000.0}, "changed"),
+    ],
+)
+def test_dearer_way_is_taken_only_where_the_request_wants_what_it_saves(
+    minimise: str, more: dict[str, object], done: str
+) -> None:
+    cloud = paired(minimise=minimise, **more)
+    assert path_ids(cloud) == ["direct", "pair-1"]
+    assert due(cloud) == {"first": done}
+
+
+def test_rules_of_relays_that_left_are_revoked() -> None:
+    cloud = moving(SLOW)
+    minutes(cloud, 10, all_slow)
+    live = {a for n in cloud.nodes.of("first") if n.state == "JOINED" for a in (n.private_address, n.public_address)}
+    source = {"10.10.0.1", "54.0.0.1"}
+    rules = [rule for groups in cloud.groups.values() for rule in groups.rules()]
+    assert {rule.address for rule in rules} <= live | source
+
+
+def test_rules_that_others_asked_for_stay() -> None:
+    cloud = moving(SLOW)
+    (transit,) = [node for node in cloud.nodes.of("first") if node.region == FRANKFURT]
+    cloud.groups[IRELAND].admit("vpc-destination/cpt-relay", "10.9.9.9", 4600, "first")
+    cloud.groups[IRELAND].admit("vpc-destination/cpt-endpoint", str(transit.public_address), 4600, "other")
+    assert due(cloud) == {"first": "changed"}
+    kept = {(rule.address, rule.transfer_id) for rule in cloud.groups[IRELAND].rules()}
+    assert {("10.9.9.9", "first"), (transit.public_address, "other")} <= kept
