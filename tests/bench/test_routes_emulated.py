@@ -12,6 +12,7 @@ from bench.routes.emulated import drawn_pairs, whole
 from bench.routes.emulated.figure_nine import COMPARED, Setting, simulated
 from bench.routes.emulated.regions import Place
 from bench.routes.emulated.runner import MOST_NEIGHBOURS, Runner, crossings
+from bench.routes.emulated.samples import at
 from lambdas.core.routes.route_plan import RoutePlan, Scheme
 from local.caps import changed
 
@@ -82,3 +83,8 @@ def test_caps_of_whole_transfers_change_each_minute_and_never_compound() -> None
         expected = [minute.link(one, other).rate * whole.SCALE for minute in drawn.weather.minutes]
         assert rates == pytest.approx(expected)
         assert max(rates) / min(rates) <= (1 + SPREAD) / (1 - SPREAD)
+
+
+def test_what_had_arrived_at_a_moment_lies_between_two_samples() -> None:
+    samples = [(0.5, 1.0), (1.5, 3.0), (2.5, 9.0)]
+    assert [at(samples, seconds) for seconds in (0.0, 0.25, 0.5, 1.0, 2.0, 99.0)] == [0.0, 0.5, 1.0, 2.0, 6.0, 9.0]

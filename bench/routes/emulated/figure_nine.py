@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.data_plane.bench import Bench
+from bench.data_plane.process import BenchError
 from bench.results import say
 from bench.routes.changing import (
     DESTINATION,
@@ -29,12 +30,15 @@ from bench.routes.changing import (
 )
 from bench.routes.emulated.regions import Regions
 from bench.routes.emulated.runner import Runner
+from bench.routes.emulated.samples import at
 from lambdas.core.routes.network_map import NetworkMap
 from lambdas.core.routes.route_plan import Scheme
 
 COMPARED = ("direct link", "widest path, once", "widest path, refreshed", "planner, refreshed")
 LOOK_SECONDS = 0.05
 SAMPLE_SECONDS = 0.25
+# Of a minute: a schedule that is later than this was not the same for all.
+MOST_LATE = 0.25
 # Of a minute: relays of the next scheme are started so long before it takes over.
 LEAD = 0.25
 
@@ -141,7 +145,8 @@ def measure(bench: Bench, source: Path, setting: Setting, seed: int) -> Measured
         after = _busy()
         used = sum(follower.runner.cpu_seconds for follower in followers.values())
         again = {name: follower.runner.check() for name, follower in followers.items()}
-    arrived = {name: points[-1][1] - again[name] for name, points in samples.items()}
+    ends = MINUTES * setting.minute_seconds
+    arrived = {name: at(points, ends) - again[name] for name, points in samples.items()}
     busy = (after[0] - before[0]) / (after[1] - before[1])
     return Measured(
         seed, arrived, again, simulated(weather, setting), samples, busy, used / (MINUTES * setting.minute_seconds)
@@ -154,15 +159,19 @@ def _run(followers: dict[str, _Follower], weather: Weather, setting: Setting) ->
         follower.begin()
     began = time.monotonic()
     due = _schedule(followers, weather, setting)
-    sampled = 0.0
+    sampled, late = 0.0, [0.0]
     while (now := time.monotonic() - began) < MINUTES * setting.minute_seconds:
         while due and due[0][0] <= now:
+            late.append(now - due[0][0])
             due.pop(0)[1]()
+            now = time.monotonic() - began
         if now >= sampled:
             sampled += SAMPLE_SECONDS
             _sample(followers, samples, began)
         time.sleep(LOOK_SECONDS)
     _sample(followers, samples, began)
+    if max(late) > MOST_LATE * setting.minute_seconds:
+        raise BenchError(f"the machine is too busy: a change came {max(late):.1f} s late")
     return samples
 
 

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure as Canvas
 
 from bench.figures.__main__ import save
 from bench.results import OUT
+from bench.routes.emulated.samples import at
 from bench.routes.plots import COLOURS
 
 SERIES = OUT / "routes-emulated-series.json"
@@ -16,17 +17,6 @@ SHOWN = {
     "figure 9, machines are capped, late": "each machine is capped",
 }
 POINTS = 120
-
-
-def at(samples: list[list[float]], seconds: float) -> float:
-    """MB that had arrived, between two samples evenly."""
-    before, after = [0.0, 0.0], [0.0, 0.0]
-    for after in samples:
-        if after[0] >= seconds:
-            break
-        before = after
-    span = after[0] - before[0]
-    return before[1] + (after[1] - before[1]) * (min((seconds - before[0]) / span, 1.0) if span > 0 else 1.0)
 
 
 def over_time(series: dict[str, list[dict[str, Any]]]) -> None:
