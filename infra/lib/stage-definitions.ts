@@ -274,10 +274,11 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         on('profiles', 'GetItem', 'BatchGetItem'),
         ...askMarkets(settings),
         data.index(settings, 'nodes', 'by-instance'),
-        relays.describe('RouteTables', 'Subnets'),
+        relays.describe('RouteTables', 'SecurityGroupRules', 'Subnets'),
         data.putEvents(settings),
         ...relays.launchRelays(settings),
         ...startRelays(settings),
+        relays.closePaths(settings),
       ],
     },
     finish_transfer: {

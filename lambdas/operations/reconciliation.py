@@ -51,7 +51,7 @@ def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
     sender = world.agents.progress(transfer.shared, "sender")
     return {
         "retried": _retry_noted(world, record, sender),
-        "lost": _tell_lost_relays(world, record),
+        "lost": _tell_lost_relays(world, record, sender),
         "outlived": _terminate_ended(world, record),
         "unused": _discard_old_unused(world, record),
         "limit": membership.follow_timetable(world, transfer),
@@ -112,8 +112,11 @@ def _retry_noted(world: World, record: Planned, sender: Progress | None) -> int:
     return sum(decision != "known" for decision in decided)
 
 
-def _tell_lost_relays(world: World, record: TransferRecord) -> int:
-    """Put Relay Lost for each relay whose end nobody heard of, or whose replacement stopped half-way; how many."""
+def _tell_lost_relays(world: World, record: TransferRecord, sender: Progress | None) -> int:
+    """Put Relay Lost for each relay whose end nobody heard of, or whose replacement stopped half-way; how many.
+
+    So it is with a relay that was to be released, and has no lanes any more: whoever drained it may have died.
+    """
     nodes = world.nodes.of(record.transfer.transfer_id)
     live = [node for node in nodes if node.state in LIVE_STATES]
     told = {lost.node_id: lost.message for lost in world.agents.lost_relays(record.transfer.shared)}
@@ -121,6 +124,8 @@ def _tell_lost_relays(world: World, record: TransferRecord) -> int:
     late = world.clock.now() - RESUME_SECONDS
     left = {n: n.reason or "" for n in nodes if n.state == "LOST" and not n.settled and (n.ended_at or 0) < late}
     left |= {n: n.reason or "" for n in nodes if n.state == "DRAINING" and _followed(n, nodes, late)}
+    given_up = [n for n in nodes if n.state == "DRAINING" and n.not_replaced and not relay_end.has_lanes(sender, n)]
+    left |= {n: n.reason or "" for n in given_up}
     for node, reason in (dead | left).items():
         about = {"transferId": node.transfer_id, "nodeId": node.node_id, "message": reason}
         world.events.put("Relay Lost", about)

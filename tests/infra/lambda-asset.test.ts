@@ -51,7 +51,7 @@ describe('the asset of the Lambdas', () => {
         .filter((file) => file.startsWith('lambdas') && !file.endsWith('.py') && !file.endsWith('requirements.txt'))
         .map((file) => path.relative(path.join('lambdas', 'core', 'report', 'page', 'templates'), file))
         .sort(),
-    ).toEqual(['pictures.html', 'report.css', 'report.html']);
+    ).toEqual(['map.html', 'pictures.html', 'report.css', 'report.html']);
   });
 
   it('has the locked requirements, so that its hash is another one when a package is', () => {

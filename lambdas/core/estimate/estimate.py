@@ -67,10 +67,17 @@ class Estimate(Document):
         use = self._use_of(stage)
         return use.hours_usd[stage - use.stage] if use else self.figures.hour_usd(stage)
 
+    def gb_usd_of(self, stage: int) -> float:
+        """Dollars per GB that is sent on the route of a stage, whatever row was chosen since."""
+        use = self._use_of(stage)
+        return use.usd_per_gb if use else self.figures.leaving_gb_usd
+
     def _use_of(self, stage: int) -> RouteUse | None:
         """The route of the chosen row, or of another one, that has relays at a stage."""
         rows = (self.chosen, *self.rows)
-        return next((use for row in rows for use in row.routes or [] if use.has(stage)), None)
+        found = (use for row in rows for use in row.routes or [] if use.has(stage))
+        # The nearest: after a route that was left, and sent straight to the receiver, another one begins at once.
+        return max(found, key=lambda use: use.stage, default=None)
 
     def row(self, pairs: int) -> Row:
         """The row of `pairs`; raises LookupError."""

@@ -8,10 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from lambdas.core.estimate.figures import Figure
+from lambdas.core.estimate.figures import Figure, Figures
+from lambdas.core.estimate.preference import preference
 from lambdas.core.estimate.route_use import RouteUse, in_words
+from lambdas.core.estimate.tested_routes import row_of
 from lambdas.core.estimate.ways import Border, SideRate, Ways
 from lambdas.core.models import LEAST_GAIN
+from lambdas.core.request import Objective
 from lambdas.core.zero_wait import Serving, zero_wait
 
 # Ends that carry this share of what they can are the limit: no other route would make them faster.
@@ -83,10 +86,11 @@ def seen(ways: Ways, carrying: Sequence[Carrying]) -> Ways:
 def replan(ways: Ways, carrying: Sequence[Carrying], rest: Rest, most_relays: int) -> Replan | None:
     """Other routes, if the rest gets shorter by `LEAST_GAIN` with the time that new relays need; else None.
 
-    `ways`: as `seen`. A route that carries next to nothing goes in any case.
+    `ways`: as `seen`. A route that carries next to nothing goes in any case. Where nothing moves at all, an end is at
+    fault.
     """
     total = rest.direct + sum(route.rate for route in carrying)
-    if rest.size <= 0 or total >= FULL * min(rest.source, rest.destination):
+    if rest.size <= 0 or total <= 0 or total >= FULL * min(rest.source, rest.destination):
         return None
     found = tuple(ways.uses(most_relays, rest.useful))
     after = _seconds_after(carrying, found, rest)
@@ -101,21 +105,42 @@ def replan(ways: Ways, carrying: Sequence[Carrying], rest: Rest, most_relays: in
     return Replan(uses, stays, _seconds(rest, [Serving(route.rate) for route in kept]))
 
 
+def is_preferred(
+    found: Replan, serving: Sequence[RouteUse], rest: Rest, figures: Figures, objective: Objective
+) -> bool:
+    """Whether what the request wants is better served: less time may cost more than it is worth.
+
+    `serving`: the routes as they carry data now. Routes that only get smaller, or go, need no reason. A deadline of
+    `objective` is that of the rest.
+    """
+    now = {stage: count for use in serving for stage, count in use.stages().items()}
+    if all(count <= now.get(stage, 0) for use in found.uses for stage, count in use.stages().items()):
+        return True
+    size = rest.size * 1e6
+    after = row_of(size, found.becomes, rest.direct, found.uses, figures)
+    before = row_of(size, found.stays, rest.direct, serving, figures)
+    return preference(after, objective) < preference(before, objective)
+
+
 def changes(carrying: Iterable[Carrying], uses: Iterable[RouteUse]) -> dict[int, int]:
     """Relays more (above 0) or fewer (below) at each stage whose number changes, by its index."""
-    now = {stage: count for route in carrying for stage, count in enumerate(route.relays, route.stage)}
-    then = {stage: count for use in uses for stage, count in enumerate(use.relays, use.stage)}
+    # A last stage of no relays has no index: that is another route's.
+    now = {stage: count for route in carrying for stage, count in enumerate(route.relays, route.stage) if count}
+    then = {stage: count for use in uses for stage, count in use.stages().items()}
     more = {stage: then.get(stage, 0) - now.get(stage, 0) for stage in now | then}
     return {stage: count for stage, count in more.items() if count}
 
 
 def _times(border: Border, factor: float) -> Border:
-    sent, received = (_seen(side.counted * factor) for side in (border.sent, border.received))
+    sent, received = (_seen(side, side.counted * factor) for side in (border.sent, border.received))
     return replace(border, sent=sent, received=received)
 
 
-def _seen(rate: float) -> SideRate:
-    return SideRate(Figure(value=rate, origin="measured", note="seen by this transfer"), rate)
+def _seen(side: SideRate, rate: float) -> SideRate:
+    """What passes now; the border may let pass again what it did, which is what a budget has to bear."""
+    most = side.figure.most
+    high = most if most > rate else None
+    return SideRate(Figure(value=rate, high=high, origin="measured", note="seen by this transfer"), rate)
 
 
 def _seconds_after(carrying: Sequence[Carrying], uses: Sequence[RouteUse], rest: Rest) -> float:

@@ -42,7 +42,7 @@ class RouteUse(Document):
     @property
     def paths(self) -> int:
         """Ways for data side by side, where its relays are alike."""
-        return min(count for count in self.relays if count)
+        return min((count for count in self.relays if count), default=0)
 
     @property
     def between(self) -> list[str]:
@@ -70,8 +70,12 @@ class RouteUse(Document):
         return {index: list(range(count - new + 1, count + 1)) for index, (count, new) in places if new}
 
     def has(self, stage: int) -> bool:
-        """Return whether a stage is one of its own."""
-        return self.stage <= stage < self.stage + len(self.regions)
+        """Return whether a stage is one of its own; where its last relays send straight to the receiver, none is there.
+
+        Of a route that was left, which has no relays, that is not known.
+        """
+        straight = bool(self.count) and not self.relays[-1]
+        return self.stage <= stage < self.stage + len(self.regions) - straight
 
     def stages(self) -> dict[int, int]:
         """Relays by index of their stage; a stage without any is left out."""

@@ -68,9 +68,14 @@ def told_by(ways: Ways, nodes: Iterable[Node], regions: Mapping[int, str]) -> Wa
 def _row(size_bytes: int, uses: Sequence[RouteUse], figures: Figures) -> Row:
     """What the rest takes and costs; what the relays have cost so far is spent in any case."""
     seconds = seconds_through(size_bytes, [Serving(use.rate.now) for use in uses], figures)
+    return row_of(size_bytes, seconds, figures.direct.now, uses, figures)
+
+
+def row_of(size_bytes: float, seconds: float, direct: float, uses: Sequence[RouteUse], figures: Figures) -> Row:
+    """What bytes cost that take so long on the direct path, of `direct` MB/s, and on routes."""
     lived = seconds + figures.tail_seconds
-    total = figures.direct.now + sum(use.rate.now for use in uses)
-    dollars = cost.egress(size_bytes * figures.direct.now / total if total else 0.0, figures.gb_usd(0))
+    total = direct + sum(use.rate.now for use in uses)
+    dollars = cost.egress(size_bytes * direct / total if total else 0.0, figures.gb_usd(0))
     for use in uses:
         dollars += sum(count * hour for count, hour in zip(use.paid, use.hours_usd, strict=True)) * lived / 3600
         dollars += cost.egress(size_bytes * use.rate.now / total, figures.sent_share * use.usd_per_gb)

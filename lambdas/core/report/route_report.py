@@ -61,7 +61,7 @@ def routes(
         route = route_at(transfer, first)
         joined = sum(node.joined_at is not None for node in route.own(relays))
         regions = [stage.region for stage in route.stages]
-        found.append(_share(first, regions, joined, size, total, share * size * _gb_usd(estimate, first)))
+        found.append(_share(first, regions, joined, size, total, share * size * estimate.gb_usd_of(first)))
     return found
 
 
@@ -72,12 +72,8 @@ def egress(found: list[RouteShare], metered_usd: float) -> float:
 
 def _due(estimate: Estimate, nodes: list[Node], egress_usd: float, total: float) -> float:
     """Bytes sent for each that arrived, in dollars of the meter: so many for each byte and dollar per GB."""
-    dearest = max([estimate.figures.leaving_gb_usd, *(_gb_usd(estimate, node.stage) for node in nodes)])
+    dearest = max([estimate.figures.leaving_gb_usd, *(estimate.gb_usd_of(node.stage) for node in nodes)])
     return egress_usd / (total * dearest) if total and dearest else 0.0
-
-
-def _gb_usd(estimate: Estimate, stage: int) -> float:
-    return next((use.usd_per_gb for use in estimate.routes if use.has(stage)), estimate.figures.leaving_gb_usd)
 
 
 def _share(stage: int | None, regions: list[str], relays: int, size: float, total: float, usd: float) -> RouteShare:

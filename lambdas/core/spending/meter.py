@@ -152,8 +152,10 @@ class Reading:
         if self.estimate is None:
             return self.rate
         stages = {node.stage for node in self.live}
-        routes = [use for use in self.estimate.routes if stages & use.stages().keys()]
-        pairs = 0 if routes else min(sum(node.stage == stage for node in self.live) for stage in PAIR_STAGES)
+        # A route that is to be left, or whose successor was refused, carries as long as its relays live.
+        routes = [use for use in self.estimate.routes if any(use.has(stage) for stage in stages)]
+        planned = any(use.has(stage) for use in routes for stage in PAIR_STAGES)
+        pairs = 0 if planned else min(sum(node.stage == stage for node in self.live) for stage in PAIR_STAGES)
         return max(self.rate, most_rate(pairs, self.estimate.figures, self.limit, routes))
 
     @property
@@ -161,7 +163,7 @@ class Reading:
         """By the dearest way that relays ever made up: nobody knows before the report which way a byte took."""
         if self.estimate is None:
             return 0.0
-        routes = [use.usd_per_gb for use in self.estimate.routes if any(use.has(node.stage) for node in self.nodes)]
+        routes = map(self.estimate.gb_usd_of, {node.stage for node in self.nodes})
         return max([self.estimate.figures.leaving_gb_usd, *routes, self.rest_usd_per_gb])
 
     @property

@@ -60,12 +60,13 @@ def ways_for(
 
 
 def ways_of(transfer: AcceptedTransfer, estimate: Estimate, world: World) -> Ways | None:
-    """The same while data moves, for relays of the type that the estimate chose."""
+    """The same while data moves, for relays of the types that the estimate chose."""
     market = market_of(transfer, [estimate.type_of(stage) for stage in (0, 1)], world)
     figures = estimate.figures
     offer = Offer(
         instance_type=estimate.instance_type,
         destination_type=estimate.destination_type or "",
+        gain=figures.gain,
         pair=figures.pair,
         spread=figures.pair_spread,
         spawn=figures.spawn,

@@ -6,6 +6,7 @@ from lambdas.adapters.world import World
 from lambdas.core.errors import CptError, NoCapacity
 from lambdas.core.estimate import first_contact
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.fleet import pairing
 from lambdas.core.fleet.relay_counts import RelayCounts
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS
@@ -48,20 +49,35 @@ def launch_pairs(world: World, record: Estimated, estimate: Estimate, taken: int
 
 
 def _launch_routes(world: World, record: Estimated, estimate: Estimate) -> Launched:
-    """The relays of the chosen row's routes; whole routes are left out where the budget does not bear all."""
-    transfer, kept, notes = record.transfer, list(estimate.routes), []
-    affordable = metering.affordable(world, record, sum(sum(use.paid) for use in kept))
-    while kept and sum(sum(use.paid) for use in kept) > affordable:
+    """The relays of the chosen row's routes; whole routes are left out where the budget does not bear all.
+
+    Relays that were there when it was decided serve already. Those that came since are of this very launch, repeated.
+    """
+    transfer, kept, notes = record.transfer, list(estimate.routes), list[str]()
+    decided = record.decisions[-1].at if record.decisions else 0.0
+    there = {(n.stage, n.slot) for n in world.nodes.of(transfer.transfer_id) if n.requested_at < decided}
+
+    def missing(use: RouteUse) -> dict[int, list[int]]:
+        left = {
+            stage: [slot for slot in slots if (stage, slot) not in there] for stage, slots in use.to_launch().items()
+        }
+        return {stage: slots for stage, slots in left.items() if slots}
+
+    def relays() -> int:
+        return sum(len(slots) for use in kept for slots in missing(use).values())
+
+    affordable = metering.affordable(world, record, relays())
+    while kept and relays() > affordable:
         left = kept.pop()
         most = transfer.request.objective.max_cost_usd
         notes.append(f"$.objective.maxCostUsd: {most} does not bear {left.words} now")
     if not kept:
         raise NoCapacity("; ".join(notes))
-    slots = {stage: new for use in kept for stage, new in use.to_launch().items()}
+    slots = {stage: new for use in kept for stage, new in missing(use).items()}
     allowed = [transfer.request.relays.types_of(side, world.env.instance_types) for side in (0, 1)]
     types = {stage: [estimate.type_of(stage), *allowed[side_of(transfer, stage)]] for stage in slots}
     launched = launch_relays(world, record, slots, types)
-    lent = [route_of(transfer, use.relays) for use in kept if use.lent]
+    lent = [route_of(transfer, use.relays) for use in kept if use.lent and not there]
     existing = [node for route in lent for node in enlist(world, record, route)]
     return replace(launched, nodes=[*launched.nodes, *existing], notes=[*launched.notes, *notes])
 

@@ -5,10 +5,11 @@ from contextlib import contextmanager
 
 from lambdas.adapters.throttling import will_be_retried
 from lambdas.adapters.world import World
+from lambdas.core.chunks.progress import Progress
 from lambdas.core.estimate.budget import RELEASE_SECONDS
 from lambdas.core.fleet import node_life, pairing
 from lambdas.core.fleet.relay_node import LIVE_STATES, Measurement, Node
-from lambdas.core.fleet.topology import leads_through, routes_of
+from lambdas.core.fleet.topology import leads_through, route_at, routes_of
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.fleet import membership
 from lambdas.operations.fleet.existing import give_back
@@ -42,17 +43,30 @@ def release_all(world: World, transfer: AcceptedTransfer, cause: str) -> None:
 
 
 def drain_and_release(world: World, transfer: AcceptedTransfer, nodes: list[Node], cause: str) -> None:
-    """The same for some relays, while others go on."""
+    """The same for some relays, while others go on; their rules go too, since a transfer may change often."""
     _drain(world, transfer, nodes, cause)
+    _close(world, transfer, nodes)
     ids = {node.node_id for node in nodes}
     for node in world.nodes.of(transfer.transfer_id):
         if node.node_id in ids and node.state in LIVE_STATES:
             release(world, node, cause)
 
 
+def _close(world: World, transfer: AcceptedTransfer, nodes: list[Node]) -> None:
+    """Revoke the rules that let drained relays in elsewhere. While they live, nobody else has their addresses."""
+    addresses = {one for node in nodes if not node.existing for one in (node.private_address, node.public_address)}
+    routes = {route_at(transfer, node.stage) for node in nodes}
+    for region in sorted({region for route in routes for region in route.regions}):
+        groups = world.groups(region)
+        rules = [one for one in groups.rules() if one.transfer_id == transfer.transfer_id and one.address in addresses]
+        groups.revoke(rules)
+
+
 def _drain(world: World, transfer: AcceptedTransfer, nodes: list[Node], cause: str) -> None:
     for node in nodes:
-        drain(world, node, cause)
+        if drain(world, node, cause):
+            # Nobody is to bring a successor, even if it fails meanwhile.
+            world.nodes.change(node, node_life.stay_alone(cause))
     deadline = world.clock.monotonic() + RELEASE_SECONDS - world.env.poll_seconds
     while _lanes_through(world, transfer, nodes) and world.clock.monotonic() < deadline:
         world.clock.sleep(world.env.poll_seconds)
@@ -67,8 +81,13 @@ def end_all(world: World, transfer_id: str, cause: str) -> None:
 
 def _lanes_through(world: World, transfer: AcceptedTransfer, nodes: list[Node]) -> bool:
     progress = world.agents.progress(transfer.shared, "sender")
+    return any(has_lanes(progress, node) for node in nodes)
+
+
+def has_lanes(progress: Progress | None, node: Node) -> bool:
+    """Return whether the sender reports a lane through a relay."""
     lanes = progress.lanes if progress else []
-    return any(leads_through(lane.path_id, node) for lane in lanes for node in nodes)
+    return any(leads_through(lane.path_id, node) for lane in lanes)
 
 
 def fail_to_start(world: World, node: Node, reason: str) -> None:

@@ -5,6 +5,7 @@ Relays that come join before others leave, and what leaves drains: nothing is se
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 from lambdas.adapters.world import World
 from lambdas.core import transfer_life
@@ -12,9 +13,11 @@ from lambdas.core.chunks.progress import Progress
 from lambdas.core.errors import CptError
 from lambdas.core.estimate import replanning, tested_routes
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.figures import Figure
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.replanning import Carrying, Replan, Rest
 from lambdas.core.estimate.route_rows import RELAYS_OF_PAIR
+from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.estimate.ways import Ways
 from lambdas.core.fleet import pairing, relay_watch
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
@@ -36,6 +39,11 @@ from lambdas.operations.spending import metering
 REST_SECONDS = 60.0
 # After a launch that was refused: EC2's answer rarely changes in a minute.
 REFUSED_SECONDS = 300.0
+# The sender reports every two seconds. What it said before its silence says nothing of routes.
+SILENT_SECONDS = 30.0
+# Each decision is kept in the transfer's record, and each relay that comes in a rule and an item.
+MOST_DECISIONS = 200
+LEFT = "its route was left for others"
 
 
 def replan(world: World, transfer_id: str) -> str:
@@ -44,7 +52,7 @@ def replan(world: World, transfer_id: str) -> str:
     if record is None:
         return "over"
     progress = world.agents.progress(record.transfer.shared, "sender")
-    if progress is None or not is_due(world, record):
+    if progress is None or world.clock.now() - progress.at > SILENT_SECONDS or not is_due(world, record):
         return "known"
     nodes = world.nodes.of(transfer_id)
     rates = _rates(record, progress)
@@ -54,33 +62,58 @@ def replan(world: World, transfer_id: str) -> str:
     if ways is None:
         return "known"
     carrying = _carrying(record, nodes, rates)
+    if not all(pair in ways.borders for route in carrying for pair in pairwise(route.regions)):
+        return "known"  # the map does not have it just now
     rest = _rest(record, progress, rates)
     regions = {stage.index: stage.region for route in routes_of(record.transfer) for stage in route.stages}
-    seen = _with_live(replanning.seen(tested_routes.told_by(ways, nodes, regions), carrying), nodes)
+    told = tested_routes.told_by(ways, nodes, regions)
+    remembered = replanning.seen(told, _left(world, record, nodes))
+    seen = _with_live(replanning.seen(remembered, carrying), nodes)
     found = replanning.replan(seen, carrying, rest, RELAYS_OF_PAIR * _most_pairs(record))
-    if found is None:
+    if found is None or not _is_preferred(world, record, found, seen, carrying, rest):
         return "kept"
     changes = replanning.changes(carrying, found.uses)
-    planned = _estimate(record.estimate, found)
+    planned = _estimate(record.estimate, ways, carrying, found)
     more = sum(max(count, 0) for count in changes.values())
-    if not _is_borne(world, record, planned, more):
+    if not metering.bears_relays(world, record, planned, more):
         return "too dear"
+    # That took seconds, in which the same event may have come again, and others have decided.
+    now = running(world, transfer_id)
+    if now is None or now.decisions != record.decisions or world.nodes.of(transfer_id) != nodes:
+        return "over" if now is None else "known"
     _keep(world, record, planned, _decision(world, record, progress, carrying, rest.direct, found))
-    return _carry_out(world, transfer_id, changes)
+    return _carry_out(world, transfer_id, changes, nodes)
+
+
+def _is_preferred(
+    world: World, record: Estimated, found: Replan, ways: Ways, carrying: list[Carrying], rest: Rest
+) -> bool:
+    """Whether the request wants the other routes. `ways`: as seen, so that what serves has the rate that it has."""
+    objective = record.transfer.request.objective
+    if objective.deadline_seconds is not None:
+        gone = world.clock.now() - record.transfer.execution_started_at
+        objective = objective.model_copy(update={"deadline_seconds": max(round(objective.deadline_seconds - gone), 1)})
+    serving = [ways.use_as(one.regions, one.relays) for one in carrying]
+    return replanning.is_preferred(found, serving, rest, record.estimate.figures, objective)
 
 
 def is_due(world: World, record: Estimated) -> bool:
     """Whether routes may be planned again: nothing else decides about relays, and the last change has shown."""
     if not record.transfer.transit or record.estimate.on_the_way is not None:
         return False
+    if len(record.decisions) >= MOST_DECISIONS:
+        return False
     notes = record.spawned.notes if record.spawned else []
-    rest = REFUSED_SECONDS if notes and notes[-1].startswith(_REFUSED) else REST_SECONDS
     changed = [record.decisions[-1].at] if record.decisions else []
-    changed += [node.joined_at for node in world.nodes.of(record.transfer.transfer_id) if node.joined_at]
-    return bool(changed) and world.clock.now() - max(changed) >= rest
+    joined = [node.joined_at for node in world.nodes.of(record.transfer.transfer_id) if node.joined_at]
+    # Whatever has joined since a refusal was not refused.
+    refused = bool(notes) and notes[-1].startswith(_REFUSED) and max(joined, default=0.0) < max(changed, default=0.0)
+    rest = REFUSED_SECONDS if refused else REST_SECONDS
+    return bool(changed or joined) and world.clock.now() - max(changed + joined) >= rest
 
 
 _REFUSED = "other routes could not be launched: "
+MOST_NOTE = 500
 
 
 def _rates(record: Estimated, progress: Progress) -> dict[str, float]:
@@ -103,6 +136,22 @@ def _carrying(record: Estimated, nodes: list[Node], rates: Mapping[str, float]) 
         relays = (*counts, 0) if route.is_straight else counts
         rate = sum(rate for path_id, rate in rates.items() if slot_at(path_id, route.first) is not None)
         found.append(Carrying(route.first, route.way, relays, rate))
+    return found
+
+
+def _left(world: World, record: Estimated, nodes: list[Node]) -> list[Carrying]:
+    """Routes that were left a while ago, with what a path of them carried then: the map does not know it.
+
+    The more relays a route has disappointed, the longer that is remembered; else a transfer would go to and fro between
+    two routes of which the map says too much.
+    """
+    found = []
+    for use in record.estimate.routes:
+        ended = [n.ended_at for n in nodes if n.stage == use.stage and n.reason == LEFT and n.ended_at is not None]
+        if not use.count and ended and world.clock.now() - max(ended) < REFUSED_SECONDS * len(ended):
+            last = 0 if route_at(record.transfer, use.stage).is_straight else 1
+            relays = (*(1 for _ in use.regions[1:]), last)
+            found.append(Carrying(use.stage, tuple(use.regions), relays, use.rate.value))
     return found
 
 
@@ -132,16 +181,22 @@ def _most_pairs(record: Estimated) -> int:
     return estimate.rows[-1].pairs if wants_time and asked == "auto" else estimate.chosen_pairs
 
 
-def _estimate(estimate: Estimate, found: Replan) -> Estimate:
-    """With the new routes in the chosen row; those that leave stay with no relays, since what they cost was spent."""
+def _estimate(estimate: Estimate, ways: Ways, carrying: list[Carrying], found: Replan) -> Estimate:
+    """With the new routes in the chosen row; those that leave stay with no relays, since what they cost was spent.
+
+    Their rate is what one path of them carries now, and at most what all may carry until they have left.
+    """
     uses = list(found.uses)
     total = sum(use.rate.now for use in uses) + estimate.figures.direct.now
     uses = [use.model_copy(update={"share": round(use.rate.now / total, 4)}) for use in uses]
     new = {use.stage for use in uses}
+    known = {use.stage: use for use in estimate.routes}
+    serving = {one.stage: ways.use_as(one.regions, one.relays) for one in carrying}
+    rates = {one.stage: one.rate / min(filter(None, one.relays)) for one in carrying}
     gone = [
-        use.model_copy(update={"relays": [0] * len(use.relays), "share": 0.0})
-        for use in estimate.routes
-        if use.stage not in new
+        _gone(known.get(stage) or serving[stage], serving.get(stage), rates.get(stage))
+        for stage in known | serving
+        if stage not in new
     ]
     rows = [
         row.model_copy(update={"routes": [*uses, *gone] or None}) if row.pairs == estimate.chosen_pairs else row
@@ -150,9 +205,14 @@ def _estimate(estimate: Estimate, found: Replan) -> Estimate:
     return estimate.model_copy(update={"rows": rows})
 
 
-def _is_borne(world: World, record: Estimated, planned: Estimate, more: int) -> bool:
-    """Whether the budget bears the relays that come, and the egress of the ways that the rest will take."""
-    return metering.affordable(world, record, more) >= more and metering.bears_estimate(world, record, planned)
+def _gone(use: RouteUse, serving: RouteUse | None, rate: float | None) -> RouteUse:
+    """A route without its relays; with what a path of it carries, if it does."""
+    left = use.model_copy(update={"relays": [0] * len(use.relays), "lent": None, "share": 0.0})
+    if serving is None or rate is None:
+        return left
+    most = max(use.rate.most, serving.rate.most, rate)
+    seen = Figure(value=rate, high=most if most > rate else None, origin="measured", note="a path, when it was left")
+    return left.model_copy(update={"rate": seen})
 
 
 def _decision(
@@ -179,11 +239,12 @@ def _keep(world: World, record: Estimated, estimate: Estimate, decision: RelayDe
         world.events.put("Relays Decided", {"transferId": record.transfer.transfer_id, **decision.news()})
 
 
-def _carry_out(world: World, transfer_id: str, changes: Mapping[int, int]) -> str:
+def _carry_out(world: World, transfer_id: str, changes: Mapping[int, int], nodes: list[Node]) -> str:
+    """`nodes`: as they were when it was decided, so that who carries it out twice launches and ends the same relays."""
     record = running(world, transfer_id)
     if record is None:
         return "over"
-    transfer, nodes = record.transfer, world.nodes.of(transfer_id)
+    transfer, leaving = record.transfer, _leaving(nodes, changes)
     slots: dict[int, list[int]] = {}
     for stage, count in changes.items():
         # Partners share a slot: so all stages of a route number their new relays alike.
@@ -196,8 +257,9 @@ def _carry_out(world: World, transfer_id: str, changes: Mapping[int, int]) -> st
         try:
             launched = launch_relays(world, record, slots, types)
         except CptError as error:
-            note_spawned(world, record, Spawned(wanted=0, launched=0, notes=[f"{_REFUSED}{error}"]))
-            return "refused"
+            return _refused(world, record, str(error))
+        if not launched.nodes:
+            return _refused(world, record, "; ".join(launched.notes))
         paths = pairing.strength(routes_of(transfer), launched.nodes, "SPAWNED")
         note_spawned(world, record, Spawned(wanted=paths, launched=paths, notes=launched.notes))
         await_ready(world, record, join_at_once=True, seconds=JOIN_TIMEOUT_SECONDS)
@@ -207,10 +269,16 @@ def _carry_out(world: World, transfer_id: str, changes: Mapping[int, int]) -> st
         joined = sum(node.node_id in new and node.state == "JOINED" for node in nodes)
         if joined < sum(map(len, slots.values())):
             # What leaves would not be made up for: the next plan goes by what came.
-            return "partly" if joined else "refused"
-    if leaving := _leaving(world.nodes.of(transfer_id), changes):
-        relay_end.drain_and_release(world, transfer, leaving, "its route was left for others")
+            return "partly" if joined else _refused(world, record, "none of the new relays could join")
+    if leaving:
+        relay_end.drain_and_release(world, transfer, leaving, LEFT)
     return "changed"
+
+
+def _refused(world: World, record: Estimated, why: str) -> str:
+    now = running(world, record.transfer.transfer_id) or record
+    note_spawned(world, now, Spawned(wanted=0, launched=0, notes=[f"{_REFUSED}{why}"[:MOST_NOTE]]))
+    return "refused"
 
 
 def _leaving(nodes: list[Node], changes: Mapping[int, int]) -> list[Node]:

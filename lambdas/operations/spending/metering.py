@@ -67,16 +67,17 @@ def bears(world: World, record: TransferRecord, limit_mbps: int | None) -> bool:
     return meter.decide(reading, record.transfer.request.objective) is Decision.GO_ON
 
 
-def bears_estimate(world: World, record: TransferRecord, planned: Estimate) -> bool:
-    """Whether the budget, if there is one, holds with what another plan may send and cost."""
-    if record.transfer.request.objective.max_cost_usd is None:
+def bears_relays(world: World, record: TransferRecord, planned: Estimate, more: int) -> bool:
+    """Whether the budget, if there is one, bears `more` relays of another plan, and what that may send, together."""
+    objective = record.transfer.request.objective
+    if objective.max_cost_usd is None:
         return True
     reading = _read(world, record, _sent(world, record))
     dearest = max(
         [planned.figures.leaving_gb_usd, *(use.usd_per_gb for use in planned.routes if use.count)],
     )
     reading = replace(reading, estimate=planned, rest_usd_per_gb=dearest)
-    return meter.decide(reading, record.transfer.request.objective) is Decision.GO_ON
+    return meter.decide(reading, objective) is Decision.GO_ON and meter.affordable(reading, objective, more) >= more
 
 
 def affordable(world: World, record: TransferRecord, wanted: int) -> int:

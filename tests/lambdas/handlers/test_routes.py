@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import ProbeResult
+from lambdas.core import transfer_life
 from lambdas.core.documents import Document
 from lambdas.core.errors import MeasuringFailed
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.fleet import node_life
 from lambdas.core.fleet.relay_node import Node
@@ -144,6 +146,35 @@ def test_nothing_is_left_in_any_region() -> None:
     tear_down(TearDownInput(**event), cloud.world)
     assert cloud.alive() == []
     assert [rule for groups in cloud.groups.values() for rule in groups.rules()] == []
+
+
+def test_relays_that_serve_already_are_not_launched_again_when_routes_join_them() -> None:
+    plain = estimate(4).model_copy(update={"chosen_pairs": 2})
+    cloud = launched(plain)
+    await_relays(AwaitInput(transfer=accepted()), cloud.world)
+    cloud.clock.sleep(100)
+    joined = [use(0, [WEST, IRELAND], [3, 3]), THROUGH]
+    rows = [row.model_copy(update={"routes": joined}) if row.pairs == 4 else row for row in plain.rows]
+    more = plain.model_copy(update={"rows": rows, "chosen_pairs": 4})
+    decided = RelayDecision(
+        at=cloud.clock.now(),
+        after=1.0,
+        served=2,
+        pairs=4,
+        last_slot=2,
+        instance_type="t3.small",
+        direct=1.0,
+        total=1.0,
+        reason="by the test",
+    )
+    cloud.transfers.change(accepted(), transfer_life.note(estimate=more, decisions=[decided.to_document()]))
+    spawn_relays(SpawnInput(transfer=accepted(), estimate=more), cloud.world)
+    assert {region: compute.terminated for region, compute in cloud.compute.items()} == {
+        WEST: [],
+        IRELAND: [],
+        FRANKFURT: [],
+    }
+    assert len(cloud.alive()) == len(cloud.nodes.of("first")) == 9
 
 
 INTO_RECEIVER = use(5, [WEST, IRELAND], [2, 0])

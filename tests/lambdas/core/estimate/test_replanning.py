@@ -5,6 +5,7 @@ import pytest
 from lambdas.core.estimate import replanning
 from lambdas.core.estimate.figures import Figure
 from lambdas.core.estimate.replanning import Carrying, Rest
+from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.estimate.ways import Border, SideRate, Ways
 
 A, B, X, Y = "us-west-2", "eu-west-1", "eu-central-1", "us-east-1"
@@ -112,3 +113,30 @@ def test_changes_are_relays_more_and_fewer_at_each_stage() -> None:
     now = [through(X, 30.0, (2, 1, 1)), straight(10.0)]
     then = [known.use_as((A, X, B), (1, 1, 2)), known.use_as((A, Y, B), (1, 1, 1))]
     assert replanning.changes(now, then) == {2: -1, 4: 1, 0: -1, 1: -1, 5: 1, 6: 1, 7: 1}
+
+
+def test_nothing_changes_while_nothing_moves_at_all() -> None:
+    assert replanning.replan(ways(KNOWN), [through(X, 0.0)], rest(direct=0.0), 6) is None
+
+
+def test_border_that_is_slow_now_may_let_pass_again_what_it_did() -> None:
+    of = ways(KNOWN)
+    seen = replanning.seen(of, [through(X, 3.0)])
+    slow, before = seen.use_as((A, X, B), (1, 1, 1)).rate, of.use_as((A, X, B), (1, 1, 1)).rate
+    assert [slow.now, slow.most] == pytest.approx([3.0, before.most])
+
+
+def use(stage: int, *relays: int) -> RouteUse:
+    regions = [A, X, B][: len(relays)] if len(relays) > 2 else [A, B]
+    hours = [float(stage)] * len(relays)
+    return RouteUse(
+        stage=stage, regions=regions, relays=list(relays), rate=figure(20.0), usd_per_gb=stage / 100, hours_usd=hours
+    )
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_last_stage_without_relays_is_no_other_routes_first_stage(turn: int) -> None:
+    uses = [use(5, 2, 0), use(6, 1, 2, 0)][::turn]
+    assert replanning.changes([], uses) == {5: 2, 6: 1, 7: 2}
+    serving = [Carrying(5, (A, B), (2, 0), 1.0), Carrying(6, (A, X, B), (1, 2, 0), 1.0)][::turn]
+    assert replanning.changes(serving, uses) == {}

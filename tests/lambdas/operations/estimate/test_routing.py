@@ -7,7 +7,8 @@ from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.tariff.prices import PriceBook
 from lambdas.core.transfer import AcceptedTransfer, TransitRegion
 from lambdas.operations.estimate.estimation import estimate_for
-from tests.lambdas.builders import IRELAND, WEST, profile, transfer
+from lambdas.operations.estimate.routing import ways_of
+from tests.lambdas.builders import IRELAND, WEST, figure, profile, transfer
 from tests.lambdas.cloud import Cloud
 
 FRANKFURT, TOKYO = "eu-central-1", "ap-northeast-1"
@@ -102,6 +103,22 @@ def test_region_without_a_quota_gets_no_relay() -> None:
 def test_link_that_nobody_measured_is_no_reason_to_leave_the_direct_one() -> None:
     published = planned(known({(WEST, IRELAND): 10.0}), accepted(FRANKFURT, TOKYO))
     assert all(row.routes is None for row in published.rows)
+
+
+def test_while_data_moves_ways_are_of_the_types_and_the_gain_that_were_chosen() -> None:
+    cloud = known(WIDE)
+    asked = accepted(FRANKFURT, instanceTypes=["t3.small", "t3.medium"])
+    chosen = planned(cloud, asked)
+    figures = chosen.figures.model_copy(update={"gain": figure(0.5)})
+    mixed = chosen.model_copy(update={"destination_type": "t3.medium", "figures": figures})
+    ways, alike = ways_of(asked, mixed, cloud.world), ways_of(asked, chosen, cloud.world)
+    assert ways is not None
+    assert alike is not None
+    assert ways.borders[WEST, IRELAND].gain == 0.5
+    hours = {region: hour.value for region, hour in alike.hours.items()}
+    # A third region has the source's type.
+    assert ways.hours[IRELAND].value > hours[IRELAND]
+    assert ways.hours[FRANKFURT].value == hours[FRANKFURT]
 
 
 def test_pre_test_that_is_asked_for_is_of_every_hop_and_relays_join_after_it() -> None:

@@ -25,11 +25,11 @@ SIZE = 100 * 10**9
 RATES = {(WEST, FRANKFURT): 20.0, (FRANKFURT, IRELAND): 20.0, (WEST, VIRGINIA): 18.0, (VIRGINIA, IRELAND): 18.0}
 
 
-def moving(rates: dict[str, float], *, budget: float | None = None) -> Cloud:
-    """Data has moved for five minutes; `rates`: MB/s of the paths now."""
+def moving(rates: dict[str, float], *, budget: float | None = None, **wish: object) -> Cloud:
+    """Data has moved for five minutes; `rates`: MB/s of the paths now; `wish`: of the objective."""
     asked = accepted()
     transit = [TransitRegion(region=region, vpc_id="vpc-transit") for region in (FRANKFURT, VIRGINIA)]
-    objective = Objective.from_document({"minimise": "time", **({"maxCostUsd": budget} if budget else {})})
+    objective = Objective.from_document({"minimise": "time", **wish, **({"maxCostUsd": budget} if budget else {})})
     request = asked.request.model_copy(update={"objective": objective})
     asked = asked.model_copy(update={"transit": transit, "request": request})
     cloud = launched(routed(THROUGH), asked, third=(FRANKFURT, VIRGINIA))

@@ -114,6 +114,27 @@ def test_what_was_only_measured_is_told_paid_for_and_learnt() -> None:
     assert hosts.known("direct") == Known(30.0, 0.0, 1, 1000.0, "measured")
 
 
+def test_links_that_were_measured_are_learnt_each_at_its_own_regions() -> None:
+    cloud = Cloud()
+    cloud.transfers.create(transfer(profile="measure"))
+    cloud.transfers.change(transfer(), transfer_life.note(estimate=estimate(1), plan=plan(chunks=0)))
+    links = [
+        {"fromRegion": "us-west-2", "toRegion": "eu-central-1", "instanceType": "t3.small", "interRegionMBps": 60.0},
+        {"fromRegion": "us-west-2", "toRegion": "eu-west-1", "instanceType": "t3.small", "interRegionMBps": 20.0},
+        {"fromRegion": "eu-central-1", "toRegion": "eu-west-1", "interRegionMBps": 40.0},
+    ]
+    pair = {"pathId": "pair-1", "interRegionMBps": 20.0, "intraRegionMBps": 150.0, "spawnSeconds": 5.0}
+    measured = {"directMBps": 30.0, "pairs": [pair], "links": links, "sentBytes": 10**9}
+    cloud.transfers.change(transfer(), transfer_life.finish(Outcome.from_document({"measured": measured})))
+    cloud.transfers.change(transfer(), transfer_life.note(teardown={"terminated": 3}))
+    report = run(cloud, verified={"verified": True, "files": 0})
+    SCHEMA.validate(report)
+    assert report["measured"] == measured
+    rates = {link: profile.known("interRegion") for (kind, link), profile in cloud.profiles.profiles.items()}
+    # That of the ends is their relays' to tell, and of two types nobody knows which one limited.
+    assert {link: known.value for link, known in rates.items() if known} == {"us-west-2>eu-central-1": 60.0}
+
+
 def test_failed_transfer_still_tells_how_long_its_relays_took_to_start() -> None:
     cloud = finished()
     run(cloud, failure={"Error": "VerificationFailed", "Cause": "a chunk is not delivered"})
