@@ -3,6 +3,8 @@
 Each side has a type of its own, and the estimate knows what one relay of each carries. Of all numbers of relays on
 either side that a row may have, the bound is the most that any carries: the maximum flow. In the last run the receiver
 takes all that relays of the other region send, so that none beside it is of use.
+
+A cap counts whole packets, of 1 500 bytes at most between regions, so the bounds are what their headers leave.
 """
 
 from collections import Counter
@@ -10,12 +12,14 @@ from itertools import product
 from random import Random
 from typing import NamedTuple
 
+from bench.data_plane.arithmetic import payload_share
 from bench.estimate.scenarios import DESTINATION_TYPE, SOURCE_TYPE, Machine
 from bench.estimate.site import FLEET, RELAY_TYPE
 from bench.fleet.arithmetic import steady_rate
 from bench.fleet.site import FAR_TYPE, CaseError, Machines, Options, Site, site
 from bench.results import Result, say
 from cli.figures import tell_figures
+from local.instances.firewall import INTERNET_MTU
 from tests.e2e.account import HOME, OTHER
 
 FLEETS, QUICK_FLEETS = 4, 1
@@ -24,6 +28,7 @@ MOST_PAIRS = 4
 """Rows go up to as many relays as so many pairs have."""
 STRAIGHT = 16
 SECONDS = 25
+PAYLOAD = payload_share(int(INTERNET_MTU))
 BAR = 0.97
 
 
@@ -77,10 +82,10 @@ def _unequal(sides: Sides, name: str) -> float:
         used, rate = _move(place, name, rates, types, most)
         # Nothing in between has its own role: the roles are the sides.
         say(f"  {name}: {used['source']} × {sides.source} and {used['destination']} × {sides.destination} MB/s carry")
-        say(f"  {rate:.2f} of {most} MB/s, which {fewest} relays can carry")
+        say(f"  {rate:.2f} of {most * PAYLOAD:.2f} MB/s, which {fewest} relays can carry")
     if used.total() != fewest:
         raise CaseError(f"{name}: {used.total()} relays, and {fewest} carry the maximum flow")
-    return rate / most
+    return rate / (most * PAYLOAD)
 
 
 def _straight() -> float:
@@ -90,10 +95,11 @@ def _straight() -> float:
         rates = {SOURCE_TYPE: DIRECT, DESTINATION_TYPE: INSIDE, RELAY_TYPE: STRAIGHT}
         most = 2 * MOST_PAIRS * STRAIGHT
         used, rate = _move(place, name, rates, [RELAY_TYPE], most)
-        say(f"  {name}: {dict(used)} carry {rate:.2f} of {used.total() * STRAIGHT} MB/s")
+        bound = used.total() * STRAIGHT * PAYLOAD
+        say(f"  {name}: {dict(used)} carry {rate:.2f} of {bound:.2f} MB/s")
     if "destination" in used:
         raise CaseError(f"{name}: relays beside a receiver that takes everything")
-    return rate / (used.total() * STRAIGHT)
+    return rate / bound
 
 
 def _move(place: Site, name: str, rates: dict[str, int], types: object, most: int) -> tuple[Counter[str], float]:

@@ -31,8 +31,8 @@ def stations_of(transfer: AcceptedTransfer) -> list[Stage]:
     That of a third region is the stage of the route which leads through it alone.
     """
     pair = route_of(transfer)
-    through_one = (route for route in routes_of(transfer) if len(route.between) == 1 and not route.is_straight)
-    return [*pair.stages, *(route.stages[1] for route in through_one)]
+    alone = [route for route in routes_of(transfer) if len(route.between) == 1 and not route.is_straight]
+    return [*pair.stages, *(route.stages[1] for route in alone)]
 
 
 def rounds(stations: Sequence[Stage]) -> list[list[Leg]]:

@@ -1,7 +1,7 @@
 """Plans that are made again and again: events that come twice, maps that say too much, relays that do not come."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -223,7 +223,7 @@ def test_route_that_sends_straight_to_the_receiver_is_left_and_remembered() -> N
     assert set(done[1:]) <= {"kept", "changed"}
 
 
-def paired(**wish: object) -> Cloud:
+def paired(**wish: Any) -> Cloud:
     """Pairs at 0.02 dollars a GB serve; a wider way costs eight times as much."""
     cloud = moving(SLOW, **wish)
     record = cloud.transfers.get("first")
