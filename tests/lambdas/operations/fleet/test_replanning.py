@@ -25,7 +25,7 @@ SIZE = 100 * 10**9
 RATES = {(WEST, FRANKFURT): 20.0, (FRANKFURT, IRELAND): 20.0, (WEST, VIRGINIA): 18.0, (VIRGINIA, IRELAND): 18.0}
 
 
-def moving(rates: dict[str, float], *, budget: float | None = None, **wish: object) -> Cloud:
+def moving(rates: dict[str, float], *, budget: float | None = None, **wish: Any) -> Cloud:
     """Data has moved for five minutes; `rates`: MB/s of the paths now; `wish`: of the objective."""
     asked = accepted()
     transit = [TransitRegion(region=region, vpc_id="vpc-transit") for region in (FRANKFURT, VIRGINIA)]

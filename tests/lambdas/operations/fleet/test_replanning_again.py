@@ -41,7 +41,6 @@ def minutes(cloud: Cloud, count: int, rate: Rates) -> list[str]:
     done = []
     for _ in range(count):
         report(cloud, rate)
-        looked(cloud, {path: rate(path) for path in path_ids(cloud)})
         done.append(due(cloud)["first"])
         cloud.clock.sleep(65)
     return done
