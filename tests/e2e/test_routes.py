@@ -102,6 +102,18 @@ def test_relay_of_a_third_region_that_is_killed_is_replaced_there(wide: Account,
     assert lost.get("successor") == "transit-3-1-1" or "the rest takes" in lost["reason"]
 
 
+def test_third_region_that_refuses_launches_leaves_the_other_ways(wide: Account, tmp_path: Path) -> None:
+    # One call: EC2 is not asked again for another type or zone.
+    fault = {"operation": "RunInstances", "region": FRANKFURT, "code": "UnauthorizedOperation", "count": 1}
+    wide.cloud.spoil(Fault.model_validate(fault))
+    source = make_files(tmp_path / "set", large_bytes=LARGE // 4)
+    request = wide.request(source, tmp_path / "out", relays={"through": [FRANKFURT]}, **LIMITED)
+    run = wide.run(request, "refused")
+    check_end(wide, run, "refused", source, tmp_path / "out")
+    assert [one for one in run.report["nodes"] if one["region"] == FRANKFURT] == []
+    assert "eu-central-1" in " ".join(run.report["fleet"]["notes"])
+
+
 def test_way_that_the_budget_does_not_bear_is_not_taken(wide: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=LARGE // 8)
     request = wide.request(
@@ -159,15 +171,3 @@ def test_links_between_all_regions_are_measured_by_one_relay_in_each(wide: Accou
         assert {one["State"]["Name"] for one in wide.launched("links", region)} <= {"shutting-down", "terminated"}
         assert wide.rules("links", region) == []
     assert wanted <= links_measured(wide)
-
-
-# The last one: its faults are counted for the cloud of all.
-def test_third_region_that_refuses_launches_leaves_the_other_ways(wide: Account, tmp_path: Path) -> None:
-    fault = {"operation": "RunInstances", "region": FRANKFURT, "code": "InsufficientInstanceCapacity", "count": 20}
-    wide.cloud.spoil(Fault.model_validate(fault))
-    source = make_files(tmp_path / "set", large_bytes=LARGE // 4)
-    request = wide.request(source, tmp_path / "out", relays={"through": [FRANKFURT]}, **LIMITED)
-    run = wide.run(request, "refused")
-    check_end(wide, run, "refused", source, tmp_path / "out")
-    assert [one for one in run.report["nodes"] if one["region"] == FRANKFURT] == []
-    assert "eu-central-1" in " ".join(run.report["fleet"]["notes"])
