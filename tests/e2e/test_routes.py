@@ -15,6 +15,7 @@ from local.config import Fault, LocalConfig
 from tests.e2e.account import END_TYPE, HOME, OTHER, SLOW_MBPS, Account, Run
 from tests.e2e.files import make_files, tree
 from tests.e2e.test_events import paths_with_data
+from tests.e2e.test_replacement import FREEZE
 
 FRANKFURT, TOKYO = "eu-central-1", "ap-northeast-1"
 REGIONS = (HOME, OTHER, FRANKFURT, TOKYO)
@@ -100,6 +101,16 @@ def test_relay_of_a_third_region_that_is_killed_is_replaced_there(wide: Account,
     check_end(wide, run, "killed", source, tmp_path / "out")
     (lost,) = [one for one in run.report["replacements"] if one["nodeId"] == "transit-3-1-0"]
     assert lost.get("successor") == "transit-3-1-1" or "the rest takes" in lost["reason"]
+
+
+def test_relay_of_a_third_region_that_freezes_is_taken_for_lost(wide: Account, tmp_path: Path) -> None:
+    source = make_files(tmp_path / "set", large_bytes=3 * LARGE)
+    arn = begin_through(wide, source, tmp_path / "out", "frozen")
+    wide.shell(transit_relay(wide, "frozen"), FRANKFURT, FREEZE)
+    run = wide.wait(arn)
+    check_end(wide, run, "frozen", source, tmp_path / "out")
+    (lost,) = [one for one in run.report["replacements"] if one["nodeId"] == "transit-3-1-0"]
+    assert lost["cause"]
 
 
 def test_third_region_that_refuses_launches_leaves_the_other_ways(wide: Account, tmp_path: Path) -> None:
