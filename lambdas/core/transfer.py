@@ -99,9 +99,7 @@ class AcceptedTransfer(Document):
     @classmethod
     def _of_an_earlier_format(cls, value: Any) -> Any:
         # Documents and items have "transferId"; code that makes a transfer says transfer_id.
-        if not isinstance(value, dict) or "transferId" not in value:
-            return value
-        if format_of(value) == FORMAT_VERSION:
+        if not isinstance(value, dict) or "transferId" not in value or format_of(value) == FORMAT_VERSION:
             return value
         machines = [dict(with_stage(machine)) for machine in value.get("existing", [])]
         for machine in machines:
