@@ -52,7 +52,14 @@ def test_docs_name_the_parameters_of_every_figure(figure: Figure) -> None:
 def test_docs_show_every_plot_and_no_other() -> None:
     shown = set(re.findall(r"figures/([a-z0-9-]+\.svg)", DOCS))
     drawn = {f"figure-{number.replace('.', '-')}.svg" for number in FIGURES} | {"sample-integration.svg"}
-    assert shown == drawn == {path.name for path in (ROOT / "docs" / "figures").iterdir()}
+    others = {path.name for path in (ROOT / "docs" / "figures").glob("routes-*.svg")}
+    assert shown == drawn == {path.name for path in (ROOT / "docs" / "figures").iterdir()} - others
+
+
+@pytest.mark.parametrize("plot", sorted((ROOT / "docs" / "figures").glob("routes-*.svg")), ids=lambda path: path.name)
+def test_note_shows_each_plot_of_routes(plot: Path) -> None:
+    notes = (note.read_text() for note in (ROOT / "docs" / "design").glob("*.md"))
+    assert any(f"figures/{plot.name}" in note for note in notes)
 
 
 def test_docs_list_every_contradiction_that_a_test_holds() -> None:

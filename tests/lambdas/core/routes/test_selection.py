@@ -121,6 +121,7 @@ def test_all_regions_of_a_large_map_are_looked_at_before_ten_are_chosen() -> Non
     assert select(known, "a", "b", 4).routes == (RoutePlan(("a", "r20", "r25", "b"), (1, 1, 1, 1)),)
 
 
+@settings(deadline=None)
 @given(questions())
 def test_no_limit_is_ever_broken(asked: Question) -> None:
     scheme = planned(asked)
@@ -132,6 +133,7 @@ def test_no_limit_is_ever_broken(asked: Question) -> None:
     assert all(len(set(route.regions)) == len(route.regions) <= 4 for route in scheme.routes)
 
 
+@settings(deadline=None)
 @given(questions())
 def test_no_relay_can_go_without_a_loss(asked: Question) -> None:
     scheme = planned(asked)
@@ -143,12 +145,14 @@ def test_no_relay_can_go_without_a_loss(asked: Question) -> None:
                 assert rate(asked, without) < rate(asked, scheme)
 
 
+@settings(deadline=None)
 @given(questions())
 def test_more_relays_never_carry_less(asked: Question) -> None:
     rates = [rate(asked, planned(asked, relays, least_gain=0)) for relays in range(asked.most_relays + 1)]
     assert all(one <= other * (1 + 1e-6) for one, other in pairwise(rates))
 
 
+@settings(deadline=None)
 @given(questions())
 def test_pairs_on_the_direct_link_never_carry_more(asked: Question) -> None:
     quotas = [asked.most_in_region.get(region, asked.most_relays) for region in (asked.source, asked.destination)]
@@ -163,6 +167,7 @@ def test_pairs_on_the_direct_link_never_carry_more(asked: Question) -> None:
     assert rate(asked, planned(asked)) >= most * (1 - 1e-6)
 
 
+@settings(deadline=None)
 @given(questions())
 def test_leaving_out_small_routes_costs_no_more_than_the_least_gain(asked: Question) -> None:
     full, few = planned(asked, least_gain=0), planned(asked, least_gain=0.05)
@@ -171,6 +176,7 @@ def test_leaving_out_small_routes_costs_no_more_than_the_least_gain(asked: Quest
 
 
 @settings(max_examples=30)
+@settings(deadline=None)
 @given(questions())
 def test_no_scheme_on_offer_is_beaten_by_another(asked: Question) -> None:
     offered = schemes(
