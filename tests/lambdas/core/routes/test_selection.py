@@ -175,8 +175,7 @@ def test_leaving_out_small_routes_costs_no_more_than_the_least_gain(asked: Quest
     assert rate(asked, few) * 1.05 >= rate(asked, full) * (1 - 1e-6)
 
 
-@settings(max_examples=30)
-@settings(deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(questions())
 def test_no_scheme_on_offer_is_beaten_by_another(asked: Question) -> None:
     offered = schemes(
