@@ -51,6 +51,12 @@ class Account:
             if item["name"] == "cpt-transfer"
         )
 
+    def forget(self) -> None:
+        """Nothing is known of the machines, as before the first transfer of a deployment."""
+        profiles = self.aws.resource("dynamodb").Table("cpt-profiles")
+        for item in profiles.scan()["Items"]:
+            profiles.delete_item(Key={name: item[name] for name in ("subject", "regionPair")})
+
     def request(self, source: Path | str, destination: Path | str, **more: Any) -> dict[str, Any]:
         """A request from the source VM to the destination VM; no pre-test unless asked."""
         return {

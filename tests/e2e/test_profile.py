@@ -21,9 +21,7 @@ INTER, INTRA = 30.0, 120.0
 def measuring(make_account: Callable[..., Account]) -> Account:
     """Caps of which nobody has told the deployment."""
     account = make_account(caps={"interRegionMBps": INTER, "intraRegionMBps": INTRA}, bootSeconds=0.5)
-    profiles = account.aws.resource("dynamodb").Table("cpt-profiles")
-    for item in profiles.scan()["Items"]:
-        profiles.delete_item(Key={name: item[name] for name in ("subject", "regionPair")})
+    account.forget()
     account.configure("cpt-pre-test-relays", PRE_TEST_SECONDS="2")
     return account
 

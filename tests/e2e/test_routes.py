@@ -48,9 +48,7 @@ def wide(account: Account) -> Account:
 
     What earlier tests taught is gone: the direct path here carries as much as the sender may send.
     """
-    profiles = account.aws.resource("dynamodb").Table("cpt-profiles")
-    for item in profiles.scan()["Items"]:
-        profiles.delete_item(Key={key["AttributeName"]: item[key["AttributeName"]] for key in profiles.key_schema})
+    account.forget()
     types = configuration()["instanceTypes"]
     tell_figures(account.aws, f"{HOME}>{OTHER}", [END_TYPE, *types], SLOW, 3)
     for pair in (f"{HOME}>{FRANKFURT}", f"{FRANKFURT}>{OTHER}"):
