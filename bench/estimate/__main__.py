@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from statistics import median
+from typing import Any
 
 from bench.estimate import cold
 from bench.estimate.arithmetic import bill, percentile, regret, relative_error
@@ -122,13 +123,16 @@ def run(scenario: Scenario, runs: int) -> Outcome:
             recommended = place.estimate("auto", scenario.explored)["chosenPairs"]
         report, calls = place.counted("run", scenario.pairs)
         estimated = report["estimate"]["rows"][scenario.pairs]
+        if scenario.links:
+            say(f"  {ways(report)}")
+        charges = tariff(RELAY_TYPE, in_zones=scenario.in_zones, third=scenario.regions[2:])
         outcome = Outcome(
             scenario,
             first=first,
             estimated=estimated["seconds"],
             estimated_usd=estimated["costUsd"],
             measured=report["seconds"]["transfer"],
-            billed_usd=bill(report, calls, tariff(RELAY_TYPE, in_zones=scenario.in_zones), place.lent),
+            billed_usd=bill(report, calls, charges, place.lent),
             recommended=recommended,
         )
         say(f"  {note(outcome)}")
@@ -154,6 +158,12 @@ def contenders(seconds: Mapping[int, list[float]]) -> list[int]:
     """Those that may still turn out the best."""
     best = min((runs[0] for runs in seconds.values() if runs), default=inf)
     return [pairs for pairs, runs in seconds.items() if not runs or runs[0] <= FAR * best]
+
+
+def ways(report: Mapping[str, Any]) -> str:
+    """Where a report says the bytes went."""
+    found = [f"{'-'.join(way['regions'])} {way['relays']} relays {way['share']:.0%}" for way in report["routes"]]
+    return ", ".join(found)
 
 
 def note(outcome: Outcome) -> str:

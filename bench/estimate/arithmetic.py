@@ -1,7 +1,7 @@
 """What follows from estimates, runs and prices. Pure."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from statistics import median
 from typing import Any
@@ -24,11 +24,15 @@ def percentile(values: Iterable[float], share: float) -> float:
 
 @dataclass(frozen=True)
 class Tariff:
-    """Dollars: of a relay's hour by region, with address and disk; of a GB that leaves; of each call by its name."""
+    """Dollars: of a relay's hour by region, with address and disk; of a GB that leaves; of each call by its name.
+
+    `further_gb`: of a GB that leaves a third region.
+    """
 
     relay_hour: Mapping[str, float]
     leaving_gb: float
     call: Mapping[str, float]
+    further_gb: Mapping[str, float] = field(default_factory=dict)
 
 
 def bill(report: Mapping[str, Any], calls: Mapping[str, float], tariff: Tariff, lent: Collection[str] = ()) -> float:
@@ -43,7 +47,10 @@ def bill(report: Mapping[str, Any], calls: Mapping[str, float], tariff: Tariff, 
         seconds = max(ceil(node["endedAt"] - node["requestedAt"]), LEAST_BILLED_SECONDS)
         relays += seconds * tariff.relay_hour[node["region"]] / 3600
     moved: int = report["bytes"]
-    return relays + moved / 1e9 * tariff.leaving_gb + sum(count * tariff.call[name] for name, count in calls.items())
+    per_gb = tariff.leaving_gb
+    for way in report.get("routes", []):
+        per_gb += way["share"] * sum(tariff.further_gb[region] for region in way["regions"][1:-1])
+    return relays + moved / 1e9 * per_gb + sum(count * tariff.call[name] for name, count in calls.items())
 
 
 def regret(chosen: int, seconds: Mapping[int, Sequence[float]]) -> float:

@@ -1,11 +1,14 @@
 """What is measured: transfers between emulated machines whose caps only the emulation knows."""
 
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from math import fsum, inf
 
+from lambdas.core.routes.network_map import Link, NetworkMap
+from lambdas.core.routes.selection import select
 from lambdas.core.zero_wait import Serving, zero_wait
+from tests.e2e.account import HOME, OTHER
 
 # What two cores move through relays without being the limit themselves, MB/s.
 MACHINE_LIMIT = 180.0
@@ -14,6 +17,8 @@ START_SECONDS = 1.2
 # Data time that a generated scenario should take by its caps, s.
 SHORTEST, LONGEST = 8.0, 18.0
 SMALL_FILE_MB = 0.02
+# Generated scenarios with links of their own, and what their routes are worth beside pairs at least.
+DRAWN_LINKS, LEAST_PLANNED = 3, 1.3
 # Their published figures are far above all caps here: they tell nothing.
 SOURCE_TYPE, DESTINATION_TYPE = "c6in.4xlarge", "m6in.4xlarge"
 
@@ -70,10 +75,22 @@ class Scenario:
     in_zones: bool = False
     """Both ends are in one region, in two zones of it."""
     end_types: tuple[str, str] = (SOURCE_TYPE, DESTINATION_TYPE)
+    links: tuple[tuple[str, str, float], ...] = ()
+    """What each machine, of whatever type, sends from one region to another, and takes there, MB/s: then relays may
+    stand in third regions.
+    """
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """All that have relays, the ends' first."""
+        named = [region for link in self.links for region in link[:2]]
+        return tuple(dict.fromkeys([HOME, OTHER, *named]))
 
     @property
     def direct(self) -> float:
         """What the direct path carries, MB/s."""
+        if self.links:
+            return min(self.ends, *(rate for *ends, rate in self.links if ends == [HOME, OTHER]))
         return self.ends if self.in_zones else min(self.source.inter, self.destination.inter, self.ends)
 
     @property
@@ -83,6 +100,9 @@ class Scenario:
 
     def rate(self, pairs: int) -> float:
         """What the caps allow with so many pairs, MB/s; of unequal relays the mean counts."""
+        if self.links:
+            network = NetworkMap.of(Link(sender, receiver, rate) for sender, receiver, rate in self.links)
+            return min(self.ends, self.direct + select(network, HOME, OTHER, 2 * pairs).rate(network))
         lent = min(self.lent_pairs, pairs)
         return min(self.ends, self.direct + lent * self.lent_rate + (pairs - lent) * self.pair)
 
@@ -103,6 +123,9 @@ class Scenario:
     def seconds(self, pairs: int) -> float:
         """Data time by the caps: what to expect, not what the estimator is held against."""
         joins = self.boot_seconds + START_SECONDS
+        if self.links:
+            relays = Serving(self.rate(pairs) - self.direct, joins)
+            return zero_wait(self.size, [Serving(self.direct), relays], self.ends, inf)
         rates = [self.lent_rate if pair < self.lent_pairs else self.pair for pair in range(pairs)]
         paths = [Serving(self.direct), *(Serving(rate, joins) for rate in rates)]
         return zero_wait(self.size, paths, self.ends, inf)
@@ -117,6 +140,18 @@ class Scenario:
 # A pre-test of 1 s each way, and what the control plane needs beside.
 PRE_TEST_SECONDS = 5.0
 MEASURED_SECONDS = 7.0
+
+THIRD = ("eu-central-1", "ap-northeast-1")
+# No machine's own cap is the limit there, but this machine's may be: bytes pass three machines and more.
+WITHIN = Machine(100, 100)
+
+
+def _through(name: str, size: int, pairs: int, rates: Mapping[tuple[str, str], float]) -> Scenario:
+    """A scenario with links of their own between the regions; links of which nothing is said are slow."""
+    regions = list(dict.fromkeys(region for pair in rates for region in pair))
+    links = tuple((one, other, rates.get((one, other), 2.0)) for one in regions for other in regions if one != other)
+    return Scenario(name, size, pairs, WITHIN, WITHIN, WITHIN, 1.5, links=links)
+
 
 NAMED = (
     Scenario("direct-100-mb", 100, 0, Machine(10, 80), Machine(10, 80), Machine(10, 80), measured_pairs=0),
@@ -158,13 +193,45 @@ NAMED = (
     Scenario("small-files-two-pairs", 400, 2, Machine(15, 120), Machine(15, 120), Machine(15, 120), files=20_000),
     Scenario("two-zones", 500, 0, Machine(20, 60), Machine(20, 50), Machine(20, 120), measured_pairs=0, in_zones=True),
     Scenario("lent-machines", 500, 2, Machine(15, 120), Machine(15, 120), Machine(20, 120), lent_pairs=1, lent_rate=10),
+    _through("third-region", 400, 2, {(HOME, OTHER): 4, (HOME, THIRD[0]): 25, (THIRD[0], OTHER): 25}),
+    _through("third-region-and-pairs", 600, 3, {(HOME, OTHER): 10, (HOME, THIRD[0]): 24, (THIRD[0], OTHER): 18}),
+    _through(
+        "two-third-regions",
+        600,
+        3,
+        {
+            (HOME, OTHER): 5,
+            (HOME, THIRD[0]): 20,
+            (THIRD[0], OTHER): 8,
+            (THIRD[0], THIRD[1]): 22,
+            (THIRD[1], OTHER): 24,
+            (HOME, THIRD[1]): 6,
+        },
+    ),
 )
 
 
 def generated(seed: int, count: int) -> list[Scenario]:
     """Scenarios that nobody has seen: the same for the same seed."""
     randomness = random.Random(seed)
-    return [_generate(randomness, f"generated-{number}") for number in range(1, count + 1)]
+    plain = [_generate(randomness, f"generated-{number}") for number in range(1, count + 1)]
+    return [*plain, *(_drawn_links(randomness, f"generated-links-{number}") for number in range(1, DRAWN_LINKS + 1))]
+
+
+def _drawn_links(randomness: random.Random, name: str) -> Scenario:
+    """Links of all rates between four regions; one third region, at least, is worth its relays."""
+    regions = (HOME, OTHER, *THIRD)
+    while True:
+        pairs = randomness.randint(2, 3)
+        rates = {
+            (one, other): round(randomness.uniform(4, 25), 1) for one in regions for other in regions if one != other
+        }
+        shape = _through(name, 1, pairs, rates)
+        joined = randomness.uniform(SHORTEST, LONGEST) - shape.boot_seconds - START_SECONDS
+        size = round(shape.direct * (shape.boot_seconds + START_SECONDS) + shape.rate(pairs) * joined)
+        alone = shape.direct * (1 + pairs)
+        if shape.rate(pairs) > LEAST_PLANNED * alone and shape.rate(pairs) <= WITHIN.inter:
+            return replace(shape, size=size)
 
 
 def _generate(randomness: random.Random, name: str) -> Scenario:

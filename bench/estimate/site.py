@@ -12,9 +12,10 @@ from bench import memory
 from bench.estimate.scenarios import Machine, Scenario
 from bench.machine import DAEMON
 from cli.figures import tell_figures
-from local.cloud import LocalCloud
+from local.cloud import ASSEMBLY, LocalCloud
 from local.config import LocalConfig
 from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.assembly import synthesized
 
 # Its published figures are far above all caps here: they tell nothing, but what a share of a lent machine is.
 RELAY_TYPE = "c6in.large"
@@ -68,6 +69,9 @@ class Site:
     def measure(self) -> dict[str, Any]:
         """Report of the earlier transfer, from which the estimator learns."""
         pairs, size = self._scenario.measured_pairs, self._scenario.measured_size
+        if self._scenario.links:
+            # Only links that are known to be wide are used, so somebody has to measure them first.
+            self._run("links", 1, profile="measure", relays={})
         return self._run("measuring", size, relays={"pairs": pairs}, preTest=pairs > 0)
 
     def move(self, name: str, pairs: int | str, objective: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -97,6 +101,8 @@ class Site:
 
     def _request(self, name: str, *, relays: dict[str, Any], **more: Any) -> dict[str, Any]:
         relays = {"instanceTypes": [RELAY_TYPE], **relays}
+        if through := self._scenario.regions[2:]:
+            relays["through"] = list(through)
         if self.lent:
             relays |= {"existing": self.lent, "existingShare": self._scenario.lent_rate / RELAY_MB_S}
         target = self._work / name
@@ -112,7 +118,8 @@ def site(scenario: Scenario, work: Path, spawn_seconds: float | None = None) -> 
     `spawn_seconds`: T_v, where the deployment is told.
     """
     config = LocalConfig.model_validate(settings(scenario, make_image(work / "image")))
-    with LocalCloud(config, work / "state") as cloud:
+    assembly = synthesized(work / "assembly", scenario.regions) if scenario.links else ASSEMBLY
+    with LocalCloud(config, work / "state", assembly) as cloud:
         account = Account(cloud, work, scenario.end_types)
         if spawn_seconds is not None:
             tell_figures(account.aws, f"{HOME}>{OTHER}", [RELAY_TYPE], {}, spawn_seconds)
@@ -136,7 +143,12 @@ def settings(scenario: Scenario, image: Path) -> dict[str, Any]:
         "instances": "netns",
         "bootSeconds": scenario.boot_seconds,
         "image": str(image),
-        "caps": {"byType": {name: _caps(machine) for name, machine in machines.items()}, "launches": launches},
+        "regions": list(scenario.regions),
+        "caps": {
+            "byType": {name: _caps(machine) for name, machine in machines.items()},
+            "between": {f"{sender}>{receiver}": {"MBps": rate} for sender, receiver, rate in scenario.links},
+            "launches": launches,
+        },
     }
 
 

@@ -1,6 +1,9 @@
 """What the emulated AWS charges, by its own price list, and by AWS's pages for what that list does not have."""
 
+from collections.abc import Iterable
+
 from bench.estimate.arithmetic import Tariff
+from lambdas.core.tariff.prices import PriceBook
 from local.patches.market.list_prices import DISK_GB_MONTH, EGRESS_GB, PUBLIC_ADDRESS_HOUR, REGIONS, instance_hour
 
 DISK_GB, HOURS_A_MONTH = 8, 730
@@ -19,8 +22,16 @@ CALL = {
 }
 
 
-def tariff(instance_type: str, *, in_zones: bool = False) -> Tariff:
-    """For relays of a type that the price list has, and data that leaves its region, or only its zone."""
+def tariff(instance_type: str, *, in_zones: bool = False, third: Iterable[str] = ()) -> Tariff:
+    """For relays of a type that the price list has, and data that leaves its region, or only its zone.
+
+    The emulated price list has none of the `third` regions, so CPT's own table says what these charge.
+    """
     beside = {region: PUBLIC_ADDRESS_HOUR + DISK_GB_MONTH[region] * DISK_GB / HOURS_A_MONTH for region in REGIONS}
     hours = {region: (instance_hour(instance_type, region) or 0.0) + dollars for region, dollars in beside.items()}
-    return Tariff(hours, ZONE_GB if in_zones else EGRESS_GB, CALL)
+    table, further = PriceBook(), {}
+    for region in third:
+        hours[region] = table.instance_hour(instance_type, region).usd
+        hours[region] += table.beside_instance_hour(instance_type, region, public=True)
+        further[region] = table.unit("egress-gb", region).usd
+    return Tariff(hours, ZONE_GB if in_zones else EGRESS_GB, CALL, further)

@@ -1,7 +1,6 @@
 """Data takes ways through third regions, carried out by the real state machine over regions of their own."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from cli.figures import tell_figures
 from local.cloud import LocalCloud
 from local.config import Fault, LocalConfig
 from tests.e2e.account import END_TYPE, HOME, OTHER, SLOW_MBPS, Account, Run
+from tests.e2e.assembly import synthesized
 from tests.e2e.files import make_files, tree
 from tests.e2e.test_events import paths_with_data
 from tests.e2e.test_replacement import FREEZE
@@ -25,20 +25,12 @@ LIMITED: dict[str, Any] = {"objective": {"minimise": "time"}, "bandwidthLimitMbp
 SLOW, WIDE = {"interRegionMBps": 5.0, "intraRegionMBps": 160.0}, {"interRegionMBps": 40.0, "intraRegionMBps": 160.0}
 
 
-def assembly(folder: Path) -> Path:
-    """The templates of a deployment with four regions."""
-    settings = {**configuration(), "regions": {region: {} for region in REGIONS}}
-    command = ["npx", "--no-install", "cdk", "synth", "--quiet", "-o", str(folder), "-c", f"cpt={json.dumps(settings)}"]
-    subprocess.run(command, check=True, capture_output=True, timeout=240)
-    return folder
-
-
 @pytest.fixture(scope="module")
 def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
     """An account with four regions."""
     work = tmp_path_factory.mktemp("account")
-    settings: dict[str, Any] = {"port": 0, "regions": list(REGIONS), "bootSeconds": 1.0}
-    with LocalCloud(LocalConfig.model_validate(settings), work / "state", assembly(work / "assembly")) as cloud:
+    config = LocalConfig.model_validate({"port": 0, "regions": list(REGIONS), "bootSeconds": 1.0})
+    with LocalCloud(config, work / "state", synthesized(work / "assembly", REGIONS)) as cloud:
         yield Account(cloud, work)
 
 

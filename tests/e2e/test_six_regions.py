@@ -1,7 +1,6 @@
 """A deployment of six regions: all of them are like the two of all other tests, and none of them has to be the home."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from local.cloud import LocalCloud
 from local.config import LocalConfig
 from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.assembly import synthesized
 from tests.e2e.files import make_files, tree
 
 # S3 takes no location constraint for us-east-1.
@@ -20,12 +20,9 @@ FAR, FARTHER = REGIONS[-2:]
 @pytest.fixture(scope="module")
 def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
     work = tmp_path_factory.mktemp("six")
-    settings = {"homeRegion": HOME, "regions": {region: {} for region in REGIONS}}
-    context = ["-c", f"cpt={json.dumps(settings)}", "--output", str(work / "cdk.out")]
-    subprocess.run(["npx", "--no-install", "cdk", "synth", "--quiet", *context], capture_output=True, check=True)
     caps = {"interRegionMBps": 20.0, "intraRegionMBps": 160.0}
     config = LocalConfig.model_validate({"port": 0, "bootSeconds": 1.0, "caps": caps})
-    with LocalCloud(config, work / "state", work / "cdk.out") as cloud:
+    with LocalCloud(config, work / "state", synthesized(work / "cdk.out", REGIONS)) as cloud:
         assert cloud.config.regions == REGIONS
         yield Account(cloud, work)
 

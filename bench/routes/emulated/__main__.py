@@ -27,6 +27,7 @@ from bench.routes.changing import MINUTES, RELAYS, SHARED
 from bench.routes.emulated import drawn_pairs, figure_nine, whole
 from bench.routes.emulated.figure_nine import COMPARED, Setting
 from local.cloud import LocalCloudError
+from tests.e2e.assembly import synthesized
 
 DAEMON = Path("relay-ami/relay/target/release/cpt-laboratory")
 SERIES = OUT / "routes-emulated-series.json"
@@ -150,7 +151,7 @@ def of_whole(options: Options) -> list[Result]:
     """Whole transfers with and without third regions, on a few seeds."""
     seeds = options.seeds[: options.whole_seeds]
     with tempfile.TemporaryDirectory(prefix="cpt-routes-") as folder:
-        assembly = whole.synthesized(Path(folder) / "cdk.out")
+        assembly = synthesized(Path(folder) / "cdk.out", whole.SIX)
 
         def one(seed: int) -> whole.Compared:
             found = whole.compare(Bench(DAEMON.resolve(), Path(folder) / f"seed-{seed}"), assembly, seed)

@@ -8,7 +8,6 @@ plane looks, waits and averages in seconds.
 
 import json
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from bench.data_plane.bench import Bench
 from bench.estimate.site import FLEET, RELAY_TYPE, make_image
 from bench.results import say
 from bench.routes.changing import DESTINATION, REGIONS, SOURCE, Weather, direct, planned
-from cli.aws import configuration
 from cli.figures import tell_figures
 from lambdas.core.routes.network_map import Link, NetworkMap
 from local.caps import PairCap
@@ -143,14 +141,6 @@ def compare(bench: Bench, assembly: Path, seed: int) -> Compared:
 
 class WholeError(Exception):
     """A transfer failed; the message says which, and why."""
-
-
-def synthesized(folder: Path) -> Path:
-    """The templates of a deployment in the six regions."""
-    settings = {**configuration(), "homeRegion": HOME, "regions": {region: {} for region in SIX}}
-    context = ["-c", f"cpt={json.dumps(settings)}", "--output", str(folder)]
-    subprocess.run(["npx", "--no-install", "cdk", "synth", "--quiet", *context], capture_output=True, check=True)
-    return folder
 
 
 @contextmanager
