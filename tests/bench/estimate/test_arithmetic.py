@@ -1,5 +1,6 @@
 """The arithmetic behind the estimator's benchmark."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -41,6 +42,15 @@ def test_machines_of_the_user_are_not_billed() -> None:
 def test_after_the_minute_begun_seconds_are_billed() -> None:
     report = {"bytes": 2_500_000_000, "nodes": [relay("near", 90.5)]}
     assert bill(report, {}, TARIFF) == pytest.approx(91 * 0.0001 + 0.05)
+
+
+def test_bytes_that_leave_a_third_region_are_billed_there_too() -> None:
+    tariff = replace(TARIFF, further_gb={"third": 0.08})
+    ways = [
+        {"regions": ["near", "far"], "share": 0.75},
+        {"regions": ["near", "third", "far"], "share": 0.25},
+    ]
+    assert bill({"bytes": 10**9, "nodes": [], "routes": ways}, {}, tariff) == pytest.approx(0.02 + 0.25 * 0.08)
 
 
 def test_calls_are_billed_by_their_names() -> None:

@@ -11,6 +11,7 @@ from bench.estimate.cold import Contact
 from bench.estimate.scenarios import NAMED, generated
 from bench.estimate.site import RELAY_TYPE, make_files, settings
 from local.config import LocalConfig
+from tests.e2e.account import HOME, OTHER
 
 
 def outcome(estimated: float, measured: float, first: float = 100.0) -> Outcome:
@@ -31,9 +32,9 @@ def test_generated_scenarios_can_be_named_by_seed() -> None:
     assert scenario == generated(5, 8)[2]
 
 
-def test_all_27_run_by_default_and_all_first_contacts() -> None:
+def test_all_33_run_by_default_and_all_first_contacts() -> None:
     options = entry.parse([])
-    assert len(entry.chosen(options)) == 27
+    assert len(entry.chosen(options)) == 33
     assert len(entry.contacts_of(options)) == 6
     assert entry.contacts_of(entry.parse(["--quick"])) == []
 
@@ -69,8 +70,17 @@ def test_caps_go_to_the_local_cloud_by_type_and_nowhere_else(tmp_path: Path) -> 
     unequal = next(scenario for scenario in NAMED if scenario.slower)
     caps = settings(unequal, tmp_path)["caps"]
     assert caps["byType"][RELAY_TYPE] == {"interRegionMBps": 30, "intraRegionMBps": 160}
-    assert set(caps) == {"byType", "launches"}  # default caps would be told to the estimator as configured figures
+    # Default caps would be told to the estimator as configured figures.
+    assert set(caps) == {"byType", "between", "launches"}
+    assert caps["between"] == {}
     assert {rule["value"] for rule in caps["launches"]} == {"source", "destination"}
+
+
+def test_caps_of_links_go_to_the_local_cloud_with_all_their_regions(tmp_path: Path) -> None:
+    given = settings(next(scenario for scenario in NAMED if scenario.name == "third-region"), tmp_path)
+    assert given["regions"] == [HOME, OTHER, "eu-central-1"]
+    assert given["caps"]["between"][f"{HOME}>eu-central-1"] == {"MBps": 25}
+    LocalConfig.model_validate(given)
 
 
 def test_credits_and_other_traffic_go_to_the_local_cloud(tmp_path: Path) -> None:

@@ -14,16 +14,22 @@ def test_the_same_seed_generates_the_same_scenarios() -> None:
 
 def test_names_tell_scenarios_apart() -> None:
     names = [scenario.name for scenario in (*NAMED, *generated(1, 8))]
-    assert len(set(names)) == 27
+    assert len(set(names)) == 33
     assert not any("," in name or " " in name for name in names)
 
 
-@pytest.mark.parametrize("scenario", [*NAMED, *EVERY_SEED[:8]], ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize("scenario", [*NAMED, *EVERY_SEED[:11]], ids=lambda scenario: scenario.name)
 def test_a_scenario_is_long_enough_to_measure_and_short_enough_to_wait_for(scenario: Scenario) -> None:
     assert 5 <= scenario.seconds(scenario.pairs) <= 30
     assert 100 <= scenario.size <= 4000
     assert 0 <= scenario.measured_pairs <= max(scenario.pairs, 2)
     assert scenario.rate(scenario.pairs) <= MACHINE_LIMIT
+
+
+@pytest.mark.parametrize("scenario", [one for one in (*NAMED, *EVERY_SEED) if one.links], ids=lambda one: one.name)
+def test_where_links_have_caps_of_their_own_third_regions_are_worth_their_relays(scenario: Scenario) -> None:
+    assert len(scenario.regions) > 2
+    assert scenario.rate(scenario.pairs) > 1.1 * scenario.direct * (1 + scenario.pairs)
 
 
 def test_limits_of_the_ends_lie_anywhere_also_where_no_earlier_transfer_meets_them() -> None:
@@ -40,6 +46,12 @@ def test_generated_scenarios_differ_in_all_that_matters() -> None:
     assert any(scenario.files > 1 for scenario in EVERY_SEED)
     assert any(scenario.slower for scenario in EVERY_SEED)
     assert any(scenario.rate(scenario.pairs) == scenario.ends for scenario in EVERY_SEED)
+
+
+def test_three_relays_of_a_route_carry_what_its_narrowest_link_does() -> None:
+    (scenario,) = (one for one in NAMED if one.name == "third-region")
+    assert scenario.direct == 4
+    assert scenario.rate(2) == 4 + 25
 
 
 def test_of_unequal_relays_the_mean_counts() -> None:
