@@ -6,11 +6,13 @@ graph: the smaller of the two sides' sums. Who shares its cap out among its lane
 
 from random import Random
 
+from bench.data_plane.arithmetic import payload_share
 from bench.estimate.scenarios import Machine
 from bench.fleet.arithmetic import steady_rate
 from bench.fleet.draws import Fleet, anything
 from bench.fleet.site import Machines, Options, Site, site
 from bench.results import Result, say
+from local.instances.firewall import INTERNET_MTU
 
 SIDES = (2, 3)
 FLEETS, QUICK_FLEETS = 5, 1
@@ -18,6 +20,8 @@ ENDS, RELAY = Machine(4, 200), Machine(16, 80)
 SECONDS = 25
 """Of data; the first few, until all have joined, do not count."""
 BAR = 0.97
+# Caps count what passes the wire, the course what arrives: packets of 1500 bytes have headers.
+PAYLOAD = payload_share(int(INTERNET_MTU))
 
 
 def draw(seed: int, count: int) -> list[Fleet]:
@@ -31,8 +35,8 @@ def draw(seed: int, count: int) -> list[Fleet]:
 
 
 def bound(one: Fleet) -> float:
-    """MB/s: what the smaller side can carry."""
-    return RELAY.inter * min(sum(one.sources), sum(one.destinations))
+    """MB/s of data: what the smaller side can carry."""
+    return PAYLOAD * RELAY.inter * min(sum(one.sources), sum(one.destinations))
 
 
 def run(options: Options) -> list[Result]:

@@ -56,7 +56,7 @@ def test_fleets_of_the_pre_test_have_four_or_six_pairs() -> None:
 def test_sides_of_the_mesh_differ_and_its_bound_is_the_smaller_one() -> None:
     fleets = mesh.draw(5, 2)
     assert [(len(one.sources), len(one.destinations)) for one in fleets] == [(2, 3), (3, 2)]
-    assert mesh.bound(Fleet("a", (1, 0.5), (0.25, 0.25, 0.5))) == mesh.RELAY.inter
+    assert mesh.bound(Fleet("a", (1, 0.5), (0.25, 0.25, 0.5))) == mesh.PAYLOAD * mesh.RELAY.inter
 
 
 def test_measured_rates_are_compared_with_the_true_ones() -> None:
