@@ -10,7 +10,7 @@ from tests.e2e.account import Account
 
 pytestmark = pytest.mark.alone
 
-BYTES = 2_000_000_000
+BYTES = 1_200_000_000
 
 
 @pytest.fixture(scope="module")
