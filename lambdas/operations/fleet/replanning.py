@@ -81,7 +81,8 @@ def replan(world: World, transfer_id: str) -> str:
     now = running(world, transfer_id)
     if now is None or now.decisions != record.decisions or world.nodes.of(transfer_id) != nodes:
         return "over" if now is None else "known"
-    _keep(world, record, planned, _decision(world, record, progress, carrying, rest.direct, found))
+    if not _keep(world, record, planned, _decision(world, record, progress, carrying, rest.direct, found)):
+        return "known"
     return _carry_out(world, transfer_id, changes, nodes)
 
 
@@ -233,10 +234,13 @@ def _decision(
     )
 
 
-def _keep(world: World, record: Estimated, estimate: Estimate, decision: RelayDecision) -> None:
+def _keep(world: World, record: Estimated, estimate: Estimate, decision: RelayDecision) -> bool:
+    """Return whether nobody else has decided since the record was read; only then the plan is kept, and told."""
     taken = [one.to_document() for one in (*record.decisions, decision)]
-    if world.transfers.change(record.transfer, transfer_life.note(estimate=estimate, decisions=taken)):
+    kept = world.transfers.change(record.transfer, transfer_life.note(estimate=estimate, decisions=taken))
+    if kept:
         world.events.put("Relays Decided", {"transferId": record.transfer.transfer_id, **decision.news()})
+    return kept is not None
 
 
 def _carry_out(world: World, transfer_id: str, changes: Mapping[int, int], nodes: list[Node]) -> str:

@@ -102,6 +102,26 @@ def test_event_that_comes_twice_at_once_launches_once(monkeypatch: pytest.Monkey
     assert path_ids(cloud) == ["direct", "route-5-1-1-1"]
 
 
+def test_of_two_that_decide_in_the_same_moment_one_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloud, done = moving(SLOW), list[str]()
+    plain = replanning._decision
+
+    def decision(*given: Any) -> RelayDecision:
+        monkeypatch.setattr(replanning, "_decision", plain)
+        # Both have seen that nobody else has decided.
+        done.append(due(cloud)["first"])
+        return plain(*given)
+
+    monkeypatch.setattr(replanning, "_decision", decision)
+    done.append(due(cloud)["first"])
+    assert done == ["changed", "known"]
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert len(record.decisions) == 1
+    assert path_ids(cloud) == ["direct", "route-5-1-1-1"]
+    assert [kind for kind, _ in cloud.events.put_events].count("Relays Decided") == 1
+
+
 def used_before(cloud: Cloud) -> None:
     """Data has left the first route for the second one, which is slow in its turn."""
     assert due(cloud) == {"first": "changed"}
@@ -143,7 +163,8 @@ def test_as_many_decisions_are_taken_as_the_record_can_keep() -> None:
         at=1.0, after=1.0, served=1, pairs=1, last_slot=1, instance_type="t3.small", direct=1.0, total=1.0, reason="x"
     )
     taken = [one.to_document()] * replanning.MOST_DECISIONS
-    cloud.transfers.change(record.transfer, transfer_life.note(decisions=taken))
+    for count in range(1, len(taken) + 1):
+        assert cloud.transfers.change(record.transfer, transfer_life.note(decisions=taken[:count]))
     assert told(cloud) == []
     assert due(cloud) == {"first": "known"}
 
