@@ -114,6 +114,8 @@ def test_no_limit_is_ever_broken(asked: Question) -> None:
     assert all(count <= asked.most_in_region.get(region, inf) for region, count in scheme.relays_by_region().items())
     links = Counter(link for route in scheme.routes for link in pairwise(route.regions))
     assert set(links.values()) <= {1}
+    # After a pre-test every choice among the routes is judged, which bounds their number.
+    assert len(scheme.routes) <= len(asked.network.regions) - 1 or not scheme.routes
     assert asked.straight or not any(route.straight for route in scheme.routes)
     assert all(len(set(route.regions)) == len(route.regions) <= 4 for route in scheme.routes)
 
