@@ -6,6 +6,7 @@ import pytest
 
 from lambdas.core.documents import MAX_TRANSIT_REGIONS
 from lambdas.core.estimate import tested_routes
+from lambdas.core.estimate.preference import preference as preference_of
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.estimate.rows import Row
 from lambdas.core.estimate.tested_routes import measured, told_by, worth_keeping
@@ -72,7 +73,7 @@ def test_the_objective_says_which_are_kept(objective: Objective, stages: list[in
 
 
 def test_choices_among_as_many_routes_as_a_plan_can_have_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    judged, plain = count(), tested_routes.preference
+    judged, plain = count(), preference_of
 
     def preference(row: Row, objective: Objective) -> object:
         next(judged)
