@@ -11,8 +11,8 @@ from cli.aws import Aws
 from cli.doctor.finding import Finding
 from cli.doctor.machine import Machine
 from cli.doctor.third_regions import ThirdRegions, judge_joined
-from tests.lambdas.adapters.test_subnets import Peered
 from tests.lambdas.cloud import ENVIRONMENT
+from tests.lambdas.peered import Peered, of_moto
 
 WEST, IRELAND, FRANKFURT = "us-west-2", "eu-west-1", "eu-central-1"
 
@@ -34,7 +34,7 @@ def looked(network: Peered, path: Any = "peering", *, named: bool = True) -> lis
 
 
 def enrolled() -> Peered:
-    network = Peered()
+    network = Peered(of_moto)
     tags: Any = [{"ResourceType": "security-group", "Tags": [{"Key": "cpt:deployment", "Value": "cpt"}]}]
     network.clients[FRANKFURT].create_security_group(
         GroupName="cpt-relay", Description="relays", VpcId=network.vpcs[FRANKFURT], TagSpecifications=tags

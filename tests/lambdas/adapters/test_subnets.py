@@ -8,8 +8,8 @@ import pytest
 from moto import mock_aws
 
 from lambdas.adapters.subnets import Ec2Subnets, way_of
-from lambdas.core.fleet import joined
 from lambdas.core.fleet.launch_plan import Way
+from tests.lambdas.peered import Peered, of_moto
 
 
 @pytest.fixture
@@ -55,51 +55,8 @@ def test_subnets_that_the_deployment_made_are_known_by_its_tag(ec2: Any, network
     assert Ec2Subnets(ec2, "other", ()).of_vpc(vpc) == []
 
 
-THREE = {"us-west-2": "10.1.0.0/16", "eu-west-1": "10.2.0.0/16", "eu-central-1": "10.3.0.0/16"}
-ENDS = ("us-west-2", "eu-west-1")
-
-
-class Peered:
-    """A VPC with one subnet in each of three regions, and peerings between them."""
-
-    def __init__(self) -> None:
-        self.clients = {region: boto3.client("ec2", region_name=region) for region in THREE}
-        self.vpcs = {
-            region: client.create_vpc(CidrBlock=THREE[region])["Vpc"]["VpcId"]
-            for region, client in self.clients.items()
-        }
-        self.subnets = {
-            region: client.create_subnet(VpcId=self.vpcs[region], CidrBlock=THREE[region].replace("0/16", "0/24"))[
-                "Subnet"
-            ]["SubnetId"]
-            for region, client in self.clients.items()
-        }
-
-    def peer(self, one: str, other: str) -> str:
-        made = self.clients[one].create_vpc_peering_connection(
-            VpcId=self.vpcs[one], PeerVpcId=self.vpcs[other], PeerRegion=other
-        )
-        peering = made["VpcPeeringConnection"]["VpcPeeringConnectionId"]
-        self.clients[other].accept_vpc_peering_connection(VpcPeeringConnectionId=peering)
-        return str(peering)
-
-    def route(self, here: str, there: str, peering: str) -> None:
-        mine: list[Any] = [{"Name": "vpc-id", "Values": [self.vpcs[here]]}]
-        table = self.clients[here].describe_route_tables(Filters=mine)["RouteTables"][0]["RouteTableId"]
-        self.clients[here].create_route(
-            RouteTableId=table, DestinationCidrBlock=THREE[there], VpcPeeringConnectionId=peering
-        )
-
-    def apart(self) -> list[tuple[str, str]]:
-        found = {
-            region: Ec2Subnets(client, "cpt", [self.subnets[region]]).of_vpc(self.vpcs[region])
-            for region, client in self.clients.items()
-        }
-        return joined.apart(found, ENDS)
-
-
 def test_regions_are_joined_once_each_routes_to_the_other_through_their_peering(ec2: Any) -> None:
-    network = Peered()
+    network = Peered(of_moto)
     assert network.apart() == [("us-west-2", "eu-central-1"), ("eu-west-1", "eu-central-1")]
     peering = network.peer("us-west-2", "eu-central-1")
     network.route("us-west-2", "eu-central-1", peering)
