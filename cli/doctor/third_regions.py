@@ -28,8 +28,9 @@ class ThirdRegions:
             yield from looked("path", "third regions", self._joined)
 
     def _joined(self) -> Findings:
-        source, destination = (end.region for end in self._ends)
-        vpcs = {end.region: end.vpc_id for end in self._ends} | self._vpcs()
+        first, last = self._ends
+        source, destination = first.region, last.region
+        vpcs = {source: first.vpc_id, **self._vpcs(), destination: last.vpc_id}
         places = {region: self._subnets(region, vpc_id) for region, vpc_id in vpcs.items()}
         lacking, path = joined.apart(places, (source, destination)), self._environment.inter_region_path
         for region in self._third:

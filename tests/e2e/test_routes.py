@@ -25,9 +25,9 @@ LIMITED: dict[str, Any] = {"objective": {"minimise": "time"}, "bandwidthLimitMbp
 SLOW, WIDE = {"interRegionMBps": 5.0, "intraRegionMBps": 160.0}, {"interRegionMBps": 40.0, "intraRegionMBps": 160.0}
 
 
-def assembly(folder: Path) -> Path:
-    """The templates of a deployment with four regions."""
-    settings = {**configuration(), "regions": {region: {} for region in REGIONS}}
+def assembly(folder: Path, regions: tuple[str, ...] = REGIONS) -> Path:
+    """The templates of a deployment with so many regions."""
+    settings = {**configuration(), "regions": {region: {} for region in regions}}
     command = ["npx", "--no-install", "cdk", "synth", "--quiet", "-o", str(folder), "-c", f"cpt={json.dumps(settings)}"]
     subprocess.run(command, check=True, capture_output=True, timeout=240)
     return folder
