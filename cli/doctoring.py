@@ -16,6 +16,7 @@ from cli.doctor.machine import End
 from cli.doctor.path import Paths
 from cli.doctor.quota import quotas
 from cli.doctor.region import Region
+from cli.doctor.third_regions import ThirdRegions
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Local
 from cli.request_file import read_request
@@ -77,7 +78,11 @@ def _of_request(aws: Aws, environment: Environment, request: TransferRequest) ->
     for end in (source, destination):
         yield from end.looked_at()
     if source.machine and destination.machine:
-        yield from Paths(aws, environment, source.machine, destination.machine).looked_at()
+        ends = source.machine, destination.machine
+        yield from Paths(aws, environment, *ends).looked_at()
+        through = request.relays.third_regions(environment.regions, request.end_regions)
+        named = request.relays.through != "auto"
+        yield from ThirdRegions(aws, environment, ends, through, named=named).looked_at()
     wanted = _relays(environment, request)
     for stage, region in enumerate(wanted):
         types = request.relays.types_of(stage, environment.instance_types)

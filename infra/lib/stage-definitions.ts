@@ -38,8 +38,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'),
         on('nodes', 'Query', 'DeleteItem'),
         data.putEvents(settings),
-        relays.describe('Instances', 'SecurityGroups'),
-        ssm.findMachines(),
+        ...lookAtMachines(),
       ],
     },
     resolve_paths: {
@@ -239,7 +238,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: [
         on('profiles', 'GetItem', 'BatchGetItem'),
         ...askMarkets(settings),
-        relays.describe('SecurityGroups'),
+        relays.describe('RouteTables', 'SecurityGroups', 'Subnets'),
         ssm.findMachines(),
       ],
     },
@@ -344,9 +343,13 @@ function startTransfers(settings: Settings): Access[] {
   return [
     data.startExecutions(settings),
     data.putEvents(settings),
-    relays.describe('Instances', 'SecurityGroups'),
-    ssm.findMachines(),
+    ...lookAtMachines(),
   ];
+}
+
+/** What a request names: machines, and third regions whose VPCs private addresses must join with those of the ends. */
+function lookAtMachines(): Access[] {
+  return [relays.describe('Instances', 'RouteTables', 'SecurityGroups', 'Subnets'), ssm.findMachines()];
 }
 
 /** From launched to ready, and out again where that fails. */

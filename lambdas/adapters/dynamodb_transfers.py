@@ -89,6 +89,8 @@ class Terms:
             return f"attribute_not_exists({name})"
         if one.relation == "in":
             return f"{name} IN ({', '.join(map(self._value, one.value))})"
+        if one.relation == "size":
+            return f"size({name}) = {self._value(one.value)}"
         return f"{name} {one.relation} {self._value(one.value)}"
 
     def _name(self, attribute: str) -> str:

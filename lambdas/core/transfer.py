@@ -92,7 +92,8 @@ class AcceptedTransfer(Document):
     destination: EndMachine
     existing: list[ExistingRelay] = Field(default_factory=list)
     transit: list[TransitRegion] = Field(default_factory=list, max_length=MAX_TRANSIT_REGIONS)
-    """Third regions through which routes may lead, in an order that never changes."""
+    apart: list[tuple[Region, Region]] = Field(default_factory=list)
+    """`transit`: third regions of routes, in an order that never changes; `apart`: borders that no route can cross."""
     receiver_port: int = RECEIVER_PORTS[0]
 
     @model_validator(mode="before")

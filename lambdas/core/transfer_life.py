@@ -38,10 +38,13 @@ ChangeName = Literal[
 
 
 class Comparison(NamedTuple):
-    """One comparison of an attribute; inner ones follow a dot. What is absent holds in no other comparison."""
+    """One comparison of an attribute; inner ones follow a dot. What is absent holds in no other comparison.
+
+    `size`: of a list.
+    """
 
     attribute: str
-    relation: Literal["absent", "=", "<=", "in"]
+    relation: Literal["absent", "=", "<=", "in", "size"]
     value: Any = None
 
 
@@ -140,6 +143,11 @@ class Change:
             before = Comparison(f"{name}.{inner}", relation, self.values[name][inner] + step)
             none = Comparison(f"{name}.{inner}", "absent")
             alternatives = tuple((*own, one) for own in alternatives for one in (none, before))
+        if "decisions" in self.values:
+            # One is added to those that its writer has read: of two at once, one is refused.
+            known = len(self.values["decisions"]) - 1
+            read = Comparison("decisions", "size", known) if known else Comparison("decisions", "absent")
+            alternatives = tuple((*own, read) for own in alternatives)
         return alternatives
 
 

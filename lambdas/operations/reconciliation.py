@@ -23,6 +23,8 @@ UNKNOWN_SECONDS = 120.0
 # Await Relays ends at the join timeout, and Pre-Test Relays within Lambda's 900 s; a relay that has not joined by then
 # was left behind by a state that died.
 UNUSED_SECONDS = JOIN_TIMEOUT_SECONDS + 900
+# Whoever launches relays while data moves waits for them in the same function: the launch takes two minutes at most.
+AWAITED_SECONDS = JOIN_TIMEOUT_SECONDS + 120
 
 
 def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
@@ -165,6 +167,19 @@ def _dead(world: World, live: list[Node]) -> dict[Node, str]:
 
 
 def _discard_old_unused(world: World, record: TransferRecord) -> int:
-    now = world.clock.now()
-    old = [n for n in world.nodes.of(record.transfer.transfer_id) if now - n.requested_at > UNUSED_SECONDS]
-    return relay_end.discard_unused(world, old, f"not joined within {UNUSED_SECONDS:.0f} s")
+    """Terminate relays that have not joined in time; how many there were."""
+    now, count = world.clock.now(), 0
+    nodes = world.nodes.of(record.transfer.transfer_id)
+    for most in (UNUSED_SECONDS, AWAITED_SECONDS):
+        late = [n for n in nodes if now - n.requested_at > most]
+        old = late if most == UNUSED_SECONDS else [n for n in late if _is_of_a_reaction(record, n)]
+        count += relay_end.discard_unused(world, old, f"not joined within {most:.0f} s")
+    return count
+
+
+def _is_of_a_reaction(record: TransferRecord, node: Node) -> bool:
+    """Return whether it was launched while data moved by one function, which lets it join."""
+    decided = record.decisions[-1].at if record.decisions else None
+    if decided is None or record.estimate is None or record.estimate.on_the_way is not None:
+        return False  # states of the execution may still be on their way to it
+    return node.requested_at >= decided

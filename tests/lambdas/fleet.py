@@ -56,3 +56,7 @@ def states(cloud: Cloud) -> dict[str, str]:
 def path_ids(cloud: Cloud) -> list[str]:
     membership = cloud.agents.membership(SHARED)
     return [path.path_id for path in membership.paths] if membership else []
+
+
+def dies(*_: object, **_named: object) -> None:
+    raise RuntimeError("the function ends here")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lambdas.core.fleet.firewall import Rule
-from lambdas.core.fleet.launch_plan import Subnet
+from lambdas.core.fleet.launch_plan import Subnet, Way
 from lambdas.core.metrics import MetricName
 
 MACHINE = "arn:aws:states:us-west-2:000000000000:stateMachine:cpt-transfer"
@@ -13,16 +13,23 @@ MACHINE = "arn:aws:states:us-west-2:000000000000:stateMachine:cpt-transfer"
 
 @dataclass
 class MemorySubnets:
-    """Subnets of one region: two in each VPC, in different zones; the first is its end machine's."""
+    """Subnets of one region: two in each VPC, in different zones; the first is its end machine's.
+
+    `block`: the addresses of each, where the regions are joined by private ones.
+    """
 
     region: str
     zones: str = "ab"
     public: bool = True
+    block: str = ""
+    ways: tuple[Way, ...] = ()
 
     def of_vpc(self, vpc_id: str) -> list[Subnet]:
         name = vpc_id.replace("vpc", "subnet")
         return [
-            Subnet(name if zone == "a" else f"{name}-{zone}", f"{self.region}{zone}", self.public)
+            Subnet(
+                name if zone == "a" else f"{name}-{zone}", f"{self.region}{zone}", self.public, self.block, self.ways
+            )
             for zone in self.zones
         ]
 

@@ -158,10 +158,16 @@ EXCEPTIONS = (
         on="*:spot-instances-request/*",
     ),
     *unused(
-        "cpt-estimate-request cpt-start-from-object cpt-start-from-schedule",
+        "cpt-start-from-object cpt-start-from-schedule",
         "ec2:DescribeSecurityGroups",
         "A request may name existing machines as relays. They are checked as Validate Request checks them.",
         "lambdas/operations/fleet/test_existing.py::test_machine_that_cannot_serve_is_refused_with_the_remedy",
+    ),
+    *unused(
+        "cpt-start-from-object cpt-start-from-schedule",
+        "ec2:DescribeRouteTables ec2:DescribeSubnets",
+        "If regions are joined by private addresses, routes of third regions are read, as Validate Request reads them.",
+        "lambdas/operations/intake/test_acceptance.py::test_named_region_through_which_no_way_is_joined_is_refused",
     ),
     *unused(
         "cpt-finish-survey",

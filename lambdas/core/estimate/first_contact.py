@@ -14,6 +14,7 @@ from lambdas.core.chunks.progress import Progress
 from lambdas.core.documents import Count, Document
 from lambdas.core.estimate.figures import Burst, EndFigures, Figure
 from lambdas.core.estimate.type_choice import Offer
+from lambdas.core.fleet.topology import strength_of
 from lambdas.core.models import LEAST_GAIN
 from lambdas.core.transfer import DIRECT
 
@@ -71,9 +72,10 @@ def unmeasured(ends: EndFigures) -> str | None:
 
 @dataclass(frozen=True)
 class Sight:
-    """One report: MB/s of the direct path, of all paths, and of how many relay paths. `after`: seconds of data.
+    """One report: MB/s of the direct path, of all paths, and of how many pairs. `after`: seconds of data.
 
-    `mean`: MB/s of all paths since the first byte.
+    `pairs`: paths that share no relay; a mesh has more paths than its smaller side has relays. `mean`: MB/s of all
+    paths since the first byte.
     """
 
     at: float
@@ -85,7 +87,7 @@ class Sight:
 
     @property
     def pair(self) -> float:
-        """The mean of the relay paths; 0 without them."""
+        """The mean of the pairs; 0 without them."""
         return (self.total - self.direct) / self.pairs if self.pairs else 0.0
 
 
@@ -102,7 +104,7 @@ def sight(progress: Progress, since: float | None = None) -> Sight | None:
     relayed = {lane.path_id for lane in progress.lanes if lane.path_id != DIRECT and lane.rate > 0}
     total = sum(lane.rate for lane in progress.lanes)
     after = progress.at - progress.first_byte_at
-    return Sight(progress.at, after, direct, total, len(relayed), progress.moved_bytes / BYTES_PER_MB / after)
+    return Sight(progress.at, after, direct, total, strength_of(relayed), progress.moved_bytes / BYTES_PER_MB / after)
 
 
 def evidence(sights: Sequence[Sight]) -> Sight | None:

@@ -40,7 +40,9 @@ def worth_keeping(
 ) -> list[RouteUse]:
     """The routes that the objective prefers for what is left, of relays that run already.
 
-    `uses`: as measured; `elapsed_seconds`: since the transfer's start, which a deadline counts from.
+    `uses`: as measured; `elapsed_seconds`: since the transfer's start, which a deadline counts from. Every choice is
+    judged. No two routes of a plan leave the source's region over the same border, so there are 9 at most, to 8 third
+    regions and to the destination's: 512 choices, 30 ms.
     """
     left = objective
     if objective.deadline_seconds is not None:

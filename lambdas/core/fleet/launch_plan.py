@@ -5,19 +5,42 @@ A cheaper place comes first (docs/design/007-fleet.md): the end's own zone with 
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from ipaddress import IPv4Network
+from typing import NamedTuple
 
 from lambdas.core.fleet.launch_decision import NO_SPOT_ROLE, VCPU_QUOTAS, LaunchDecision
 from lambdas.core.tariff.prices import Market
 from lambdas.core.tariff.quotas import is_standard
 
 
+class Way(NamedTuple):
+    """A route of a subnet to an IPv4 block; `joins`: through a peering connection or a transit gateway."""
+
+    block: str
+    joins: bool
+
+
 @dataclass(frozen=True)
 class Subnet:
-    """A subnet that relays may be in; `public`: it has a route to an internet gateway."""
+    """A subnet that relays may be in; `public`: it has a route to an internet gateway.
+
+    `block`: its addresses, empty where nobody asked. `ways`: its active routes.
+    """
 
     subnet_id: str
     zone: str
     public: bool = True
+    block: str = ""
+    ways: tuple[Way, ...] = ()
+
+    def reaches(self, other: "Subnet") -> bool:
+        """Return whether the narrowest route to another VPC's subnet joins the two."""
+        if not other.block:
+            return True
+        wanted = IPv4Network(other.block)
+        blocks = ((IPv4Network(way.block), way.joins) for way in self.ways)
+        leading = [(block.prefixlen, joins) for block, joins in blocks if wanted.subnet_of(block)]
+        return max(leading, default=(0, False))[1]
 
 
 @dataclass(frozen=True)

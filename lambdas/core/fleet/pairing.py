@@ -12,7 +12,7 @@ from lambdas.core.fleet.topology import Route
 from lambdas.core.transfer import RELAY_PORT, Hop, ResolvedPaths, TransferPath
 
 # Both ends ask for the memory of so many lanes when they start. A relay reaches no more of another stage than keeps
-# the mesh within it, and two at least: 128 paths between 64 relays and 63.
+# all meshes of a transfer within it together, and two at least: 128 paths between 64 relays and 63.
 MESH_PATHS = 64
 LEAST_REACH = 2
 
@@ -61,12 +61,25 @@ class RelayPath:
         )
 
 
-def relay_paths(route: Route, nodes: Iterable[Node], paths: ResolvedPaths, lanes: int) -> list[TransferPath]:
+def all_paths(routes: Iterable[Route], nodes: Iterable[Node], paths: ResolvedPaths, lanes: int) -> list[TransferPath]:
+    """The paths of all routes; those with a mesh share its bound.
+
+    So there are `MESH_PATHS` and two for each relay at most, whatever the number of routes: membership, looks and the
+    sender's report are items of 400 KB.
+    """
+    joined = [node for node in nodes if node.state == "JOINED"]
+    serving = [route for route in routes if route.own(joined)]
+    meshes = sum(_is_mesh(_serving(route, joined)) for route in serving)
+    most = MESH_PATHS // max(meshes, 1)
+    return [path for route in serving for path in relay_paths(route, joined, paths, lanes, most)]
+
+
+def relay_paths(
+    route: Route, nodes: Iterable[Node], paths: ResolvedPaths, lanes: int, mesh_paths: int = MESH_PATHS
+) -> list[TransferPath]:
     """The paths through all JOINED relays; `lanes`: TCP streams that one path begins with where none shares a relay."""
-    # One that serves until its successor has joined as well is the older of the two.
-    serving = _newest([node for node in route.own(nodes) if node.state == "JOINED"], "JOINED")
-    stages = [[node for node in serving if node.stage == stage.index] for stage in route.stages]
-    joined = _match(stages)
+    stages = _serving(route, nodes)
+    joined = _mesh(stages, mesh_paths) if _is_mesh(stages) else _match(stages)
     if not topology.share_relays(found.path_id for found in joined):
         return [found.path(route, paths, lanes) for found in joined]
     # As many lanes in all as pairs would have, more of them where more has been measured, and one at least.
@@ -78,10 +91,21 @@ def relay_paths(route: Route, nodes: Iterable[Node], paths: ResolvedPaths, lanes
     return [found.path(route, paths, max(round(share), 1)) for found, share in zip(joined, shares, strict=True)]
 
 
+def _serving(route: Route, nodes: Iterable[Node]) -> list[list[Node]]:
+    """The JOINED relays of each stage, by slot."""
+    # One that serves until its successor has joined as well is the older of the two.
+    serving = _newest([node for node in route.own(nodes) if node.state == "JOINED"], "JOINED")
+    return [[node for node in serving if node.stage == stage.index] for stage in route.stages]
+
+
+def _is_mesh(stages: Sequence[list[Node]]) -> bool:
+    return all(stages) and len({len(stage) for stage in stages}) > 1
+
+
 def _match(stages: Sequence[list[Node]]) -> list[RelayPath]:
-    """One-to-one where the stages are equal, by slot first; else a mesh. Every stage by slot."""
-    if len({len(stage) for stage in stages}) > 1:
-        return _mesh(stages)
+    """One-to-one, by slot first. Stages are equal, or one is empty."""
+    if not all(stages):
+        return []
     by_slot = [{node.slot: node for node in stage} for stage in stages]
     whole = set.intersection(*(set(known) for known in by_slot))
     matched = [tuple(known[slot] for known in by_slot) for slot in whole]
@@ -89,17 +113,15 @@ def _match(stages: Sequence[list[Node]]) -> list[RelayPath]:
     return sorted((RelayPath(relays) for relays in (*matched, *left)), key=lambda found: found.slots)
 
 
-def _mesh(stages: Sequence[list[Node]]) -> list[RelayPath]:
+def _mesh(stages: Sequence[list[Node]], most: int) -> list[RelayPath]:
     """Every relay of the largest stage with one of every other that is its own, and with the nearest, by slot.
 
-    `MESH_PATHS` says how far that reaches. Of two stages that are every source relay with every destination relay;
-    partners of one slot stay so, and no relay is left out.
+    `most`: so many paths, if two for each relay of the largest stage are no more. Of two stages that are every source
+    relay with every destination relay; partners of one slot stay so, and no relay is left out.
     """
-    if not all(stages):
-        return []
     largest = max(stages, key=len)
     others = max(len(stage) for stage in stages if stage is not largest)
-    reach = min(max(MESH_PATHS // len(largest), LEAST_REACH), others)
+    reach = min(max(most // len(largest), LEAST_REACH), others)
     circle = max(node.slot for stage in stages for node in stage)
     own = [_own(largest, stage) for stage in stages]
     found = []

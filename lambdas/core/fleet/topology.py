@@ -261,6 +261,15 @@ def share_relays(paths: Iterable[str]) -> bool:
     return len(set(used)) < len(used)
 
 
+def strength_of(paths: Iterable[str]) -> int:
+    """Return how many paths' worth of relays carry these paths: of each route as many as its smallest stage has."""
+    routes: dict[int, dict[int, set[int]]] = {}
+    for slots in map(_slots, paths):
+        for stage, slot in slots.items():
+            routes.setdefault(min(slots), {}).setdefault(stage, set()).add(slot)
+    return sum(min(map(len, stages.values())) for stages in routes.values())
+
+
 def _slots(path: str) -> dict[int, int]:
     """The slot at each stage that a path passes; none for the direct path."""
     if pair := _PAIR_ID.fullmatch(path):

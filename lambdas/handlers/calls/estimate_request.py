@@ -62,6 +62,7 @@ def _estimate(event: EstimateRequest, world: World) -> Estimate:
         destination=accepted.destination,
         existing=accepted.existing,
         transit=accepted.transit,
+        apart=accepted.apart,
     )
     return estimate_for(transfer, event.size_bytes, world, files=event.files)
 

@@ -40,6 +40,7 @@ def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
         destination=accepted.destination,
         existing=accepted.existing,
         transit=accepted.transit,
+        apart=accepted.apart,
     )
     # The record comes first: whatever fails from here on, the teardown finds the transfer by its execution.
     transfer = take_name(world, transfer)

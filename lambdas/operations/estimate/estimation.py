@@ -18,6 +18,7 @@ from lambdas.core.estimate.profile import Profile, hosts
 from lambdas.core.estimate.profiling import estimate_of_measuring
 from lambdas.core.estimate.type_choice import Offer
 from lambdas.core.estimate.whole_time import TRANSFERS, whole_time
+from lambdas.core.fleet import joined
 from lambdas.core.fleet.launch_decision import NO_SPOT_ROLE
 from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
 from lambdas.core.fleet.stations import stations_of
@@ -113,6 +114,10 @@ def estimate_for(
     )
     notes = [*found.notes, *_notes_on_relays(found, transfer, market)]
     reason = found.reason if size_bytes or request.is_profiling else "there is nothing to send"
+    if transfer.apart and size_bytes:
+        reason += (
+            f"; {joined.in_words(transfer.apart, world.env.inter_region_path)}, so no route of relays crosses there"
+        )
     packing = _packing(found, survey)
     notes += [packing.words] if packing else []
     found = found.model_copy(update={"notes": notes, "reason": reason, "packing": packing})

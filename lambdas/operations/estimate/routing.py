@@ -42,6 +42,9 @@ def ways_for(
     regions = {direct[0]: market.source, direct[1]: market.destination, **third}
     kinds |= dict.fromkeys(third, offer.instance_type)
     borders = _borders(direct, list(regions), offer, world) if third else {}
+    # Measuring tries every link, and says of which one it could not.
+    closed = [] if transfer.request.is_profiling else [*transfer.apart, *(border[::-1] for border in transfer.apart)]
+    borders = {pair: border for pair, border in borders.items() if pair not in closed}
     borders[direct] = _pair_border(transfer, offer, market, world)
     lent = dict(zip(direct, map(len, borders[direct].lent), strict=True))
     return Ways(

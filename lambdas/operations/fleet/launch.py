@@ -98,10 +98,12 @@ def _without_broken_routes(
 def launch_stage(
     world: World, record: Estimated, at: int, slots: list[int], generation: int, types: list[str]
 ) -> Launched:
-    """One node of stage `at` per slot, in order, as far as capacity and quota allow; raises NoCapacity for none."""
+    """One node of stage `at` per slot, in order, as far as capacity and quota allow; raises NoCapacity for none,
+    LaunchRefused where the budget is used up.
+    """
     transfer = record.transfer
     stage = stage_at(transfer, at)
-    serving(world, transfer, Estimated)
+    _may_launch(world, transfer)
     plan, notes = _plan(world, record, stage, len(slots), types)
     launcher = _Launcher(world, transfer, stage, generation, public=record.paths.inter_region == "public")
     nodes: list[Node] = []
@@ -120,14 +122,24 @@ def launch_stage(
         nodes += launched
         plan = plan.after_launch(attempt, len(launched))
     try:
-        serving(world, transfer, Estimated)
+        _may_launch(world, transfer)
     except TransferFenced:
         discard(world, nodes, "the transfer is being torn down")
+        raise
+    except LaunchRefused as error:
+        discard(world, nodes, str(error))
         raise
     notes = [*plan.notes(stage.region), *notes]
     if not nodes:
         raise NoCapacity(f"no {stage.name} relay in {stage.region}: {'; '.join(notes)}")
     return Launched(nodes, notes)
+
+
+def _may_launch(world: World, transfer: AcceptedTransfer) -> None:
+    """Raises TransferFenced, or LaunchRefused once the budget is used up: others decide that while a launch goes on."""
+    record = serving(world, transfer, Estimated)
+    if record.budget is not None:
+        raise LaunchRefused(record.budget.cause)
 
 
 def _plan(world: World, record: Estimated, stage: Stage, wanted: int, types: list[str]) -> tuple[LaunchPlan, list[str]]:

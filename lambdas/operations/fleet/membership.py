@@ -82,7 +82,6 @@ def settle(world: World, transfer_id: str) -> None:
 
 def _settled(world: World, record: Planned, current: Membership) -> Membership | None:
     nodes, lanes = world.nodes.of(record.transfer.transfer_id), record.plan.lanes_per_path
-    routes = routes_of(record.transfer)
-    relayed = [path for route in routes for path in pairing.relay_paths(route, nodes, record.paths, lanes)]
+    relayed = pairing.all_paths(routes_of(record.transfer), nodes, record.paths, lanes)
     paths = [*(path for path in current.paths if not path.hops), *relayed]
     return current.changed(paths=paths) if paths != current.paths else None

@@ -32,6 +32,7 @@ from lambdas.operations.fleet.relay_end import release_singles
 from lambdas.operations.fleet.relay_start import await_ready
 from lambdas.operations.fleet.relay_watch import circumstances
 from lambdas.operations.fleet.remaining import allowed_mb_s
+from lambdas.operations.fleet.replacement import RESUME_SECONDS
 from lambdas.operations.fleet.spawned import note_spawned
 from lambdas.operations.spending import metering
 
@@ -55,8 +56,10 @@ def replan(world: World, transfer_id: str) -> str:
     if progress is None or world.clock.now() - progress.at > SILENT_SECONDS or not is_due(world, record):
         return "known"
     nodes = world.nodes.of(transfer_id)
+    if starting := [node for node in nodes if node.state in ("SPAWNED", "READY")]:
+        return _resume(world, record, starting)
     rates = _rates(record, progress)
-    if not rates or any(node.state in ("SPAWNED", "READY") for node in nodes):
+    if not rates:
         return "known"
     ways = ways_of(record.transfer, record.estimate, world)
     if ways is None:
@@ -81,8 +84,24 @@ def replan(world: World, transfer_id: str) -> str:
     now = running(world, transfer_id)
     if now is None or now.decisions != record.decisions or world.nodes.of(transfer_id) != nodes:
         return "over" if now is None else "known"
-    _keep(world, record, planned, _decision(world, record, progress, carrying, rest.direct, found))
+    if not _keep(world, record, planned, _decision(world, record, progress, carrying, rest.direct, found)):
+        return "known"
     return _carry_out(world, transfer_id, changes, nodes)
+
+
+def _resume(world: World, record: Estimated, starting: list[Node]) -> str:
+    """Wait for relays of the last plan whose launcher has died; what was to leave for them is planned again.
+
+    Relays of the state machine may still be tested, and it tries again by itself.
+    """
+    since = record.decisions[-1].at if record.decisions else None
+    if since is None or any(node.requested_at < since for node in starting):
+        return "known"
+    if world.clock.now() - max(node.requested_at for node in starting) <= RESUME_SECONDS:
+        return "known"
+    await_ready(world, record, join_at_once=True, seconds=JOIN_TIMEOUT_SECONDS)
+    release_singles(world, record.transfer, world.nodes.of(record.transfer.transfer_id))
+    return "resumed"
 
 
 def _is_preferred(
@@ -233,10 +252,13 @@ def _decision(
     )
 
 
-def _keep(world: World, record: Estimated, estimate: Estimate, decision: RelayDecision) -> None:
+def _keep(world: World, record: Estimated, estimate: Estimate, decision: RelayDecision) -> bool:
+    """Return whether nobody else has decided since the record was read; only then the plan is kept, and told."""
     taken = [one.to_document() for one in (*record.decisions, decision)]
-    if world.transfers.change(record.transfer, transfer_life.note(estimate=estimate, decisions=taken)):
+    kept = world.transfers.change(record.transfer, transfer_life.note(estimate=estimate, decisions=taken))
+    if kept:
         world.events.put("Relays Decided", {"transferId": record.transfer.transfer_id, **decision.news()})
+    return kept is not None
 
 
 def _carry_out(world: World, transfer_id: str, changes: Mapping[int, int], nodes: list[Node]) -> str:

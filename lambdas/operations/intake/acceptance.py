@@ -1,10 +1,14 @@
 """The checks of a request before anything is done for it; they change nothing."""
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from lambdas.adapters.records import Instance
 from lambdas.adapters.world import World
 from lambdas.core.errors import InvalidRequest
+from lambdas.core.fleet import joined
+from lambdas.core.fleet.joined import Border
 from lambdas.core.fleet.topology import pair_of
 from lambdas.core.request import Limits, TransferRequest, parse_request
 from lambdas.core.transfer import EndMachine, ExistingRelay, TransitRegion
@@ -20,6 +24,7 @@ class Accepted:
     destination: EndMachine
     existing: list[ExistingRelay]
     transit: list[TransitRegion]
+    apart: list[Border]
 
 
 def accept(raw: object, world: World) -> Accepted:
@@ -29,7 +34,8 @@ def accept(raw: object, world: World) -> Accepted:
     source, destination = _ends(request, world)
     existing, problems = look_at(request, pair_of(source, destination), world)
     transit, unusable = _transit(request, world)
-    problems += unusable
+    apart, unjoined = _apart(request, source, destination, transit, world) if transit else ([], [])
+    problems += [*unusable, *unjoined]
     if problems:
         raise InvalidRequest(problems)
     relays = request.relays.model_copy(
@@ -44,7 +50,7 @@ def accept(raw: object, world: World) -> Accepted:
         }
     )
     filled_in = request.model_copy(update={"relays": relays, "objective": objective})
-    return Accepted(filled_in, source, destination, existing, transit)
+    return Accepted(filled_in, source, destination, existing, transit, apart)
 
 
 def _transit(request: TransferRequest, world: World) -> tuple[list[TransitRegion], list[str]]:
@@ -58,6 +64,32 @@ def _transit(request: TransferRequest, world: World) -> tuple[list[TransitRegion
             problems.append(
                 f"$.relays.through[{i}]: '{region}' has no security group '{name}'; deploy the stack "
                 f"{world.env.deployment}-region-{region}, or leave the region out"
+            )
+    return found, problems
+
+
+def _apart(
+    request: TransferRequest,
+    source: EndMachine,
+    destination: EndMachine,
+    transit: Sequence[TransitRegion],
+    world: World,
+) -> tuple[list[Border], list[str]]:
+    """The borders that routes cannot cross by private addresses, and what is wrong with regions that were named."""
+    if world.env.inter_region_path == "internet" or source.region == destination.region:
+        return [], []
+    places: Sequence[EndMachine | TransitRegion] = (source, *transit, destination)
+    with ThreadPoolExecutor(len(places)) as pool:
+        asked = {one.region: pool.submit(world.subnets(one.region).of_vpc, one.vpc_id) for one in places}
+    ends, third = (source.region, destination.region), [one.region for one in transit]
+    found = joined.apart({region: answer.result() for region, answer in asked.items()}, ends)
+    problems = []
+    for i, region in enumerate(request.relays.through if request.relays.through != "auto" else []):
+        if region in third and not joined.is_between(region, ends, third, found):
+            lacking = [border for border in found if region in border and set(ends) & set(border)]
+            problems.append(
+                f"$.relays.through[{i}]: no way through '{region}' can be used, as "
+                f"{joined.in_words(lacking, world.env.inter_region_path)}; join their VPCs, or leave the region out"
             )
     return found, problems
 

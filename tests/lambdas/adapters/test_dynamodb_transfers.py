@@ -8,6 +8,7 @@ from lambdas.adapters.ports import PathLocks, TransferStore
 from lambdas.core import transfer_life
 from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.ends.liveness import Ends
+from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.fleet.relay_watch import Look, PathLook, Watch
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.spending.meter import BudgetDecision, Dollars, Sent, Spent
@@ -278,3 +279,16 @@ def test_port_of_the_receiver_is_the_transfers_from_then_on(transfers: TransferS
     record = transfers.get("first")
     assert record is not None
     assert record.transfer == builders.transfer().model_copy(update={"receiver_port": 4603})
+
+
+def test_decision_follows_the_one_before_it_only(transfers: TransferStore) -> None:
+    transfer = builders.transfer()
+    assert transfers.create(transfer)
+    one = RelayDecision(
+        at=1.0, after=1.0, served=1, pairs=1, last_slot=1, instance_type="t3.small", direct=1.0, total=1.0, reason="x"
+    )
+    notes = [transfer_life.note(decisions=[one.to_document()] * count) for count in range(1, 5)]
+    for noted in notes[:2]:
+        assert transfers.change(transfer, noted)
+        assert not transfers.change(transfer, noted)
+    assert not transfers.change(transfer, notes[3])

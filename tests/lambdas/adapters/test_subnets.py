@@ -7,7 +7,9 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from lambdas.adapters.subnets import Ec2Subnets
+from lambdas.adapters.subnets import Ec2Subnets, way_of
+from lambdas.core.fleet.launch_plan import Way
+from tests.lambdas.peered import Peered, of_moto
 
 
 @pytest.fixture
@@ -51,3 +53,29 @@ def test_subnets_that_the_deployment_made_are_known_by_its_tag(ec2: Any, network
     ec2.create_tags(Resources=[second], Tags=[{"Key": "cpt:deployment", "Value": "cpt"}])
     assert [subnet.subnet_id for subnet in Ec2Subnets(ec2, "cpt", ()).of_vpc(vpc)] == [second]
     assert Ec2Subnets(ec2, "other", ()).of_vpc(vpc) == []
+
+
+def test_regions_are_joined_once_each_routes_to_the_other_through_their_peering(ec2: Any) -> None:
+    network = Peered(of_moto)
+    assert network.apart() == [("us-west-2", "eu-central-1"), ("eu-west-1", "eu-central-1")]
+    peering = network.peer("us-west-2", "eu-central-1")
+    network.route("us-west-2", "eu-central-1", peering)
+    assert len(network.apart()) == 2  # nothing leads back
+    network.route("eu-central-1", "us-west-2", peering)
+    assert network.apart() == [("eu-west-1", "eu-central-1")]
+
+
+@pytest.mark.parametrize(
+    ("route", "way"),
+    [
+        ({"DestinationCidrBlock": "10.3.0.0/16", "VpcPeeringConnectionId": "pcx-1"}, Way("10.3.0.0/16", joins=True)),
+        ({"DestinationCidrBlock": "10.0.0.0/8", "TransitGatewayId": "tgw-1"}, Way("10.0.0.0/8", joins=True)),
+        ({"DestinationCidrBlock": "0.0.0.0/0", "NatGatewayId": "nat-1"}, Way("0.0.0.0/0", joins=False)),
+        ({"DestinationCidrBlock": "10.3.0.0/16", "VpcPeeringConnectionId": "pcx-1", "State": "blackhole"}, None),
+        ({"DestinationIpv6CidrBlock": "::/0", "EgressOnlyInternetGatewayId": "eigw-1"}, None),
+        ({"DestinationPrefixListId": "pl-1", "TransitGatewayId": "tgw-1"}, Way("0.0.0.0/0", joins=True)),
+        ({"DestinationPrefixListId": "pl-1", "GatewayId": "vpce-1"}, None),
+    ],
+)
+def test_active_routes_to_addresses_are_ways(route: dict[str, str], way: Way | None) -> None:
+    assert way_of(route) == way

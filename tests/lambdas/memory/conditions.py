@@ -21,6 +21,8 @@ def _compare(one: Comparison, item: Item) -> bool:
         found = found.get(name) if found is not None else None
     if one.relation == "absent" or found is None:
         return one.relation == "absent" and found is None
+    if one.relation == "size":
+        return len(found) == int(one.value)
     if one.relation == "<=":
         return bool(found <= one.value)
     return bool(found in one.value if one.relation == "in" else found == one.value)

@@ -53,6 +53,26 @@ def decision(**changes: Any) -> RelayDecision:
     return RelayDecision(**{**known, "direct": 20.0, "total": 20.0, "reason": "x", **changes})
 
 
+@pytest.mark.parametrize(
+    ("paths", "pairs"),
+    [
+        (["pair_1", "pair_2"], 2),
+        # A mesh of two relays and three: nobody feeds more than the smaller side.
+        (["pair_1", "pair_1_2", "pair_1_3", "pair_2", "pair_2_1", "pair_2_3"], 2),
+        # After a relay was lost, the other one feeds both of its old and its new partners.
+        (["pair_2", "pair_2_1"], 1),
+        # One pair, two of three stages that share a relay, and two relays that send straight to the receiver.
+        (["pair_1", "route_2_1_1_1", "route_2_2_1_2", "route_9_1", "route_9_2"], 4),
+        ([], 0),
+    ],
+)
+def test_pairs_are_counted_by_relays_and_not_by_paths(paths: list[str], pairs: int) -> None:
+    seen = first_contact.sight(report(6.0, 0, direct=20.0, **dict.fromkeys(paths, 5.0)))
+    assert seen is not None
+    assert seen.pairs == pairs
+    assert seen.pair == pytest.approx(5.0 * len(paths) / pairs if pairs else 0.0)
+
+
 def test_a_report_that_began_before_the_first_byte_or_while_tcp_warmed_up_shows_nothing() -> None:
     assert first_contact.sight(report(2.9, direct=20.0)) is None
     assert first_contact.sight(report(3.0, direct=20.0)) == Sight(START + 3, 3.0, 20.0, 20.0, 0)

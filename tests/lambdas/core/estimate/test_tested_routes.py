@@ -1,8 +1,14 @@
 """Which routes are kept after a pre-test: values that can be worked out by hand."""
 
+from itertools import count
+
 import pytest
 
+from lambdas.core.documents import MAX_TRANSIT_REGIONS
+from lambdas.core.estimate import tested_routes
+from lambdas.core.estimate.preference import preference as preference_of
 from lambdas.core.estimate.route_use import RouteUse
+from lambdas.core.estimate.rows import Row
 from lambdas.core.estimate.tested_routes import measured, told_by, worth_keeping
 from lambdas.core.request import Objective
 from tests.lambdas.builders import IRELAND, WEST, figure, figures, node
@@ -64,6 +70,19 @@ def test_a_route_of_which_nothing_was_measured_carries_nothing_and_goes() -> Non
 )
 def test_the_objective_says_which_are_kept(objective: Objective, stages: list[int]) -> None:
     assert kept([use(0, 20.0, usd_per_gb=0.02), use(2, 1.0, FRANKFURT, usd_per_gb=0.2)], objective) == stages
+
+
+def test_choices_among_as_many_routes_as_a_plan_can_have_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged, plain = count(), preference_of
+
+    def preference(row: Row, objective: Objective) -> object:
+        next(judged)
+        return plain(row, objective)
+
+    monkeypatch.setattr(tested_routes, "preference", preference)
+    uses = [use(5 * place, 3.0 + place, FRANKFURT) for place in range(MAX_TRANSIT_REGIONS + 1)]
+    assert kept(uses, TIME) == [one.stage for one in uses]
+    assert next(judged) == 512
 
 
 def test_balanced_gives_up_the_route_that_turned_out_slow_and_keeps_the_other() -> None:

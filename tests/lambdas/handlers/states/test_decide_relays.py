@@ -103,10 +103,12 @@ def test_unsteady_reports_are_decided_by_their_mean_after_the_last_second() -> N
 
 def served(pairs: int = 1, **rates: float) -> Cloud:
     """A first decision for `pairs`, which have joined; then the paths carry `rates`."""
-    cloud = undecided()
+    like, cloud = undecided(), undecided()
+    flow(like, direct=20.0)
+    chosen = decide(like).model_copy(update={"chosen_pairs": pairs, "pre_test": False})
+    taken = decisions(like)[0].model_copy(update={"pairs": pairs})
     reported = flow(cloud, direct=20.0)
-    chosen = decide(cloud).model_copy(update={"chosen_pairs": pairs, "pre_test": False})
-    taken = decisions(cloud)[0].model_copy(update={"pairs": pairs})
+    cloud.clock.sleep(like.clock.now() - cloud.clock.now())
     cloud.transfers.change(transfer(), transfer_life.note(decisions=[taken.to_document()], estimate=chosen))
     spawn_relays(SpawnInput(transfer=transfer(), estimate=chosen), cloud.world)
     await_relays(AwaitInput(transfer=transfer()), cloud.world)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from lambdas.core.errors import BudgetTooSmall
@@ -48,6 +50,16 @@ def test_data_takes_the_way_through_a_third_region_where_that_is_wider() -> None
     assert [(use.stage, use.regions) for use in through] == [(2, [WEST, FRANKFURT, IRELAND])]
     assert found.chosen.relays <= 2 * found.chosen_pairs
     assert "through eu-central-1" in found.reason
+
+
+@pytest.mark.parametrize("apart", [(WEST, FRANKFURT), (FRANKFURT, IRELAND)])
+def test_border_that_is_not_joined_is_on_no_route_and_named(apart: tuple[str, str]) -> None:
+    asked, world = accepted(FRANKFURT), known(WIDE).world
+    world = replace(world, env=replace(world.env, inter_region_path="peering"))
+    assert estimate_for(asked, SIZE, world).routes
+    found = estimate_for(asked.model_copy(update={"apart": [apart]}), SIZE, world)
+    assert all(row.routes is None for row in found.rows)
+    assert f"no peering with routes both ways joins {apart[0]} with {apart[1]}" in found.reason
 
 
 def test_row_with_a_route_is_faster_than_pairs_of_as_many_relays() -> None:

@@ -9,11 +9,13 @@ from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.chunks.progress import LaneProgress
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.handlers.reactions.watch_relays import watch_relays
+from lambdas.operations import reconciliation
+from lambdas.operations.fleet import growth
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import SHARED, estimate, plan, profile, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.core.estimate.test_first_contact import decision
-from tests.lambdas.fleet import spawned, states
+from tests.lambdas.fleet import dies, spawned, states
 
 SIZE = 100 * 10**9
 
@@ -60,6 +62,26 @@ def test_a_rate_that_fell_for_half_a_minute_is_told(rate: float, told: int) -> N
     assert len(found) == told
     if told:
         assert found[0][1]["rateMBps"] == pytest.approx(rate, rel=0.05)
+
+
+@pytest.mark.parametrize(("seconds", "given_up"), [(419, False), (421, True)])
+def test_relays_that_a_dead_function_has_launched_are_given_up_after_the_join_timeout(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, given_up: bool
+) -> None:
+    cloud = burst(20.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(growth, "await_ready", dies)
+        with pytest.raises(RuntimeError):
+            react(cloud)
+    launched = cloud.nodes.of("first")
+    assert launched
+    assert {node.state for node in launched} == {"SPAWNED"}
+    record = cloud.transfers.get("first")
+    assert record is not None
+    cloud.clock.sleep(launched[0].requested_at + seconds - cloud.clock.now())
+    found = reconciliation._discard_old_unused(cloud.world, record)
+    assert (found > 0) is given_up
+    assert (cloud.alive() == []) is given_up
 
 
 @pytest.mark.parametrize(("mbps", "told"), [(400, 0), (None, 1)])

@@ -19,7 +19,7 @@ from lambdas.operations.spending import metering
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import ARN, IRELAND, SHARED, WEST, estimate, figure, progress
 from tests.lambdas.cloud import Cloud
-from tests.lambdas.fleet import amend, path_ids
+from tests.lambdas.fleet import amend, dies, path_ids
 from tests.lambdas.handlers.test_routes import FRANKFURT, THROUGH, routed, use
 from tests.lambdas.operations.fleet.test_replanning import SLOW, VIRGINIA, due, looked, moving, told
 
@@ -102,6 +102,26 @@ def test_event_that_comes_twice_at_once_launches_once(monkeypatch: pytest.Monkey
     assert path_ids(cloud) == ["direct", "route-5-1-1-1"]
 
 
+def test_of_two_that_decide_in_the_same_moment_one_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloud, done = moving(SLOW), list[str]()
+    plain = replanning._decision
+
+    def decision(*given: Any) -> RelayDecision:
+        monkeypatch.setattr(replanning, "_decision", plain)
+        # Both have seen that nobody else has decided.
+        done.append(due(cloud)["first"])
+        return plain(*given)
+
+    monkeypatch.setattr(replanning, "_decision", decision)
+    done.append(due(cloud)["first"])
+    assert done == ["changed", "known"]
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert len(record.decisions) == 1
+    assert path_ids(cloud) == ["direct", "route-5-1-1-1"]
+    assert [kind for kind, _ in cloud.events.put_events].count("Relays Decided") == 1
+
+
 def used_before(cloud: Cloud) -> None:
     """Data has left the first route for the second one, which is slow in its turn."""
     assert due(cloud) == {"first": "changed"}
@@ -143,7 +163,8 @@ def test_as_many_decisions_are_taken_as_the_record_can_keep() -> None:
         at=1.0, after=1.0, served=1, pairs=1, last_slot=1, instance_type="t3.small", direct=1.0, total=1.0, reason="x"
     )
     taken = [one.to_document()] * replanning.MOST_DECISIONS
-    cloud.transfers.change(record.transfer, transfer_life.note(decisions=taken))
+    for count in range(1, len(taken) + 1):
+        assert cloud.transfers.change(record.transfer, transfer_life.note(decisions=taken[:count]))
     assert told(cloud) == []
     assert due(cloud) == {"first": "known"}
 
@@ -158,10 +179,6 @@ def test_budget_has_to_bear_new_relays_at_the_price_of_their_region_beside_the_d
     assert record is not None
     dear = use(5, [WEST, VIRGINIA, IRELAND], [1, 1, 1]).model_copy(update={"usd_per_gb": 0.09, "hours_usd": [hour] * 3})
     assert metering.bears_relays(cloud.world, record, routed(THROUGH, dear), 3) is borne
-
-
-def dies(*_: object) -> None:
-    raise RuntimeError("the function ends here")
 
 
 def left_half_way(monkeypatch: pytest.MonkeyPatch) -> Cloud:
@@ -194,6 +211,43 @@ def test_relays_that_drained_when_the_function_died_are_ended_at_the_next_look(m
     assert draining(cloud) == []
     assert len(cloud.alive()) == 3
     assert path_ids(cloud) == ["direct", "route-5-1-1-1"]
+
+
+def launched_and_died(monkeypatch: pytest.MonkeyPatch) -> Cloud:
+    """The function died when it had launched the relays of another route."""
+    cloud = moving(SLOW)
+    with monkeypatch.context() as patch:
+        patch.setattr(replanning, "await_ready", dies)
+        with pytest.raises(RuntimeError):
+            due(cloud)
+    assert [node.state for node in cloud.nodes.of("first")].count("SPAWNED") == 3
+    return cloud
+
+
+def test_relays_that_a_dead_function_has_launched_join_at_a_later_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloud = launched_and_died(monkeypatch)
+    cloud.clock.sleep(65)
+    report(cloud, all_slow)
+    assert due(cloud) == {"first": "known"}  # it may still wait for them
+    cloud.clock.sleep(65)
+    report(cloud, all_slow)
+    assert due(cloud) == {"first": "resumed"}
+    assert path_ids(cloud) == ["direct", "route-2-1-1-1", "route-5-1-1-1"]
+    cloud.clock.sleep(65)
+    report(cloud, lambda path: {**SLOW, "route-2-1-1-1": 0.2}[path])
+    assert due(cloud) == {"first": "changed"}
+    assert path_ids(cloud) == ["direct", "route-5-1-1-1"]
+
+
+def test_relays_of_a_dead_function_that_do_not_start_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloud = launched_and_died(monkeypatch)
+    for node in cloud.nodes.of("first"):
+        cloud.compute[node.region].machines[node.instance_id].agent = False
+    cloud.clock.sleep(130)
+    report(cloud, all_slow)
+    assert due(cloud) == {"first": "resumed"}
+    assert "SPAWNED" not in {node.state for node in cloud.nodes.of("first")}
+    assert path_ids(cloud) == ["direct", "route-2-1-1-1"]
 
 
 @pytest.mark.parametrize("how", ["lost", "warned", "slow"])
