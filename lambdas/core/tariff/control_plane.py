@@ -18,8 +18,8 @@ TASK_SECONDS = 1.0
 WRITES_PER_CHUNK, READS_PER_CHUNK = 2.2, 0.4
 # Units, one per KB written and per 4 KB read. Record, plan, membership, tokens, stages: some twenty writes, of which
 # those of the record, with its estimate, count several KB, and as many in its index. Then progress of both ends.
-WRITES, WRITES_WITH_RELAYS, WRITES_PER_SECOND = 460, 580, 0.5
-READS, READS_WITH_RELAYS = 150, 230
+WRITES, WRITES_WITH_RELAYS, WRITES_PER_SECOND = 300, 430, 0.5
+READS, READS_WITH_RELAYS = 90, 170
 # The meter's look each minute writes the record.
 WRITES_PER_BEAT = 30
 # A relay's item changes eight times, and has an index. Whoever waits for relays reads them, and what they install.
