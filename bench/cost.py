@@ -19,7 +19,7 @@ from local.config import LocalConfig
 from tests.e2e.account import Account
 
 SMALL_BYTES, LARGE_BYTES = 10_000_000, 400_000_000
-MANY_FILES = 20_000
+MANY_FILES = 200_000
 # 10 MB at 2 Mbit/s: 40 s.
 SLOW_MBPS = 2
 RATE_MB_S = 500.0

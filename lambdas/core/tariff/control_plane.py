@@ -28,8 +28,10 @@ WRITES_PER_RELAY, READS_PER_RELAY, GETS_PER_RELAY = 20, 30, 5
 READS_PER_SECOND = 3.0
 # Listing, manifests, plan, digests of both ends, report.
 PUTS, GETS = 10, 20
-# Listing, manifests and digests in objects of up to 50 000 lines; three functions read them.
-PUTS_PER_ENTRY, GETS_PER_ENTRY, GB_SECONDS_PER_ENTRY = 7e-4, 1.5e-3, 1.5e-4
+# A listing's first object has 100 lines, each other one twice as many, up to 50 000. Each has a manifest; the planner
+# and both ends read them.
+FIRST_PART_LINES, PART_LINES = 100, 50_000
+PUTS_PER_PART, GETS_PER_PART, GB_SECONDS_PER_ENTRY = 3, 5, 1.5e-4
 EVENTS = 3
 HEARTBEAT_SECONDS = 60
 # Watch Relays looks twice a minute, half a minute apart, in a function of half the usual size.
@@ -57,6 +59,7 @@ def calls(chunks: int, pairs: int, seconds: float, spawn_seconds: float, entries
     beats = ceil(seconds / HEARTBEAT_SECONDS)
     waits = min(spawn_seconds, seconds) if pairs else 0.0
     watched = beats if pairs else 0
+    more_parts = listing_parts(entries) - 1
     return Calls(
         transitions=STATES_WITH_RELAYS if pairs else STATES,
         requests=tasks + beats + watched + REQUESTS_PER_RELAY * 2 * pairs,
@@ -67,12 +70,21 @@ def calls(chunks: int, pairs: int, seconds: float, spawn_seconds: float, entries
         + WRITES_PER_BEAT * beats
         + WRITES_PER_RELAY * 2 * pairs
         + WATCH_WRITES * watched,
-        puts=PUTS + ceil(PUTS_PER_ENTRY * entries),
-        gets=GETS + ceil(GETS_PER_ENTRY * entries) + GETS_PER_RELAY * 2 * pairs,
+        puts=PUTS + PUTS_PER_PART * more_parts,
+        gets=GETS + GETS_PER_PART * more_parts + GETS_PER_RELAY * 2 * pairs,
         reads=ceil((READS_WITH_RELAYS if pairs else READS) + READS_PER_CHUNK * chunks + READS_PER_SECOND * seconds)
         + READS_PER_RELAY * 2 * pairs
         + WATCH_READS * watched,
     )
+
+
+def listing_parts(entries: int) -> int:
+    """Return the number of objects that hold a listing of `entries` lines; an empty listing has one too."""
+    parts, full, left = 1, FIRST_PART_LINES, entries - FIRST_PART_LINES
+    while left > 0 and full < PART_LINES:
+        full = min(2 * full, PART_LINES)
+        parts, left = parts + 1, left - full
+    return parts + ceil(max(left, 0) / PART_LINES)
 
 
 def dollars(made: Calls) -> float:

@@ -47,7 +47,8 @@ def test_rows_follow_the_zero_wait_model() -> None:
 def test_a_million_small_files_cost_more_than_one_of_their_size() -> None:
     many = figures().model_copy(update={"entries": 10**6})
     [one], [million] = build_rows(1024 * 10**6, 0, figures()), build_rows(1024 * 10**6, 0, many)
-    assert million.cost_usd - one.cost_usd == pytest.approx(0.0075, rel=0.1)
+    # Objects and compute of the listing 0.0030, and 500 chunks in place of some 70.
+    assert million.cost_usd - one.cost_usd == pytest.approx(0.0036, rel=0.1)
 
 
 def test_what_is_sent_twice_and_what_a_gateway_passes_on_is_paid() -> None:
