@@ -111,7 +111,7 @@ test-daemon: | .tools/stamp
 
 chaos: synth $(LABORATORY) faults model  ## Everything that tests/chaos can break (`make test` runs a part), 45 minutes; needs root for all of it
 	@CPT_CHAOS=full $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile -m "not alone" $(ARGS) tests/chaos || [ $$? = 5 ]  # 5: ARGS chose none
-	@CPT_CHAOS=full $(RUN) pytest -m alone $(ARGS) tests/chaos tests/e2e/test_come_back.py tests/e2e/test_first_contact.py || [ $$? = 5 ]
+	@CPT_CHAOS=full $(RUN) pytest -m alone $(ARGS) tests/chaos tests/e2e/test_come_back.py tests/e2e/test_first_contact.py tests/e2e/test_replacement.py || [ $$? = 5 ]
 
 # With a module for names as machines in EC2 have it: what the C library loads when it is asked.
 .cache/userlands/%:
