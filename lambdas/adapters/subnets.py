@@ -33,7 +33,8 @@ class Ec2Subnets:
         here: dict[str, Any] = {"Name": "vpc-id", "Values": [vpc_id]}
         try:
             pages = self._client.get_paginator("describe_subnets").paginate(Filters=[here, mine])  # type: ignore[list-item]
-            found = [item for page in pages for item in page["Subnets"]]
+            # One that has only addresses of IPv6 has no block, and relays are known by addresses of IPv4.
+            found = [item for page in pages for item in page["Subnets"] if item.get("CidrBlock")]
             tables = self._tables(vpc_id) if found else {}
         except ClientError as error:
             if is_denied(error):

@@ -55,6 +55,18 @@ def test_subnets_that_the_deployment_made_are_known_by_its_tag(ec2: Any, network
     assert Ec2Subnets(ec2, "other", ()).of_vpc(vpc) == []
 
 
+def test_relays_are_in_no_subnet_that_has_only_addresses_of_ipv6(ec2: Any, network: tuple[str, list[str]]) -> None:
+    vpc, (first, second, _) = network
+
+    def without_ipv4(parsed: dict[str, Any], **_: Any) -> None:
+        for item in parsed["Subnets"]:
+            if item["SubnetId"] == first:
+                del item["CidrBlock"]  # as EC2 says it; moto knows no such subnets
+
+    ec2.meta.events.register("after-call.ec2.DescribeSubnets", without_ipv4)
+    assert [subnet.subnet_id for subnet in Ec2Subnets(ec2, "cpt", [first, second]).of_vpc(vpc)] == [second]
+
+
 def test_regions_are_joined_once_each_routes_to_the_other_through_their_peering(ec2: Any) -> None:
     network = Peered(of_moto)
     assert network.apart() == [("us-west-2", "eu-central-1"), ("eu-west-1", "eu-central-1")]
