@@ -111,7 +111,8 @@ def test_relay_of_a_third_region_that_freezes_is_taken_for_lost(wide: Account, t
     run = wide.wait(arn)
     check_end(wide, run, "frozen", source, tmp_path / "out")
     (lost,) = [one for one in run.report["replacements"] if one["nodeId"] == "transit-3-1-0"]
-    assert "nothing came through it" in lost["cause"]
+    # Whoever sees it first: the meter of its bytes, or the machine before it.
+    assert any(words in lost["cause"] for words in ("nothing came through it", "relay transit-3-1-0"))
 
 
 def test_third_region_that_refuses_launches_leaves_the_other_ways(wide: Account, tmp_path: Path) -> None:
