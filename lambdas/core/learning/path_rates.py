@@ -1,7 +1,8 @@
 """What each path carried in each second, and whether the ends held it back."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from math import ceil
 from statistics import fmean, median, pstdev
 
@@ -18,7 +19,7 @@ NOISE = 0.07
 """Two measurements of the same thing differ by less; a sum that lacks more than this share was held back."""
 
 STEADY = 0.04
-"""Full ends carry the same each second; where the sums spread by more (σ over mean), something disturbed them."""
+"""Full ends send the same each second; where the sums spread by more (σ over mean), they do not arrive so evenly."""
 
 Rates = dict[str, float]
 Windows = dict[frozenset[str], list[Rates]]
@@ -55,11 +56,13 @@ class Expected:
 class Judgement:
     """Seconds in which every path had its own rate (`free`), and those in which the ends held them back (`held`).
 
-    `most`: MB/s of all paths together in the best free window.
+    `delayed`: the ends held them back, but relays took in what arrived later, so only the mean of these seconds is what
+    the ends send. `most`: MB/s of all paths together in the best free window.
     """
 
     free: list[Rates] = field(default_factory=list)
     held: list[Rates] = field(default_factory=list)
+    delayed: list[Rates] = field(default_factory=list)
     most: float = 0.0
 
 
@@ -74,11 +77,14 @@ def judge(found: Windows, expected: Expected) -> Judgement:
         if len(seconds) < LEAST_SECONDS:
             continue
         total = median(sum(rates.values()) for rates in seconds)
-        known = {**expected.likely, **own}
-        if _lacks(seconds, {path: known[path] for path in paths & known.keys()}) or _meets(total, expected.ends):
+        every = {**expected.likely, **own}
+        known = {path: every[path] for path in paths & every.keys()}
+        if _lacks(seconds, known) or _meets(total, expected.ends):
             # Ends that carried more before are not what holds back now.
-            full = total > (1 - NOISE) * judgement.most and _steady(seconds)
-            judgement.held += seconds if full else []
+            if _steady(seconds):
+                judgement.held += seconds if total > (1 - NOISE) * judgement.most else []
+            elif _delayed(seconds, known) and _mean(seconds) > (1 - NOISE) * judgement.most:
+                judgement.delayed += seconds
             continue
         judgement.free += seconds
         judgement.most = max(judgement.most, total)
@@ -92,9 +98,29 @@ def _steady(seconds: list[Rates]) -> bool:
     return pstdev(sums) <= STEADY * fmean(sums)
 
 
+def _delayed(seconds: list[Rates], known: Mapping[str, float]) -> bool:
+    """Whether bytes that full ends sent arrived unevenly, since relays filled their buffers first.
+
+    What arrives is never ahead of what was sent, so a network that was faster first and then fell is told apart; and
+    it still lacks at the end, so one that was slower first is too.
+    """
+    sums = [sum(rates.values()) for rates in seconds]
+    ahead = any(got > (1 + NOISE) * count * fmean(sums) for count, got in enumerate(accumulate(sums), 1))
+    lacking = _lacks_on(fmean, seconds, known) and _lacks_on(fmean, seconds[-1:], known)
+    return bool(known) and lacking and not ahead
+
+
 def _lacks(seconds: list[Rates], known: Mapping[str, float]) -> bool:
-    together = median(sum(rates[path] for path in known) for rates in seconds)
+    return _lacks_on(median, seconds, known)
+
+
+def _lacks_on(average: Callable[[Iterable[float]], float], seconds: list[Rates], known: Mapping[str, float]) -> bool:
+    together = average(sum(rates[path] for path in known) for rates in seconds)
     return together < (1 - NOISE) * sum(known.values())
+
+
+def _mean(seconds: list[Rates]) -> float:
+    return fmean(sum(rates.values()) for rates in seconds)
 
 
 def _meets(total: float, ends: float | None) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import inf
-from statistics import median
+from statistics import fmean, median
 
 from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.chunks.plan import SMALL_FILE_BYTES
@@ -20,6 +20,7 @@ from lambdas.core.learning.path_rates import (
     NOISE,
     WARM_UP_SECONDS,
     Expected,
+    Judgement,
     Rates,
     Windows,
     judge,
@@ -30,6 +31,7 @@ from lambdas.core.learning.sample import Sample
 from lambdas.core.transfer import DIRECT, AcceptedTransfer
 
 DIRECT_SECONDS = 2
+MOST_PARTS = 5
 
 
 def subjects(transfer: AcceptedTransfer, nodes: Iterable[Node]) -> list[str]:
@@ -85,15 +87,28 @@ def samples_of(
         if len(rates) >= LEAST_SECONDS and path not in tested:
             samples += links.samples(path, kind, median(rates), _lasted(whole, path, median(rates)))
     samples += relays.gains(judgement.free, tested)
-    held = [sum(second.values()) for second in judgement.held]
+    held = _limit_of_ends(judgement)
     if held and small:
         # Making files was the limit: of large ones the ends may move more.
-        samples.append(Sample(ends, "files", median(held) / mean_mb))
+        samples += [Sample(ends, "files", rate / mean_mb) for rate, _ in held]
     elif held:
-        samples.append(Sample(ends, "ends", median(held), len(held)))
+        samples += [Sample(ends, "ends", rate, lasted) for rate, lasted in held]
     elif known and judgement.most > (1 + NOISE) * known.value:
         samples.append(Sample(ends, "ends", judgement.most))  # more passed than was thought possible
     return [sample for sample in samples if sample.value > 0]
+
+
+def _limit_of_ends(judgement: Judgement) -> list[tuple[float, int]]:
+    """What the ends moved while they were full, MB/s, and for how many seconds; several times where that is vague.
+
+    Seconds whose sums swing are told in two to five parts: how much these differ makes the range of the figure.
+    """
+    if judgement.held:
+        return [(median(sum(second.values()) for second in judgement.held), len(judgement.held))]
+    sums = [sum(second.values()) for second in judgement.delayed]
+    count = min(MOST_PARTS, max(2, len(sums) // 2)) if sums else 0
+    parts = [sums[index * len(sums) // count : (index + 1) * len(sums) // count] for index in range(count)]
+    return [(fmean(part), len(part)) for part in parts]
 
 
 def _burst(found: Windows, ends: str, types: Mapping[str, str], links: PathLinks) -> tuple[Windows, list[Sample]]:

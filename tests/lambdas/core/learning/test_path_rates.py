@@ -20,6 +20,26 @@ def test_a_sum_that_somebody_else_disturbed_is_no_limit() -> None:
     assert (found.free, found.held) == ([], [])
 
 
+def test_a_sum_that_arrives_late_but_never_ahead_of_its_mean_is_the_limit_of_full_ends() -> None:
+    # What three paths of 117 MB/s brought whose source sends 100: relays filled their buffers, then emptied them.
+    late = [47.9, 43.7, 37.1, 95.9, 67.6, 60.5]
+    found = seen(late)
+    assert (found.free, found.held) == ([], [])
+    assert [round(sum(rates.values()), 1) for rates in found.delayed] == late
+
+
+def test_a_sum_that_was_ahead_at_first_or_is_whole_at_last_is_no_limit_of_ends() -> None:
+    for sums in ([69.0, 69.0, 61.0, 60.0, 61.0, 63.0], [40.0, 45.0, 60.0, 70.0, 70.0]):
+        assert seen(sums) == Judgement(most=20.0)
+
+
+def test_ends_that_carried_more_beside_fewer_paths_are_not_what_delays_more() -> None:
+    two = {frozenset({"direct", "pair-1"}): [{"direct": 30.0, "pair-1": 40.0}] * 4}
+    late = {PATHS: [{path: total / len(PATHS) for path in PATHS} for total in (47.9, 43.7, 37.1, 95.9, 67.6, 60.5)]}
+    known = Expected(own={"direct": 30.0})
+    assert judge({**two, **late}, known).delayed == []
+
+
 def test_paths_that_do_what_they_can_are_free() -> None:
     assert len(seen([70.0, 69.0, 68.0]).free) == 3
 

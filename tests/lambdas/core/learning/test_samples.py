@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lambdas.core.estimate import measured
 from lambdas.core.estimate.profile import Profile, hosts
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.learning.arrivals import Arrivals
@@ -34,7 +35,11 @@ def values(samples: list[Sample], subject: str, metric: str) -> list[float]:
 
 
 def learnt(traffic: Traffic, nodes: list[Node], profiles: dict[str, Profile] | None = None) -> list[Sample]:
-    return samples_of(transfer(), traffic.arrivals(), nodes, profiles or {})
+    return learnt_of(traffic.arrivals(), nodes, profiles)
+
+
+def learnt_of(arrivals: Arrivals, nodes: list[Node], profiles: dict[str, Profile] | None = None) -> list[Sample]:
+    return samples_of(transfer(), arrivals, nodes, profiles or {})
 
 
 def test_how_much_longer_relays_live_than_data_moves_is_learnt_of_those_that_saw_its_end() -> None:
@@ -132,6 +137,25 @@ def test_pairs_that_join_together_are_seen_to_be_held_back_by_what_the_direct_pa
     samples = learnt(Traffic(dict.fromkeys(paths, 40.0), joins, size_mb=2000, ceiling=100.0), relays(3))
     assert values(samples, HOSTS, "ends") == [pytest.approx(100.0, rel=ACCURACY)]
     assert values(samples, TYPE, "interRegion") == []
+
+
+def test_ends_whose_bytes_arrive_unevenly_teach_their_mean_with_its_swing() -> None:
+    paths = ["direct", "pair-1", "pair-2"]
+    joins = dict.fromkeys(paths, 6.0) | {"direct": 0.0}
+    arrivals = Traffic(dict.fromkeys(paths, 40.0), joins, size_mb=1300, ceiling=100.0).arrivals()
+    # As in `bench.estimate --scenarios source-is-the-limit`: what relays took in at first, they passed on later.
+    for second, factor in ((8, 0.80), (9, 0.73), (10, 0.62), (11, 1.6), (12, 1.25)):
+        for path in paths:
+            arrivals.per_second[1_000_000 + second, path] *= factor
+    found = [sample for sample in learnt_of(arrivals, relays(2)) if (sample.subject, sample.metric) == (HOSTS, "ends")]
+    assert len(found) > 1
+    profile = Profile()
+    for sample in found:
+        profile = profile.refined("ends", sample.value, 1000.0, sample.lasted_seconds)
+    figure = measured.figure(profile, "ends", "these two machines")
+    assert figure is not None
+    assert figure.value == pytest.approx(100.0, rel=ACCURACY)
+    assert figure.least < 90.0 < 110.0 < figure.greatest
 
 
 def unfair(direct: float, pair: float) -> tuple[Traffic, list[Node]]:
