@@ -1,6 +1,7 @@
 """The choice of a scheme: routes and relays that carry most within the limits (docs/design/032)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf
 
 from lambdas.core.documents import MAX_STAGES
@@ -40,11 +41,20 @@ def select(
 def best_scheme(found: Sequence[Candidate], limits: Limits, least_gain: float) -> Scheme:
     """Return the scheme of `select`, of candidates that were listed for as many relays or more."""
     search = Search(found, limits)
-    best = _fewest_routes(search, search.best(), least_gain)
+    best = _fewest_routes(search, _best(search), least_gain)
     steps = sorted(
         (found[place].steps[step] for place, step in best.picks), key=lambda step: (-step.rate, step.plan.regions)
     )
     return Scheme(tuple(step.plan for step in steps))
+
+
+def _best(search: Search) -> Choice:
+    """The choice that carries most, and no less than with fewer relays: a search that was cut short may miss that."""
+    best = search.best()
+    if best.proven or search.limits.most_relays <= 1:
+        return best
+    fewer = Search(search.found, replace(search.limits, most_relays=search.limits.most_relays - 1))
+    return best.or_better(_best(fewer))
 
 
 def _fewest_routes(search: Search, best: Choice, least_gain: float) -> Choice:
