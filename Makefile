@@ -25,6 +25,8 @@ export UV_CACHE_DIR := $(CURDIR)/.cache/uv
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export npm_config_cache := $(CURDIR)/.cache/npm
 export CDK_HOME := $(CURDIR)/.cache/cdk
+# Without bytecode each local cloud compiles its packages anew, 3 s of a core.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo check test lint test-python test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-routes bench-routes-emulated figures diagram aws-smoke clean down
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from botocore.exceptions import WaiterError
 from local.assets import check_function
 
 Client = Callable[[str, str], Any]
+MANIFEST = "manifest.json"
 WAIT_SECONDS = 120
 # As `cdk bootstrap --bootstrap-kms-key-id` leaves it: the key's own policy admits whom IAM admits.
 BOOTSTRAP_KEY = "arn:aws:kms:{}:{}:key/bootstrap"
@@ -78,11 +80,10 @@ def stacks_of(assembly: Path, default_region: str) -> list[Stack]:
 
 def deploy(assembly: Path, client: Client, account: str, home_region: str) -> dict[str, dict[str, str]]:
     """Check and publish all assets, create all stacks; outputs by stack name. Raises DeployError, AssetError."""
-    stacks = stacks_of(assembly, home_region)
-    bodies: dict[str, bytes] = {}
+    stacks = stacks_of(assembly, home_region)  # which says what is wrong where there is no manifest
+    bodies = _bodies(assembly.resolve(), (assembly / MANIFEST).stat().st_mtime_ns)
     for stack in stacks:
-        check_assets(stack, assembly)
-        publish(stack, assembly, client, account, bodies)
+        publish(stack, client, account, bodies)
     return {stack.name: create(stack, client, account) for stack in stacks}
 
 
@@ -100,21 +101,32 @@ def runtimes_of(assembly: Path) -> set[str]:
     return {properties["Runtime"] for stack in stacks_of(assembly, "") for _, properties in _functions(stack)}
 
 
-def publish(stack: Stack, assembly: Path, client: Client, account: str, bodies: dict[str, bytes]) -> None:
-    """Put the file assets of a stack where its template looks for them."""
+@lru_cache(maxsize=2)
+def _bodies(assembly: Path, changed_ns: int) -> Mapping[str, bytes]:
+    """Return what is uploaded of each file asset by its path, once all are checked. Raises AssetError.
+
+    `changed_ns`: when the assembly was made; to check and pack one takes three seconds of a core.
+    """
+    bodies: dict[str, bytes] = {}
+    for stack in stacks_of(assembly, ""):
+        check_assets(stack, assembly)
+        for asset in stack.assets.values():
+            path, packaging = asset["source"]["path"], asset["source"]["packaging"]
+            if path not in bodies:
+                bodies[path] = zip_of(assembly / path) if packaging == "zip" else (assembly / path).read_bytes()
+    return bodies
+
+
+def publish(stack: Stack, client: Client, account: str, bodies: Mapping[str, bytes]) -> None:
+    """Put the file assets of a stack, whose content is `bodies` by path, where its template looks for them."""
     for asset in stack.assets.values():
-        source = assembly / asset["source"]["path"]
         for destination in asset["destinations"].values():
             region = destination.get("region") or stack.region
             names = {"AWS::AccountId": account, "AWS::Region": region, "AWS::Partition": "aws"}
             bucket, key = (_filled(destination[name], names) for name in ("bucketName", "objectKey"))
-            body = bodies.get(str(source))
-            if body is None:
-                body = zip_of(source) if asset["source"]["packaging"] == "zip" else source.read_bytes()
-                bodies[str(source)] = body
             s3 = client("s3", region)
             make_bucket(s3, bucket, region, BOOTSTRAP_KEY.format(region, account))
-            s3.put_object(Bucket=bucket, Key=key, Body=body)
+            s3.put_object(Bucket=bucket, Key=key, Body=bodies[asset["source"]["path"]])
 
 
 def make_bucket(s3: Any, bucket: str, region: str, key: str) -> None:
@@ -185,6 +197,6 @@ def _filled(text: str, names: dict[str, str]) -> str:
 
 def _manifest(assembly: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads((assembly / "manifest.json").read_text(encoding="utf-8")))
+        return dict(json.loads((assembly / MANIFEST).read_text(encoding="utf-8")))
     except OSError as error:
         raise DeployError(f"{assembly}: no cloud assembly there; run `make synth`") from error

@@ -39,7 +39,8 @@ def test_every_handler_of_the_asset_is_imported_by(which: str, tmp_path: Path) -
     state = StateDir(tmp_path)
     code = ASSEMBLY.resolve() / f"asset.{functions[0]['Code']['S3Key'].removesuffix('.zip')}"
     before = set(code.rglob("*"))
-    server = ForkServer(state, python.executable, code, lambda_runtime.import_paths(state, python, runtime, code))
+    paths = lambda_runtime.import_paths(state, python, runtime, code)
+    server = ForkServer(state, python.executable, code, paths, tmp_path / "bytecode")
     answers = {}
     for properties in functions:
         variables = properties["Environment"]["Variables"]

@@ -55,15 +55,19 @@ class ForkedProcess:
 
 
 class ForkServer:
-    """Makes the processes of all functions that share one asset and one Python; `paths`: where it imports from."""
+    """Makes the processes of all functions that share one asset and one Python.
 
-    def __init__(self, state: StateDir, python: str, code: Path, paths: Sequence[Path]) -> None:
+    `paths`: where it imports from. `bytecode`: where compiled modules are kept.
+    """
+
+    def __init__(self, state: StateDir, python: str, code: Path, paths: Sequence[Path], bytecode: Path) -> None:
         self._lock = threading.Lock()
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
+            arguments = [str(theirs.fileno()), *map(str, paths)]
             subprocess.Popen(
-                # -B: on Lambda nothing can be written beside the code; the asset stays as it was synthesized.
-                [python, "-S", "-E", "-B", str(WORKER), str(theirs.fileno()), *map(str, paths)],
+                # On Lambda nothing can be written beside the code; the asset stays as it was synthesized.
+                [*(python, "-S", "-E", "-X", f"pycache_prefix={bytecode}"), str(WORKER), *arguments],
                 cwd=code,
                 # LAMBDA_TASK_ROOT: the X-Ray library looks for it when it is imported.
                 env={"PATH": "/usr/bin:/bin", "LAMBDA_TASK_ROOT": str(code), MARKER: str(state.root)},

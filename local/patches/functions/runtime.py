@@ -10,16 +10,13 @@ ms for logs after every call.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
 import queue
 import threading
 import time
-import zipfile
 from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +26,7 @@ from local.calls import Calls
 from local.config import LocalConfig
 from local.facts import fact
 from local.interpreters import Interpreter, interpreter_of, lay_substitutes
+from local.patches.functions import assets
 from local.patches.functions.fork import ForkedProcess, ForkServer
 from local.patches.iam.credentials import role_session
 from local.patches.replace import override
@@ -44,7 +42,6 @@ SPAWN_SECONDS = 60
 
 _execute_warm = lambda_svc._execute_function_warm
 _errors = threading.local()
-_unpack_lock = threading.Lock()
 _server_lock = threading.Lock()
 _servers: dict[tuple[Path, Interpreter], ForkServer] = {}
 
@@ -60,7 +57,7 @@ def install(config: LocalConfig, state: StateDir, endpoint: str, calls: Calls) -
 
         def _spawn(self) -> None:
             time.sleep(config.cold_start_seconds)
-            code = _unpacked(state, self.code_zip)
+            code = assets.unpacked(self.code_zip)
             state.logs.joinpath("lambda").mkdir(parents=True, exist_ok=True)
             process = _server(state, self.config["Runtime"], code).start(
                 self.config["Handler"],
@@ -216,7 +213,7 @@ def _environment(config: dict[str, Any], state: StateDir, code: Path, endpoint: 
 
 def prepare(state: StateDir, runtime: str, code_zip: bytes) -> None:
     """Unpack an asset and start its fork server ahead of the first invocation."""
-    _server(state, runtime, _unpacked(state, code_zip))
+    _server(state, runtime, assets.unpacked(code_zip))
 
 
 def _server(state: StateDir, runtime: str, code: Path) -> ForkServer:
@@ -224,7 +221,7 @@ def _server(state: StateDir, runtime: str, code: Path) -> ForkServer:
     with _server_lock:
         if (code, python) not in _servers:
             paths = import_paths(state, python, runtime, code)
-            _servers[code, python] = ForkServer(state, python.executable, code, paths)
+            _servers[code, python] = ForkServer(state, python.executable, code, paths, assets.BYTECODE)
         return _servers[code, python]
 
 
@@ -236,18 +233,6 @@ def import_paths(state: StateDir, python: Interpreter, runtime: str, code: Path)
         lay_substitutes(code, substitutes)
         paths.insert(0, substitutes)
     return paths
-
-
-def _unpacked(state: StateDir, code_zip: bytes) -> Path:
-    """The asset's directory: one per digest, shared by all functions that use it."""
-    target = state.lambda_code / hashlib.sha256(code_zip).hexdigest()[:24]
-    with _unpack_lock:
-        if not target.exists():
-            partial = target.with_suffix(".new")
-            with zipfile.ZipFile(BytesIO(code_zip)) as archive:
-                archive.extractall(partial)
-            partial.rename(target)
-    return target
 
 
 def _runtime_packages(state: StateDir) -> Path:
