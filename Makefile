@@ -111,9 +111,11 @@ test-infra: synth
 test-daemon: | .tools/stamp
 	@cd $(CRATE) && RUST_TEST_THREADS=4 cargo test --release --locked --quiet --workspace --exclude cpt-relay-fuzz
 
-chaos: synth $(LABORATORY) faults model  ## Everything that tests/chaos can break (`make test` runs a part), 45 minutes; needs root for all of it
-	@CPT_CHAOS=full $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile -m "not alone" $(ARGS) tests/chaos || [ $$? = 5 ]  # 5: ARGS chose none
-	@CPT_CHAOS=full $(RUN) pytest -m alone $(ARGS) tests/chaos tests/e2e/test_come_back.py tests/e2e/test_first_contact.py tests/e2e/test_replacement.py || [ $$? = 5 ]
+# Files outside tests/chaos of which `make test` runs a part.
+CHAOS = tests/chaos $(shell grep -rl --include="*.py" "from tests.chaos.extent import" tests/e2e tests/page)
+chaos: synth browser $(LABORATORY) faults model  ## Everything that tests can break (`make test` runs a part), 80 minutes; needs root for all of it
+	@CPT_CHAOS=full $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile -m "not (alone or paced)" $(ARGS) $(CHAOS) || [ $$? = 5 ]  # 5: ARGS chose none
+	@CPT_CHAOS=full $(RUN) pytest -m "alone or paced" $(ARGS) $(CHAOS) || [ $$? = 5 ]
 
 # With a module for names as machines in EC2 have it: what the C library loads when it is asked.
 .cache/userlands/%:
@@ -134,11 +136,14 @@ model: | .tools/stamp  ## Ten times the sequences of whole transfers that `make 
 fuzz: | .tools/stamp  ## Fuzz every parser of the daemon, each for FUZZ_SECONDS (5)
 	@$(CRATE)/fuzz/run.sh
 
+# What runs under the functions' own Python is not run here too.
 test-python: synth browser $(LABORATORY)
-	@$(RUN) pytest --numprocesses $(WORKERS) --dist loadfile --durations 20 -m "not alone" $(ARGS)
-	@$(RUN) pytest --durations 10 -m alone $(ARGS) || [ $$? = 5 ]  # 5: ARGS chose none of them
+	@python=$$($(RUN) python -m tools.runtime_python) && $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile --durations 20 \
+	  -m "not (alone or paced)" $${python:+--ignore=tests/lambdas --ignore=tests/contracts} $(ARGS)
+	@$(RUN) pytest --numprocesses 2 --dist loadfile --durations 10 -m paced $(ARGS) || [ $$? = 5 ]  # 5: ARGS chose none of them
+	@$(RUN) pytest --durations 10 -m alone $(ARGS) || [ $$? = 5 ]
 
-# The Lambdas' unit tests once more, under the Python that they are deployed for; elsewhere it is that of .venv.
+# The Lambdas' unit tests under the Python that they are deployed for, where the machine has it and .venv has another.
 test-runtime: synth
 	@python=$$($(RUN) python -m tools.runtime_python) && { [ -z "$$python" ] || \
 	  $(UV) run --frozen --isolated --python "$$python" pytest --quiet --numprocesses $(WORKERS) --dist loadfile tests/lambdas tests/contracts; }
@@ -152,8 +157,8 @@ screenshots: .venv/stamp browser  ## Draw docs/report.png anew (of a run: ARGS=.
 privileges: synth  ## Record which permissions the end-to-end tests use; compare with what is granted (half an hour; ARGS: some tests, added to the record)
 	@mkdir -p .cache && rm -f .cache/grants.ndjson && touch .cache/grants.ndjson
 	@CPT_CHAOS=full CPT_RECORD_GRANTS=$(CURDIR)/.cache/grants.ndjson $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile \
-	  -m "not alone" $(or $(ARGS),tests/e2e tests/chaos/test_workflows.py) || [ $$? = 5 ]  # 5: ARGS chose none of them
-	@CPT_CHAOS=full CPT_RECORD_GRANTS=$(CURDIR)/.cache/grants.ndjson $(RUN) pytest -m alone \
+	  -m "not (alone or paced)" $(or $(ARGS),tests/e2e tests/chaos/test_workflows.py) || [ $$? = 5 ]  # 5: ARGS chose none of them
+	@CPT_CHAOS=full CPT_RECORD_GRANTS=$(CURDIR)/.cache/grants.ndjson $(RUN) pytest -m "alone or paced" \
 	  $(or $(ARGS),tests/e2e tests/chaos/test_workflows.py) || [ $$? = 5 ]
 	@$(RUN) python -m tests.privileges $(if $(ARGS),,--anew) .cache/grants.ndjson
 

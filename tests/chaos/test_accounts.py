@@ -32,7 +32,7 @@ def megabytes(account: str) -> int:
     return 400 if account == "slow" else 160
 
 
-@pytest.mark.alone  # relays must join before the data is over
+@pytest.mark.paced  # relays must join before the data is over
 @pytest.mark.parametrize("name", cases(sorted(ACCOUNTS), ["throttled"]))
 def test_a_transfer_does_its_work(name: str, make_account: Callable[..., Account], tmp_path: Path) -> None:  # noqa: F811
     settings = tomllib.loads(ACCOUNTS[name].read_text())

@@ -15,7 +15,7 @@ from tests.e2e.conftest import make_account  # noqa: F401 - a fixture
 from tests.e2e.files import make_files, tree
 
 pytestmark = [
-    pytest.mark.alone,
+    pytest.mark.paced,
     pytest.mark.skipif(not clock.is_possible(), reason="clocks of processes need root on x86-64"),
 ]
 

@@ -14,7 +14,7 @@ from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.conftest import make_account  # noqa: F401 - a fixture
 
 pytestmark = [
-    pytest.mark.alone,
+    pytest.mark.paced,
     pytest.mark.skipif(not namespaces_available(), reason="only the kernel changes caps while data moves"),
     only_full,
 ]

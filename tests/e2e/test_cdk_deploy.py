@@ -13,6 +13,7 @@ from lambdas.core.record_format import FORMAT_VERSION
 from local.cloud import ASSEMBLY, LocalCloud
 from local.config import LocalConfig
 from local.endpoints import TRUST
+from tests.chaos.extent import only_full
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.cdk import Cdk, cdk_of, leave, statuses
 from tests.e2e.files import make_files, tree
@@ -102,6 +103,7 @@ def forget_stages(account: Account, name: str) -> None:
         table.update_item(Key=key, UpdateExpression="REMOVE #stage", ExpressionAttributeNames={"#stage": "stage"})
 
 
+@only_full
 def test_a_deployment_over_a_running_transfer_of_another_format_ends_it_by_name(
     cloud: LocalCloud, assembly: Path, cdk: Cdk, tmp_path: Path
 ) -> None:

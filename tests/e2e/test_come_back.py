@@ -11,7 +11,7 @@ from tests.e2e.account import HOME, OTHER, SLOW_MBPS, Account
 from tests.e2e.files import make_files, tree
 from tests.e2e.test_events import paths_with_data, rules_disabled
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.paced
 
 LARGE = 300_000_000  # 60 s as slowly as it begins
 PLACES = {"sender": (HOME, "send"), "receiver": (OTHER, "receive")}

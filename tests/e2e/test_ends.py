@@ -14,7 +14,7 @@ from tests.e2e.files import make_files, tree
 from tests.e2e.test_events import paths_with_data, rules_disabled
 
 # Bytes are counted to the last one, and a disk that another test keeps busy delays what is counted.
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.paced
 LARGE = 400_000_000  # 80 s as slowly as it begins, so that an end dies in the middle
 PLACES = {"sender": (HOME, "send"), "receiver": (OTHER, "receive")}
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.chaos.extent import only_full
 from tests.e2e.account import HOME, KILL_RELAY, SLOW_MBPS, Account
 from tests.e2e.files import make_files, tree
 
@@ -60,6 +61,7 @@ def test_terminated_relay_is_replaced_and_nothing_is_lost(account: Account, tmp_
     assert "source-1-1" in states
 
 
+@only_full
 def test_failed_chunk_waits_for_the_rule_and_then_for_the_reconciler(account: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     with rules_disabled(account, "cpt-retry-chunk", "cpt-replace-relay", "cpt-reconcile"):

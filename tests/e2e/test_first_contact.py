@@ -12,7 +12,7 @@ from tests.chaos.extent import only_full
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.paced
 
 END, RELAY = "t3.small", "c6in.large"
 BOOT_SECONDS = 1.0

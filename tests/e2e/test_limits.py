@@ -14,7 +14,7 @@ from tests.e2e.files import make_files, tree
 from tests.e2e.test_events import rules_disabled
 
 # Rates are read off the bytes that are counted.
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.paced
 NAME = "by-timetable"
 # Mbit/s; the direct path carries 20 MB/s.
 AT_FIRST, THEN, BY_HAND = 24, 8, 80

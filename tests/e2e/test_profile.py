@@ -12,7 +12,7 @@ from cli.main import app
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.paced
 
 INTER, INTRA = 30.0, 120.0
 

@@ -12,7 +12,7 @@ from tests.e2e.account import HOME, KILL_RELAY, OTHER, Account, Run
 from tests.e2e.files import make_files, tree
 from tests.e2e.test_events import begin, paths_with_data, rules_disabled, source_relay
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.paced
 
 LARGE = 600_000_000  # 2 minutes as slowly as it begins, then 30 s on the direct path (20 MB/s)
 # The machine's network carries a fifth from now on; its daemon begins anew, since it has read the rates.

@@ -11,6 +11,7 @@ from cli.aws import configuration
 from cli.figures import tell_figures
 from local.cloud import LocalCloud
 from local.config import Fault, LocalConfig
+from tests.chaos.extent import only_full
 from tests.e2e.account import END_TYPE, HOME, OTHER, SLOW_MBPS, Account, Run
 from tests.e2e.assembly import synthesized
 from tests.e2e.files import make_files, tree
@@ -94,6 +95,7 @@ def test_data_goes_through_a_third_region_and_nothing_is_left_in_any(wide: Accou
     assert through["egressUsd"] / through["bytes"] > 2 * ways[HOME, OTHER]["egressUsd"] / ways[HOME, OTHER]["bytes"]
 
 
+@only_full
 def test_relay_of_a_third_region_that_is_killed_is_replaced_there(wide: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=2 * LARGE)
     arn = begin_through(wide, source, tmp_path / "out", "killed")

@@ -8,6 +8,7 @@ import pytest
 
 from cli.aws import configuration
 from local.config import Fault
+from tests.chaos.extent import only_full
 from tests.e2e.account import HOME, OTHER, SLOW_MBPS, Account, Run
 from tests.e2e.files import make_files, tree
 from tests.e2e.test_events import paths_with_data
@@ -86,6 +87,7 @@ def test_without_capacity_in_any_zone_all_goes_on_the_direct_path(account: Accou
     assert "Go On Without Relays" in account.history(run.arn)
 
 
+@only_full
 def test_spot_relays_are_on_demand_where_there_is_no_spot(account: Account, files: Path) -> None:
     run = transfer(account, files, "no-spot", [{"market": "spot", "count": TYPES}], joins=True, market="spot")
     assert {node["role"]: node["market"] for node in account.nodes("no-spot")} == {
@@ -111,6 +113,7 @@ def test_an_account_without_the_role_for_spot_has_relays_and_an_estimate_on_dema
     assert any(note.startswith(told) for note in run.report["fleet"]["notes"])
 
 
+@only_full
 def test_quota_gives_fewer_pairs_and_the_report_says_so(account: Account, files: Path) -> None:
     # two at once are refused, one is launched, one more is refused
     refusals: list[dict[str, Any]] = [{"code": "VcpuLimitExceeded"}, {"code": "VcpuLimitExceeded", "after": 2}]
@@ -119,6 +122,7 @@ def test_quota_gives_fewer_pairs_and_the_report_says_so(account: Account, files:
     assert run.report["fleet"]["notes"] == [f"the quota of vCPUs in {HOME} allowed 1 of 2 relays"]
 
 
+@only_full
 def test_throttled_launch_is_tried_again(account: Account, files: Path) -> None:
     run = transfer(account, files, "throttled", [{"code": "RequestLimitExceeded", "count": 2}], joins=True)
     assert (run.report["pairs"], run.report["fleet"]["notes"]) == (1, [])
@@ -142,6 +146,7 @@ def test_refused_launch_leaves_the_direct_path_and_says_what_to_do(
     assert re.match(words, note)
 
 
+@only_full
 def test_relay_whose_agent_never_answers_is_left_and_the_others_join(account: Account, files: Path) -> None:
     run = transfer(account, files, "mute", [{"operation": "UpdateInstanceInformation"}], pairs=2, joins=True)
     assert (run.report["fleet"]["launched"], run.report["pairs"]) == (2, 1)

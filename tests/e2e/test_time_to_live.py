@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.aws import configuration
+from tests.chaos.extent import only_full
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
 
@@ -36,6 +37,7 @@ def states(account: Account, region: str, instance_ids: set[str]) -> set[str]:
     return {item["State"]["Name"] for reservation in answer["Reservations"] for item in reservation["Instances"]}
 
 
+@only_full
 def test_relays_that_data_flows_through_outlive_their_time_to_live(hurried: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     run = hurried.run(hurried.request(source, tmp_path / "out", relays={"pairs": 1}), "kept")

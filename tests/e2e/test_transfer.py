@@ -20,7 +20,7 @@ STAGES = [
 ]
 
 
-@pytest.mark.alone  # all relays must join before the data is over
+@pytest.mark.paced  # all relays must join before the data is over
 @pytest.mark.parametrize("pairs", [0, 1, 2, 4])
 def test_a_tree_arrives_identical_through_any_number_of_pairs(account: Account, tmp_path: Path, pairs: int) -> None:
     # large enough that the relays join (boot 1 s) well before the direct path (20 MB/s) has sent it all

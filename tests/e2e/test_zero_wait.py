@@ -8,7 +8,7 @@ from local.config import Fault
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.paced
 
 LARGE = 100_000_000  # 5 s on the direct path
 # On a busy machine two such runs may differ by a fifth; the relays' own limit to join is 300 s.
