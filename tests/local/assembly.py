@@ -31,6 +31,11 @@ def handler(event, context):
         raise NoCapacity(event["message"])
     if action == "sleep":
         time.sleep(event["seconds"])
+    if action == "compute":
+        os.sched_setaffinity(0, {event["core"]})
+        until = time.process_time() + event["seconds"]
+        while time.process_time() < until:
+            pass
     if action == "large":
         return "x" * event["bytes"]
     if action == "identity":

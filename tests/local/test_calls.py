@@ -1,8 +1,13 @@
 """What AWS would charge for is counted."""
 
 import json
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -111,3 +116,21 @@ def test_requests_that_are_held_are_served_after_their_release_and_others_at_onc
             assert (names, held.done()) == (["other"], False)
         held.result(60)
     assert s3.get_object(Bucket="holds", Key="held")["Body"].read() == b"x"
+
+
+def test_a_function_is_not_billed_for_what_others_take_of_its_core(cloud: LocalCloud) -> None:
+    core = min(os.sched_getaffinity(0))
+    busy = f"import os\nos.sched_setaffinity(0, {{{core}}})\nprint(flush=True)\nwhile True: pass"
+    invoke(cloud, action="identity")
+    with ExitStack() as others:
+        for _ in range(2):
+            other = others.enter_context(subprocess.Popen([sys.executable, "-c", busy], stdout=subprocess.PIPE))
+            others.callback(other.kill)
+            assert other.stdout
+            other.stdout.readline()
+        before, began = cloud.calls(), time.monotonic()
+        assert invoke(cloud, action="compute", seconds=0.3, core=core)[0] is None
+        took = time.monotonic() - began
+    memory_gb = 128 / 1024
+    # It has a third of the core.
+    assert 0.3 <= grown(cloud, before, "lambdaGBSeconds") / memory_gb < 0.75 * took

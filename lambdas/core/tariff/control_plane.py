@@ -9,8 +9,8 @@ from lambdas.core.tariff.prices import PriceBook, What
 # With relays three more than a fleet that is no guess passes: a decision about relays on the way.
 STATES, STATES_WITH_RELAYS = 30, 39
 TASKS, TASKS_WITH_RELAYS = 15, 20
-# EC2 tells of each machine's states, and functions hear it.
-REQUESTS_PER_RELAY = 4
+# EC2 tells of each machine's states, and functions hear it: most are a cold start and a look at a table.
+REQUESTS_PER_RELAY, REACTION_SECONDS = 4, 0.5
 LAMBDA_GB = 0.5
 # Of all tasks but Await Relays, which lasts until the relays are there.
 TASK_SECONDS = 1.0
@@ -64,6 +64,7 @@ def calls(chunks: int, pairs: int, seconds: float, spawn_seconds: float, entries
         transitions=STATES_WITH_RELAYS if pairs else STATES,
         requests=tasks + beats + watched + REQUESTS_PER_RELAY * 2 * pairs,
         lambda_gb_seconds=LAMBDA_GB * (TASK_SECONDS * (tasks + beats) + waits)
+        + LAMBDA_GB * REACTION_SECONDS * REQUESTS_PER_RELAY * 2 * pairs
         + WATCH_GB_SECONDS * watched
         + GB_SECONDS_PER_ENTRY * entries,
         writes=ceil((WRITES_WITH_RELAYS if pairs else WRITES) + WRITES_PER_CHUNK * chunks + WRITES_PER_SECOND * seconds)

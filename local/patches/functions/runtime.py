@@ -143,31 +143,43 @@ class _InitError(Exception):
 
 
 def _counting(calls: Calls) -> Callable[[dict[str, Any], Any, str], dict[str, Any]]:
+    """AWS gives each process its share of a core, so what others take of this machine's cores is not billed."""
+
     def execute(function: dict[str, Any], event: Any, request_id: str) -> dict[str, Any]:
-        began = time.monotonic()
+        began, queued = time.monotonic(), 0.0
         try:
-            return _execute(function, event, request_id)
+            answer = _answer(function, event, request_id)
+            queued = answer.get("queuedSeconds", 0.0)
+            return _result(answer)
         finally:
             memory = float((function.get("config") or function).get("MemorySize", 128)) / 1024
             calls.add("lambdaRequests")
-            calls.add("lambdaGBSeconds", memory * (time.monotonic() - began))
+            calls.add("lambdaGBSeconds", memory * max(time.monotonic() - began - queued, 0.0))
 
     return execute
 
 
-def _execute(function: dict[str, Any], event: Any, request_id: str) -> dict[str, Any]:
+def _answer(function: dict[str, Any], event: Any, request_id: str) -> dict[str, Any]:
+    """What a process answers; `refused` instead where there is none."""
     config = function.get("config") or function
     if not function.get("code_zip"):
-        return {"body": {"errorMessage": "no code", "errorType": "Runtime.NoCode"}, "error": True, "log": ""}
+        return {
+            "refused": {"body": {"errorMessage": "no code", "errorType": "Runtime.NoCode"}, "error": True, "log": ""}
+        }
     worker, reason = lambda_runtime.acquire_worker(
         config["FunctionName"], config, function["code_zip"], qualifier=config.get("Version", "$LATEST")
     )
     if worker is None:
-        return dict(lambda_svc._throttle_response(reason_code=str(reason), msg="Rate Exceeded."))
+        return {"refused": dict(lambda_svc._throttle_response(reason_code=str(reason), msg="Rate Exceeded."))}
     try:
-        answer = worker.invoke(event, request_id, trace_id=lambda_svc._xray_trace_id_for_invocation(config))
+        return dict(worker.invoke(event, request_id, trace_id=lambda_svc._xray_trace_id_for_invocation(config)))
     finally:
         lambda_runtime.release_worker(worker)
+
+
+def _result(answer: dict[str, Any]) -> dict[str, Any]:
+    if "refused" in answer:
+        return dict(answer["refused"])
     if answer["status"] != "ok":
         body = {"errorMessage": answer["error"], "errorType": answer["errorType"]}
         if answer.get("stackTrace"):

@@ -14,6 +14,7 @@ import socket
 import sys
 import time
 import traceback
+from pathlib import Path
 from typing import Any
 
 REQUEST_BYTES = 1 << 18  # a function's environment is 4 KB at most, the rest is paths and keys
@@ -119,17 +120,27 @@ def run(handler_name: str) -> None:
         answers.write(json.dumps({"status": "error", "error": message, "errorType": failed}) + "\n")
         return
     answers.write('{"status": "ready"}\n')
+    queued = 0.0
     for line in os.fdopen(0):
-        answers.write(answer(handler, json.loads(line)) + "\n")
+        answers.write(answer(handler, json.loads(line), queued) + "\n")
+        queued = queued_seconds()
 
 
-def answer(handler: Any, request: dict[str, Any]) -> str:
-    """One invocation; JSON text."""
+def queued_seconds() -> float:
+    """For how long this process could run since it began, while others had the processors; 0 where no kernel tells."""
+    try:
+        return int(Path("/proc/self/schedstat").read_text(encoding="ascii").split()[1]) / 1e9
+    except (OSError, IndexError):
+        return 0.0
+
+
+def answer(handler: Any, request: dict[str, Any], queued: float) -> str:
+    """One invocation; JSON text. `queued`: what `queued_seconds` was after the one before."""
     if request["traceId"]:
         os.environ["_X_AMZN_TRACE_ID"] = request["traceId"]
     try:
         result = handler(request["event"], Context(request["requestId"], request["seconds"]))
-        return json.dumps({"status": "ok", "result": result})
+        return json.dumps({"status": "ok", "result": result, "queuedSeconds": queued_seconds() - queued})
     except Exception as error:  # noqa: BLE001 - AWS reports whatever a handler raises
         traceback.print_exc()
         return json.dumps(
@@ -138,6 +149,7 @@ def answer(handler: Any, request: dict[str, Any]) -> str:
                 "error": str(error),
                 "errorType": type(error).__name__,
                 "stackTrace": traceback.format_tb(error.__traceback__),
+                "queuedSeconds": queued_seconds() - queued,
             }
         )
 
