@@ -25,15 +25,16 @@ Rates = dict[str, float]
 Windows = dict[frozenset[str], list[Rates]]
 
 
-def windows(arrivals: Arrivals, limit: float) -> Windows:
+def windows(arrivals: Arrivals, limit: float, run_out_seconds: float = RUN_OUT_SECONDS) -> Windows:
     """Rates in MB/s of whole seconds in which no path began and none runs dry, by the set of paths in use.
 
-    Seconds in which the paths reached `limit`, MB/s in all, tell only what the request allowed.
+    Seconds in which the paths reached `limit`, MB/s in all, tell only what the request allowed. With `run_out_seconds`
+    of 0 some paths may run dry in the last of them.
     """
     found: Windows = {}
     if not arrivals.begun or arrivals.drained is None:
         return found
-    for second in range(ceil(min(arrivals.begun.values()) + WARM_UP_SECONDS), int(arrivals.drained - RUN_OUT_SECONDS)):
+    for second in range(ceil(min(arrivals.begun.values()) + WARM_UP_SECONDS), int(arrivals.drained - run_out_seconds)):
         if any(second - WARM_UP_SECONDS < at < second + 1 for at in arrivals.begun.values()):
             continue
         every = {path: arrivals.per_second.get((second, path), 0.0) / BYTES_PER_MB for path in arrivals.begun}
@@ -66,10 +67,11 @@ class Judgement:
     most: float = 0.0
 
 
-def judge(found: Windows, expected: Expected) -> Judgement:
+def judge(found: Windows, expected: Expected, to_the_end: Windows | None = None) -> Judgement:
     """Windows of several paths, each as a whole; those of under `LEAST_SECONDS` are left out.
 
-    Fewer paths come first: what they do unhindered tells when more of them are held back.
+    Fewer paths come first: what they do unhindered tells when more of them are held back. Where paths have too few
+    seconds, those `to_the_end` may still show that the ends are full: no path runs dry while all together are steady.
     """
     own = dict(expected.own)
     judgement = Judgement(most=own.get(DIRECT, 0.0))
@@ -90,6 +92,10 @@ def judge(found: Windows, expected: Expected) -> Judgement:
         judgement.most = max(judgement.most, total)
         for path in paths:
             own.setdefault(path, median(rates[path] for rates in seconds))
+    for paths, seconds in (to_the_end or {}).items():
+        if len(found.get(paths, ())) < LEAST_SECONDS <= len(seconds) and _steady(seconds):
+            lacking = _lacks(seconds, {path: own[path] for path in paths & own.keys()})
+            judgement.held += seconds if lacking and _mean(seconds) > (1 - NOISE) * judgement.most else []
     return judgement
 
 

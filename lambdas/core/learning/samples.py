@@ -1,12 +1,13 @@
 """What a finished transfer tells about its machines: samples for their profiles."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from statistics import fmean, median
 
 from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.chunks.plan import SMALL_FILE_BYTES
+from lambdas.core.estimate.measured import CREDIT_VARIES
 from lambdas.core.estimate.profile import CREDIT_OF, LASTING_OF, Metric, Profile, hosts
 from lambdas.core.estimate.profiling import Measured
 from lambdas.core.fleet.relay_node import Node
@@ -62,9 +63,12 @@ def samples_of(
     own_link = {(subject, transfer.region_pair): profile for subject, profile in profiles.items()}
     links = PathLinks(transfer, {**(other_links or {}), **own_link})
     relays = Relays(transfer, list(nodes), arrivals.begun, links)
-    found = windows(arrivals, lowest_limit_mbps / MBIT_PER_MB if lowest_limit_mbps else inf)
+    limit = lowest_limit_mbps / MBIT_PER_MB if lowest_limit_mbps else inf
     # What a relay carries on several paths at once is no path's own rate.
-    found = {paths: seconds for paths, seconds in found.items() if not share_relays(paths)}
+    found, to_the_end = (
+        {paths: seconds for paths, seconds in every.items() if not share_relays(paths)}
+        for every in (windows(arrivals, limit), windows(arrivals, limit, run_out_seconds=0.0))
+    )
     found, fallen = _burst(found, ends, relays.types, links)
     whole = [second for seconds in found.values() for second in seconds]
     alone = [rates[DIRECT] for rates in found.pop(frozenset({DIRECT}), [])]
@@ -75,7 +79,8 @@ def samples_of(
     elif measured_direct is not None:
         own[DIRECT] = measured_direct
     known = profiles.get(ends, Profile()).known("ends")
-    judgement = judge(found, Expected(own, relays.likely(), known.value if known else None))
+    expected = Expected(own, relays.likely(), known.value if known else None)
+    judgement = judge(found, expected, to_the_end)
     samples = [*relays.samples(), *fallen]
     mean_mb = arrivals.bytes / arrivals.files / BYTES_PER_MB if arrivals.files else 0.0
     small = 0 < mean_mb < SMALL_FILE_BYTES / BYTES_PER_MB
@@ -95,6 +100,7 @@ def samples_of(
         samples += [Sample(ends, "ends", rate, lasted) for rate, lasted in held]
     elif known and judgement.most > (1 + NOISE) * known.value:
         samples.append(Sample(ends, "ends", judgement.most))  # more passed than was thought possible
+    samples += _outlasted(samples, profiles)
     return [sample for sample in samples if sample.value > 0]
 
 
@@ -141,6 +147,24 @@ def _fall(subject: str, metric: Metric, one: float, other: float, before: float,
     """A rate of `one` MB/s that was `other` after `before` seconds, for `after` more of them."""
     credit = (one - other) * (before + WARM_UP_SECONDS)
     return [Sample(subject, LASTING_OF[metric], other, after), Sample(subject, CREDIT_OF[metric], credit)]
+
+
+def _outlasted(samples: Sequence[Sample], profiles: Mapping[str, Profile]) -> list[Sample]:
+    """Rates that lasted longer than a credit seen earlier can have let them: what fell then was no burst that ended."""
+    found: list[Sample] = []
+    fell = {(sample.subject, sample.metric) for sample in samples}
+    for sample in samples:
+        profile = profiles.get(sample.subject)
+        if profile is None or sample.link is not None or sample.metric not in LASTING_OF:
+            continue
+        if (sample.subject, LASTING_OF[sample.metric]) in fell:
+            continue  # it did so again
+        lasting, credit = profile.known(LASTING_OF[sample.metric]), profile.known(CREDIT_OF[sample.metric])
+        if not lasting or not credit or sample.value <= (1 + NOISE) * lasting.value:
+            continue
+        if sample.lasted_seconds > CREDIT_VARIES * credit.value / (sample.value - lasting.value):
+            found.append(Sample(sample.subject, LASTING_OF[sample.metric], sample.value, sample.lasted_seconds))
+    return found
 
 
 def _lasted(seconds: Iterable[Rates], path: str, rate: float) -> float:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from lambdas.core.estimate import measured
 from lambdas.core.estimate.profile import Profile, hosts
 from lambdas.core.learning.bursts import split
 from lambdas.core.learning.sample import Sample
@@ -66,6 +67,31 @@ def test_a_steady_transfer_teaches_how_long_its_rate_lasted_and_no_other() -> No
     found = learnt(Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=1000))
     assert found.keys() == {f"direct of {HOSTS}"}
     assert found[f"direct of {HOSTS}"].lasted_seconds == pytest.approx(50.0, abs=5.0)
+
+
+def test_a_rate_that_outlives_its_credit_refutes_the_fall_of_which_it_was_learnt() -> None:
+    """Another load on the network looks like a burst that ended; it must not count for ever."""
+    profile = (
+        Profile().refined("direct", 20.0, 0.0).refined("directLasting", 5.0, 0.0).refined("directCredit", 150.0, 0.0)
+    )
+    told = f"directLasting of {HOSTS}"
+    # The credit lets 20 MB/s last 10 s; what is left of it varies by a factor of two.
+    assert told not in learnt(Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=340), profiles={HOSTS: profile})
+    for transfer_number in range(1, 6):
+        found = learnt(Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=1000), profiles={HOSTS: profile})
+        assert found[told].value == pytest.approx(20.0, rel=ACCURACY)
+        profile = profile.refined("directLasting", found[told].value, 3600.0 * transfer_number)
+    figure = measured.figure(profile, "direct", "these two machines")
+    assert figure is not None
+    assert figure.value == pytest.approx(20.0, rel=0.25)
+
+
+def test_a_fall_that_comes_again_is_not_refuted_by_what_passed_before_it() -> None:
+    known = Profile().refined("direct", 20.0, 0.0).refined("directLasting", 5.0, 0.0).refined("directCredit", 60.0, 0.0)
+    traffic = Traffic({"direct": 20.0}, {"direct": 0.0}, 900, 2.0, falls_at=15.0, latest_sync=0.2)
+    traffic.lasting = {"direct": 5.0}
+    again = [s for s in samples_of(transfer(), traffic.arrivals(), [], {HOSTS: known}) if s.metric == "directLasting"]
+    assert [sample.value for sample in again] == [pytest.approx(5.0, rel=ACCURACY)]
 
 
 def test_a_rate_that_falls_a_little_or_comes_back_is_no_burst() -> None:

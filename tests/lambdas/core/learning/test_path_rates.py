@@ -57,6 +57,17 @@ def test_two_seconds_tell_nothing() -> None:
     assert seen([40.0, 40.0]) == Judgement(most=20.0)
 
 
+def test_full_ends_are_told_to_the_end_where_all_paths_were_in_use_for_seconds_only() -> None:
+    full = [dict.fromkeys(PATHS, 16.0)] * 4
+    assert judge({PATHS: full[:2]}, OWN, {PATHS: full}).held == full
+    assert judge({}, OWN, {PATHS: full}).held == full
+    # Three seconds and more before the end tell more.
+    assert judge({PATHS: full[:3]}, OWN, {PATHS: full}).held == full[:3]
+    # Paths that run dry, and those that do what they can, are not held back.
+    for seconds in ([*full[:2], dict.fromkeys(PATHS, 10.0)], [dict.fromkeys(PATHS, 23.0)] * 4):
+        assert judge({}, OWN, {PATHS: seconds}) == Judgement(most=20.0)
+
+
 def test_the_run_out_is_no_sign_of_the_ends() -> None:
     arrivals = Arrivals(begun=dict.fromkeys(PATHS, 100.0), drained=109.0)
     for second in range(100, 109):
