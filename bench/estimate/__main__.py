@@ -28,7 +28,7 @@ QUICK = ("direct-100-mb", "two-pairs")
 
 @dataclass
 class Outcome:
-    """What came of a scenario: seconds of data time, dollars."""
+    """What came of a scenario: seconds of data time, dollars. `low` and `high`: the range that the estimate states."""
 
     scenario: Scenario
     first: float
@@ -36,6 +36,8 @@ class Outcome:
     estimated_usd: float
     measured: float
     billed_usd: float
+    low: float = 0.0
+    high: float = inf
     recommended: int | None = None
     explored: dict[int, list[float]] = field(default_factory=dict)
 
@@ -43,6 +45,11 @@ class Outcome:
     def time_error(self) -> float:
         """Of the estimate made after the earlier transfer."""
         return relative_error(self.estimated, self.measured)
+
+    @property
+    def in_range(self) -> bool:
+        """Whether it took as long as the range of the estimate says."""
+        return self.low <= self.measured <= self.high
 
     @property
     def cost_error(self) -> float:
@@ -130,6 +137,8 @@ def run(scenario: Scenario, runs: int) -> Outcome:
             scenario,
             first=first,
             estimated=estimated["seconds"],
+            low=estimated.get("secondsLow", estimated["seconds"]),
+            high=estimated.get("secondsHigh", estimated["seconds"]),
             estimated_usd=estimated["costUsd"],
             measured=report["seconds"]["transfer"],
             billed_usd=bill(report, calls, charges, place.lent),
@@ -185,7 +194,8 @@ def summary(outcomes: list[Outcome]) -> list[Result]:
     """The rows with bars."""
     if not outcomes:
         return []
-    errors = [abs(outcome.time_error) for outcome in outcomes]
+    errors = [abs(outcome.time_error) for outcome in outcomes if not outcome.scenario.ends_unmet]
+    ranges = [outcome.in_range for outcome in outcomes if outcome.scenario.ends_unmet]
     costs = [abs(outcome.cost_error) for outcome in outcomes]
     closer = sum(outcome.closer for outcome in outcomes) / len(outcomes)
     regrets = [
@@ -199,8 +209,20 @@ def summary(outcomes: list[Outcome]) -> list[Result]:
         for one in outcomes
         if one.recommended is not None
     ]
+    unmet_ends = [
+        Result(
+            "limits of ends that nothing met before: time within the stated range",
+            100 * sum(ranges) / len(ranges),
+            "%",
+            100,
+            "higher",
+            note=f"{sum(ranges)} of {len(ranges)}",
+        )
+        for _ in ranges[:1]
+    ]
     return [
-        Result("p90 of the time's error", 100 * percentile(errors, 0.9), "%", 100 * TIME_BAR),
+        *([Result("p90 of the time's error", 100 * percentile(errors, 0.9), "%", 100 * TIME_BAR)] if errors else []),
+        *unmet_ends,
         Result("largest error of the cost", 100 * max(costs), "%", 100 * COST_BAR),
         Result("second estimate closer than the first", 100 * closer, "%", 100, "higher"),
         *regrets,

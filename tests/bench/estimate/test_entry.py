@@ -1,5 +1,6 @@
 """What the estimator's benchmark is asked, and what it says of outcomes."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from bench.estimate import __main__ as entry
 from bench.estimate import cold
 from bench.estimate.__main__ import Outcome
 from bench.estimate.cold import Contact
-from bench.estimate.scenarios import NAMED, generated
+from bench.estimate.scenarios import NAMED, Machine, Scenario, generated
 from bench.estimate.site import RELAY_TYPE, make_files, settings
 from local.config import LocalConfig
 from tests.e2e.account import HOME, OTHER
@@ -45,6 +46,23 @@ def test_bars_are_on_the_90th_percentile_and_the_largest_cost() -> None:
     assert rows["p90 of the time's error"].measured == pytest.approx(5)
     assert rows["p90 of the time's error"].holds
     assert not {row.case: row for row in entry.summary([*nine, one, one])}["p90 of the time's error"].holds
+
+
+def test_where_no_transfer_met_the_limit_of_the_ends_the_stated_range_is_held_against_the_time() -> None:
+    ends = Machine(20, 100)
+    unmet = Scenario("unmet", 1000, 5, ends, ends, Machine(20, 200), measured_pairs=2)
+    assert unmet.ends_unmet
+    assert not replace(unmet, measured_pairs=4).ends_unmet
+    assert not replace(unmet, pairs=3).ends_unmet
+
+    def rows(low: float, high: float) -> dict[str, float]:
+        met = outcome(first=5.0, estimated=10.0, measured=10.0)
+        other = Outcome(unmet, 5.0, 7.0, estimated_usd=0.01, measured=10.0, billed_usd=0.01, low=low, high=high)
+        return {one.case: one.measured for one in entry.summary([met, other])}
+
+    key = "limits of ends that nothing met before: time within the stated range"
+    assert rows(6.0, 12.0)["p90 of the time's error"] == 0
+    assert [rows(6.0, 12.0)[key], rows(6.0, 9.0)[key], rows(11.0, 12.0)[key]] == [100, 0, 0]
 
 
 def test_a_second_estimate_that_is_worse_is_counted() -> None:
