@@ -60,7 +60,7 @@ def test_where_no_transfer_met_the_limit_of_the_ends_the_stated_range_is_held_ag
         other = Outcome(unmet, 5.0, 7.0, estimated_usd=0.01, measured=10.0, billed_usd=0.01, low=low, high=high)
         return {one.case: one.measured for one in entry.summary([met, other])}
 
-    key = "limits of ends that nothing met before: time within the stated range"
+    key = "time within the range where nothing met the ends"
     assert rows(6.0, 12.0)["p90 of the time's error"] == 0
     assert [rows(6.0, 12.0)[key], rows(6.0, 9.0)[key], rows(11.0, 12.0)[key]] == [100, 0, 0]
 
