@@ -88,7 +88,7 @@ def test_one_model_may_be_asked_for() -> None:
 def test_tables_mark_the_row_and_say_why_without_colour() -> None:
     chosen = run(*GIVEN, *PRICES).stdout
     assert "▶ 5" in chosen
-    assert "p = 5: at $10 per hour, 5 pairs save 369 of 533 s, worth $1.03, for $0.0123 more" in chosen
+    assert "p = 5: at $10 per hour, 5 pairs save 369 of 533 s, worth $1.03, for $0.0124 more" in chosen
     compared = run(*GIVEN, "--model", "all").stdout
     assert "▶ zero-wait" in compared
 
