@@ -138,7 +138,7 @@ fuzz: | .tools/stamp  ## Fuzz every parser of the daemon, each for FUZZ_SECONDS 
 
 # What runs under the functions' own Python is not run here too.
 test-python: synth browser $(LABORATORY)
-	@python=$$($(RUN) python -m tools.runtime_python) && $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile --durations 20 \
+	@python=$$($(RUN) python -m tools.runtime_python) && $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 20 \
 	  -m "not (alone or paced)" $${python:+--ignore=tests/lambdas --ignore=tests/contracts} $(ARGS)
 	@$(RUN) pytest --numprocesses 2 --dist loadfile --durations 10 -m paced $(ARGS) || [ $$? = 5 ]  # 5: ARGS chose none of them
 	@$(RUN) pytest --durations 10 -m alone $(ARGS) || [ $$? = 5 ]
