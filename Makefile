@@ -140,7 +140,7 @@ fuzz: | .tools/stamp  ## Fuzz every parser of the daemon, each for FUZZ_SECONDS 
 test-python: synth browser $(LABORATORY)
 	@python=$$($(RUN) python -m tools.runtime_python) && $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 20 \
 	  -m "not (alone or paced)" $${python:+--ignore=tests/lambdas --ignore=tests/contracts} $(ARGS)
-	@$(RUN) pytest --numprocesses 2 --dist loadfile --durations 10 -m paced $(ARGS) || [ $$? = 5 ]  # 5: ARGS chose none of them
+	@$(RUN) pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 10 -m paced $(ARGS) || [ $$? = 5 ]  # 5: ARGS chose none of them
 	@$(RUN) pytest --durations 10 -m alone $(ARGS) || [ $$? = 5 ]
 
 # The Lambdas' unit tests under the Python that they are deployed for, where the machine has it and .venv has another.

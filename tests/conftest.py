@@ -14,8 +14,11 @@ os.environ.setdefault("POWERTOOLS_TRACE_DISABLED", "1")
 os.environ.setdefault("AWS_DEFAULT_REGION", "us-west-2")
 
 ON_CLOUDS = ("tests/e2e/", "tests/chaos/", "tests/docs/", "tests/page/")
+# Each takes two minutes and more of a worker (`--durations 0`).
+LONGEST = tuple(f"tests/{name}.py" for name in ("e2e/test_replacement", "e2e/test_limits", "e2e/test_routes"))
+LONGEST += tuple(f"tests/{name}.py" for name in ("e2e/test_endings", "docs/test_commands", "e2e/test_cdk_deploy"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What waits for local clouds comes first: short tests fill all workers at the end."""
-    items.sort(key=lambda item: not item.nodeid.startswith(ON_CLOUDS))
+    """The longest files come first, then all that wait for local clouds: short tests fill all workers at the end."""
+    items.sort(key=lambda item: (not item.nodeid.startswith(LONGEST), not item.nodeid.startswith(ON_CLOUDS)))
