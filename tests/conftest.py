@@ -13,7 +13,7 @@ os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "cpt")
 os.environ.setdefault("POWERTOOLS_TRACE_DISABLED", "1")
 os.environ.setdefault("AWS_DEFAULT_REGION", "us-west-2")
 
-ON_CLOUDS = ("tests/e2e/", "tests/chaos/", "tests/docs/", "tests/page/")
+ON_CLOUDS = ("tests/e2e/", "tests/chaos/", "tests/docs/", "tests/page/", "tests/local/")
 # Each takes two minutes and more of a worker (`--durations 0`).
 LONGEST = tuple(f"tests/{name}.py" for name in ("e2e/test_replacement", "e2e/test_limits", "e2e/test_routes"))
 LONGEST += tuple(f"tests/{name}.py" for name in ("e2e/test_endings", "docs/test_commands", "e2e/test_cdk_deploy"))
