@@ -1,4 +1,4 @@
-"""Unpacked assets of functions by digest, and their bytecode: one copy for all local clouds of this checkout.
+"""Unpacked assets of functions by digest, and their bytecode: one copy for all local clouds of a checkout and a user.
 
 Unpacking and compiling an asset takes five seconds of a core, as long as all else that a local cloud does to start.
 """
@@ -11,10 +11,12 @@ import shutil
 import threading
 import time
 import zipfile
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[3] / ".cache" / "functions"
+# Benchmarks run as root in the checkout of somebody who could not use what root has made.
+FOLDER = Path(__file__).parents[3] / ".cache" / f"functions-{os.getuid()}"
 BYTECODE = FOLDER / "bytecode"
 KEPT_SECONDS = 7 * 24 * 3600
 """An asset that no process was started from for so long is removed when another one is unpacked."""
@@ -40,7 +42,9 @@ def unpacked(code_zip: bytes, folder: Path = FOLDER) -> Path:
 
 
 def _remove_unused(folder: Path) -> None:
-    for other in folder.glob("*"):
-        if other != folder / BYTECODE.name and other.stat().st_mtime < time.time() - KEPT_SECONDS:
-            shutil.rmtree(other, ignore_errors=True)
-            shutil.rmtree(folder / BYTECODE.name / other.relative_to(other.anchor), ignore_errors=True)
+    bytecode = folder / BYTECODE.name
+    for other in set(folder.glob("*")) - {bytecode}:
+        with suppress(FileNotFoundError):  # another local cloud removes it too
+            if other.stat().st_mtime < time.time() - KEPT_SECONDS:
+                shutil.rmtree(other, ignore_errors=True)
+                shutil.rmtree(bytecode / other.relative_to(other.anchor), ignore_errors=True)

@@ -74,6 +74,11 @@ def test_first_second_and_two_more_are_needed_for_the_direct_path() -> None:
     assert learnt(Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=50), []) == []
 
 
+def test_a_short_direct_path_slower_than_it_was_measured_is_no_limit_of_the_ends() -> None:
+    arrivals = Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=110).arrivals()
+    assert {sample.metric for sample in samples_of(transfer(), arrivals, [], {}, 40.0)} == {"direct"}
+
+
 def test_burst_of_the_first_second_does_not_count() -> None:
     arrivals = Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=200).arrivals()
     arrivals.per_second[min(second for second, _ in arrivals.per_second), "direct"] *= 10
