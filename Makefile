@@ -28,7 +28,7 @@ export CDK_HOME := $(CURDIR)/.cache/cdk
 # Without bytecode each local cloud compiles its packages anew, 3 s of a core.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo check test lint test-python test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-routes bench-routes-emulated figures diagram aws-smoke clean down
+.PHONY: help setup demo check test lint test-beside test-python test-together test-paced test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-routes bench-routes-emulated figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -94,7 +94,13 @@ check: lint  ## What to run before each commit: linters, unit tests of all three
 	@npm test --silent
 	@$(RUN) pytest --quiet --numprocesses $(WORKERS) --dist loadfile tests/lambdas tests/contracts tests/e2e/test_first_transfer.py
 
-test: lint test-infra test-daemon fuzz test-python test-runtime  ## Everything that CI checks
+# Tests that wait for data to move at its caps leave the processors idle: what compiles and computes runs beside them, and gives way.
+test: synth browser $(LABORATORY)  ## Everything that CI checks
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-paced test-beside
+	@$(MAKE) --no-print-directory test-together test-alone
+
+test-beside:
+	@nice -n 10 $(MAKE) --no-print-directory --jobs 1 lint test-infra test-daemon fuzz test-runtime
 
 lint: synth  ## All linters and type checkers
 	@$(RUN) ruff check .
@@ -137,13 +143,18 @@ fuzz: | .tools/stamp  ## Fuzz every parser of the daemon, each for FUZZ_SECONDS 
 	@$(CRATE)/fuzz/run.sh
 
 # What runs under the functions' own Python is not run here too.
-test-python: synth browser $(LABORATORY)
+test-python: test-together test-paced test-alone test-runtime  ## The tests in Python (ARGS: some of them)
+
+test-together: synth browser $(LABORATORY)
 	@python=$$($(RUN) python -m tools.runtime_python) && $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 20 \
-	  -m "not (alone or paced)" $${python:+--ignore=tests/lambdas --ignore=tests/contracts} $(ARGS)
-	@$(RUN) pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 10 -m paced $(ARGS) || [ $$? = 5 ]  # 5: ARGS chose none of them
+	  -m "not (alone or paced)" $${python:+--ignore=tests/lambdas --ignore=tests/contracts} $(ARGS) || [ $$? = 5 ]  # 5: ARGS chose none of them
+
+test-paced: synth browser $(LABORATORY)
+	@$(RUN) pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 10 -m paced $(ARGS) || [ $$? = 5 ]
+
+test-alone: synth browser $(LABORATORY)
 	@$(RUN) pytest --durations 10 -m alone $(ARGS) || [ $$? = 5 ]
 
-# The Lambdas' unit tests under the Python that they are deployed for, where the machine has it and .venv has another.
 test-runtime: synth
 	@python=$$($(RUN) python -m tools.runtime_python) && { [ -z "$$python" ] || \
 	  $(UV) run --frozen --isolated --python "$$python" pytest --quiet --numprocesses $(WORKERS) --dist loadfile tests/lambdas tests/contracts; }

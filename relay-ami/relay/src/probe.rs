@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::defaults::{CONNECT_TIMEOUT, PROBE_BYTES, PROBE_REFUSED};
+use crate::defaults::{CONNECT_TIMEOUT, PROBE_BYTES};
 use crate::net;
 use crate::stop::Stop;
 
@@ -79,8 +79,8 @@ pub fn listen(listeners: &[TcpListener], time: Duration, stop: &Stop) -> Report 
 }
 
 /// Tries until the listener has answered, or the time is over. Where the machine refuses the connection, its listener is still to start:
-/// then the time is `PROBE_REFUSED` at least.
-pub fn connect(address: SocketAddrV4, time: Duration, stop: &Stop) -> Report {
+/// then the time is `refused` at least.
+pub fn connect(address: SocketAddrV4, time: Duration, refused: Duration, stop: &Stop) -> Report {
     let started = Instant::now();
     let mut deadline = started + time;
     let mut error = format!("{} s are no time to try", time.as_secs_f64());
@@ -108,7 +108,7 @@ pub fn connect(address: SocketAddrV4, time: Duration, stop: &Stop) -> Report {
             }
             Err(why) => {
                 if why.kind() == io::ErrorKind::ConnectionRefused {
-                    deadline = deadline.max(started + PROBE_REFUSED);
+                    deadline = deadline.max(started + refused);
                 }
                 error = why.to_string();
             }
@@ -173,7 +173,7 @@ mod tests {
         let stop = Stop::new().unwrap();
         let (listened, connected) = thread::scope(|scope| {
             let listening = scope.spawn(|| listen(&[listener], SECONDS, &stop));
-            (connect(address, SECONDS, &stop), listening.join().unwrap())
+            (connect(address, SECONDS, SECONDS, &stop), listening.join().unwrap())
         });
         assert_eq!((listened.reachable, connected.reachable), (true, true));
     }
@@ -184,7 +184,7 @@ mod tests {
         drop(taken);
         let stop = Stop::new().unwrap();
         let connected = thread::scope(|scope| {
-            let connecting = scope.spawn(|| connect(address, Duration::from_millis(1), &stop));
+            let connecting = scope.spawn(|| connect(address, Duration::from_millis(1), SECONDS, &stop));
             thread::sleep(Duration::from_millis(300));
             assert!(!connecting.is_finished());
             let listening = scope.spawn(|| listen(&[TcpListener::bind(address).unwrap()], SECONDS, &stop));
@@ -206,7 +206,7 @@ mod tests {
                 swallow(&mut socket).unwrap();
                 (listener, socket)
             });
-            let connected = connect(address, Duration::from_secs(1), &stop);
+            let connected = connect(address, Duration::from_secs(1), SECONDS, &stop);
             drop(listening.join().unwrap());
             connected
         });

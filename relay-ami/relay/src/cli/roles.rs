@@ -18,7 +18,7 @@ use crate::acceptor::Limits;
 use crate::control::aws::Aws;
 use crate::control::clients::Setup;
 use crate::control::{Control, ControlError};
-use crate::defaults::{CONTROL_START, ORDER_KEPT, THREADS_AT_ONCE};
+use crate::defaults::{CONTROL_START, ORDER_KEPT, PROBE_REFUSED, THREADS_AT_ONCE};
 use crate::documents::command::{self, Command};
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::{AbsolutePath, AnnouncementKey, TransferId};
@@ -190,7 +190,9 @@ fn obey(
                 Err(error) => probe::Report::refused(&error),
             })
         }
-        Command::ProbeConnect(probe) => print_probe(&probe::connect(probe.address.0, Duration::from_secs_f64(probe.seconds), stop)),
+        Command::ProbeConnect(probe) => {
+            print_probe(&probe::connect(probe.address.0, Duration::from_secs_f64(probe.seconds), PROBE_REFUSED, stop))
+        }
     }
 }
 

@@ -245,7 +245,7 @@ fn relay(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
 fn probe(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let time = Duration::from_secs_f64(options.seconds.unwrap_or(10.0));
     let report = match options.connect {
-        Some(address) => probe::connect(address, time, stop),
+        Some(address) => probe::connect(address, time, time, stop),
         None => match net::listen(&listen_addresses(options), stop) {
             Ok(listeners) => probe::listen(&listeners, time, stop),
             Err(error) => probe::Report::refused(&error),
