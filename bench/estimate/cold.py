@@ -191,6 +191,8 @@ def results(contacts: list[Contact]) -> list[Result]:
                 f"first contact, {one.cold.name}: time within the stated range",
                 100.0 * (one.low <= one.first <= one.high),
                 "%",
+                100.0,
+                "higher",
                 note=f"{one.first:.1f} s, stated {one.low:.1f} to {one.high:.1f} s; decided: {one.estimated:.1f} s",
             ),
         ]
