@@ -156,15 +156,16 @@ def verdict(seen: Sight, before: RelayDecision) -> Verdict:
 def with_first_sight(ends: EndFigures, offers: list[Offer], seen: Sight) -> tuple[EndFigures, list[Offer]]:
     """Figures and offers for the whole transfer as the direct path alone has shown them; relays come from now on.
 
-    What holds the direct path below the published rate probably holds pairs of relays too: a pair of which nothing was
-    measured counts with the same share of what is published of it.
+    A pair of which nothing was measured counts as what the direct path carries, as in the papers' model, where all
+    paths are alike; where relays are smaller than the ends, as the same share of what is published of it. It may carry
+    all that is published.
     """
     published = ends.direct.least_now if ends.direct.origin in _UNMEASURED else 0.0
     share = min(seen.direct / published, 1.0) if published else 1.0
     note = f"the first {seen.after:.0f} s of this transfer"
     totals = {name: _at_least(getattr(ends, name), seen.direct) for name in _TOTALS}
     ends = ends.model_copy(update={"direct": _passing(ends.direct, seen.direct, note), **totals})
-    return ends, [_from_now_on(offer, share, seen.after) for offer in offers]
+    return ends, [_from_now_on(offer, share, seen) for offer in offers]
 
 
 def with_relays(
@@ -218,12 +219,19 @@ def _at_least(figure: Figure, rate: float) -> Figure:
     return measured(rate, "passed in this transfer")
 
 
-def _from_now_on(offer: Offer, share: float, after: float) -> Offer:
-    spawn = offer.spawn.model_copy(
-        update={"value": offer.spawn.value + after, "note": f"{offer.spawn.note}, after {after:.0f} s of data"}
-    )
-    pair = offer.pair
-    if pair.origin in _UNMEASURED and share < 1:
-        note = f"{pair.note}; {share:.0%} of it, as the direct path"
-        pair = Figure(value=pair.now * share, origin="assumed", note=note)
+def _from_now_on(offer: Offer, share: float, seen: Sight) -> Offer:
+    note = f"{offer.spawn.note}, after {seen.after:.0f} s of data"
+    spawn = offer.spawn.model_copy(update={"value": offer.spawn.value + seen.after, "note": note})
+    pair = offer.pair if offer.pair.origin not in _UNMEASURED else _like_the_direct_path(offer.pair, share, seen.direct)
     return replace(offer, spawn=spawn, pair=pair)
+
+
+def _like_the_direct_path(pair: Figure, share: float, direct: float) -> Figure:
+    note = f"{pair.note}; as the direct path until one has served"
+    at_first, lasting = (min(rate * share, direct) for rate in (pair.now, pair.value))
+    highest = max(pair.most, at_first)
+    if pair.burst and lasting < at_first:
+        rate = Figure(value=at_first, high=highest, origin="assumed", note=note)
+        burst = Burst(rate=rate, credit=pair.burst.credit)
+        return Figure(value=lasting, burst=burst, origin="assumed", note=note)
+    return Figure(value=at_first, high=highest, origin="assumed", note=note)

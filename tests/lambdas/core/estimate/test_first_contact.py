@@ -119,7 +119,16 @@ def test_the_first_sight_takes_the_place_of_what_is_published_and_relays_come_fr
     assert (found.direct.now, found.direct.value) == (30.0, 16.0)
     # Between what passed and what the type can: the geometric mean.
     assert found.source.now == pytest.approx((30 * 625) ** 0.5)
-    assert (relays.spawn.value, relays.pair.value) == (96.0, 390.0)
+    assert relays.spawn.value == 96.0
+
+
+def test_a_pair_of_which_nothing_was_measured_counts_as_the_direct_path() -> None:
+    seen = Sight(START, 6.0, 30.0, 30.0, 0)
+    _, (large, small) = first_contact.with_first_sight(ends(), [offer(), offer(25.0)], seen)
+    assert (large.pair.value, large.pair.most, large.pair.origin) == (30.0, 390.0, "assumed")
+    assert small.pair.value == 25.0
+    _, (bursting,) = first_contact.with_first_sight(ends(), [replace(offer(), pair=ends().source)], seen)
+    assert (bursting.pair.value, bursting.pair.now, bursting.pair.most) == (16.0, 30.0, 625.0)
 
 
 def test_a_pair_counts_with_the_share_of_its_published_rate_that_the_direct_path_reaches() -> None:
