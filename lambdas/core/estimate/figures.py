@@ -72,6 +72,11 @@ class Figure(Document):
         return max(self.least, self.burst.rate.least if self.burst else 0.0)
 
     @property
+    def origin_now(self) -> Origin:
+        """Who says what is expected at first."""
+        return self.burst.rate.origin if self.burst and self.burst.rate.value > self.value else self.origin
+
+    @property
     def is_open(self) -> bool:
         """Whether so little is known that the choice of relays may hang on it."""
         return self.most > OPEN * self.least_now
@@ -110,6 +115,11 @@ class Figure(Document):
             burst = Burst(rate=rate, credit=credit)
         changes = {"value": self.value * factor, "low": low, "high": high, "burst": burst, "note": note}
         return self.model_copy(update=changes)
+
+    def later(self, seconds: float, note: str) -> "Figure":
+        """Of seconds: so many more, bounds too."""
+        low, high = (None if bound is None else bound + seconds for bound in (self.low, self.high))
+        return Figure(value=self.value + seconds, low=low, high=high, origin=self.origin, note=note)
 
     def at(self, bound: Bound) -> "Figure":
         """The figure as if its lower or its upper bound were known exactly."""
@@ -274,9 +284,7 @@ class Figures(EndFigures):
 
     def joining_later(self, seconds: float) -> "Figures":
         """With relays that carry data so many seconds later."""
-        low, high = (None if bound is None else bound + seconds for bound in (self.spawn.low, self.spawn.high))
-        changes = {"value": self.spawn.value + seconds, "low": low, "high": high}
-        return self.model_copy(update={"spawn": self.spawn.model_copy(update=changes)})
+        return self.model_copy(update={"spawn": self.spawn.later(seconds, self.spawn.note)})
 
     def pair_at(self, slot: int) -> Figure:
         """What the pair of a slot carries, from 0 on: lent machines come first, and are held to their share."""

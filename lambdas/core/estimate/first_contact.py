@@ -65,7 +65,7 @@ class RelayDecision(Document):
 
 def unmeasured(ends: EndFigures) -> str | None:
     """Return in words why the first seconds of a transfer tell more than its estimate; None where they do not."""
-    if ends.direct.origin in _UNMEASURED:
+    if ends.direct.origin_now in _UNMEASURED:
         return "the direct path of these machines was never measured"
     return None
 
@@ -160,7 +160,7 @@ def with_first_sight(ends: EndFigures, offers: list[Offer], seen: Sight) -> tupl
     paths are alike; where relays are smaller than the ends, as the same share of what is published of it. It may carry
     all that is published.
     """
-    published = ends.direct.least_now if ends.direct.origin in _UNMEASURED else 0.0
+    published = ends.direct.least_now if ends.direct.origin_now in _UNMEASURED else 0.0
     share = min(seen.direct / published, 1.0) if published else 1.0
     note = f"the first {seen.after:.0f} s of this transfer"
     totals = {name: _at_least(getattr(ends, name), seen.direct) for name in _TOTALS}
@@ -221,8 +221,12 @@ def _at_least(figure: Figure, rate: float) -> Figure:
 
 def _from_now_on(offer: Offer, share: float, seen: Sight) -> Offer:
     note = f"{offer.spawn.note}, after {seen.after:.0f} s of data"
-    spawn = offer.spawn.model_copy(update={"value": offer.spawn.value + seen.after, "note": note})
-    pair = offer.pair if offer.pair.origin not in _UNMEASURED else _like_the_direct_path(offer.pair, share, seen.direct)
+    spawn = offer.spawn.later(seen.after, note)
+    pair = (
+        offer.pair
+        if offer.pair.origin_now not in _UNMEASURED
+        else _like_the_direct_path(offer.pair, share, seen.direct)
+    )
     return replace(offer, spawn=spawn, pair=pair)
 
 

@@ -113,6 +113,23 @@ def test_of_a_direct_path_that_was_never_measured_the_first_seconds_tell_more() 
     assert first_contact.unmeasured(ends(direct=builders.figure(30.0, "configured"))) is None
 
 
+def test_of_a_direct_path_whose_burst_was_measured_the_first_seconds_tell_no_more() -> None:
+    seen = builders.figure(20.0, "measured")
+    bursting = Figure(
+        value=16.0,
+        burst=Burst(rate=seen, credit=builders.figure(6000.0)),
+        origin="published",
+        note="t3.small: baseline",
+    )
+    assert first_contact.unmeasured(ends(direct=bursting)) is None
+
+
+def test_relays_that_come_from_now_on_come_later_by_their_bounds_too() -> None:
+    measured = Figure(value=10.0, low=9.5, high=10.8, origin="measured", note="28 samples")
+    _, (relays,) = first_contact.with_first_sight(ends(), [offer(spawn=measured)], Sight(START, 6.0, 30.0, 30.0, 0))
+    assert (relays.spawn.value, relays.spawn.low, relays.spawn.high) == (16.0, 15.5, 16.8)
+
+
 def test_the_first_sight_takes_the_place_of_what_is_published_and_relays_come_from_now_on() -> None:
     found, (relays,) = first_contact.with_first_sight(ends(), [offer()], Sight(START, 6.0, 30.0, 30.0, 0))
     # Above the baseline it is a burst, which need not last.

@@ -56,6 +56,17 @@ def decisions(cloud: Cloud) -> list[RelayDecision]:
     return record(cloud).decisions
 
 
+def test_relays_are_decided_where_several_measured_how_long_they_take_to_start() -> None:
+    cloud = undecided()
+    subject = "t3.small", transfer().region_pair
+    for seconds in (9.0, 10.0, 11.0):
+        cloud.profiles.profiles[subject] = cloud.profiles.profiles[subject].refined("spawn", seconds, 1.0)
+    flow(cloud, direct=20.0)
+    found = decide(cloud)
+    assert found.chosen_pairs > 0
+    assert found.figures.spawn.least > 9.0
+
+
 def test_relays_are_decided_by_the_first_reports_that_agree() -> None:
     cloud = undecided()
     began = cloud.clock.now()
