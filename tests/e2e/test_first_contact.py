@@ -17,6 +17,8 @@ pytestmark = pytest.mark.paced
 END, RELAY = "t3.small", "c6in.large"
 BOOT_SECONDS = 1.0
 MB = 1_000_000
+# Seven pairs and the direct path carry 96 MB/s; what they do is looked at some 6 s after they have joined.
+SIZE_MB, DIRECT_MB_S = 960, 12
 
 
 @pytest.fixture(scope="module")
@@ -30,18 +32,19 @@ def first_contact(make_account: Callable[..., Account]) -> Account:
 
 
 def test_relays_are_spawned_by_what_the_first_seconds_show(first_contact: Account, tmp_path: Path) -> None:
-    source = make_files(tmp_path / "set", large_bytes=420 * MB)
+    source = make_files(tmp_path / "set", large_bytes=SIZE_MB * MB)
     wish: dict[str, Any] = {"relays": {"pairs": "auto", "instanceTypes": [RELAY]}, "objective": {"minimise": "time"}}
     run = first_contact.run(first_contact.request(source, tmp_path / "out", **wish), "first-contact")
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(source)
     first, *again = run.report["decisions"]
     assert (first["served"], first["afterSeconds"] < 20) == (0, True)
-    assert first["directMBps"] == pytest.approx(12, rel=0.2)
+    assert first["directMBps"] == pytest.approx(DIRECT_MB_S, rel=0.2)
     assert "the direct path carries" in first["reason"]
+    assert first["pairs"] > 1
     assert again
-    assert run.report["pairs"] >= 1
-    assert run.report["seconds"]["transfer"] < 420 / 12
+    assert run.report["pairs"] > 1
+    assert run.report["seconds"]["transfer"] < SIZE_MB / DIRECT_MB_S
     states = first_contact.history(run.arn)
     assert states.index("Decide Relays") < states.index("Spawn Relays")
     assert states.index("Start Transfer") < states.index("Spawn Relays")

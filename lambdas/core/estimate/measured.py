@@ -29,11 +29,7 @@ def figure(profile: Profile | None, metric: Metric, what: str, facts: TypeFacts 
     seen = _measured(known, _note(what, known))
     lasting = _lasting(profile, metric, what)
     if lasting is not None and seen.value > lasting.value:
-        spent = profile.known(CREDIT_OF[metric]) if metric in CREDIT_OF else None
-        mb = spent.value if spent else published_limits.USUAL_BURST_SECONDS * (seen.value - lasting.value)
-        note = "until the rate fell in an earlier transfer"
-        credit = Figure(value=mb, low=mb / CREDIT_VARIES, high=mb * CREDIT_VARIES, origin="measured", note=note)
-        return lasting.model_copy(update={"burst": Burst(rate=seen, credit=credit)})
+        return _bursting(lasting, seen, profile, metric)
     if facts is None or not facts.bursts or seen.least <= facts.network:
         return seen
     if known.longest_seconds >= published_limits.LONGEST_BURST_SECONDS:
@@ -42,6 +38,23 @@ def figure(profile: Profile | None, metric: Metric, what: str, facts: TypeFacts 
     credit = published_limits.credit(facts.network, rate, (rate.least - facts.network) * known.longest_seconds)
     note = f"{facts.instance_type}: baseline {facts.baseline_gbps:g} Gbps"
     return Figure(value=facts.network, burst=Burst(rate=rate, credit=credit), origin="published", note=note)
+
+
+def fallen(profile: Profile | None, metric: Metric, what: str, published: Figure) -> Figure | None:
+    """The metric's figure where a rate fell that was never the limit itself: what lasts, and `published` until then."""
+    lasting = _lasting(profile, metric, what) if profile else None
+    if profile is None or lasting is None or published.now <= lasting.value:
+        return None
+    rate = published.burst.rate if published.burst else published
+    return _bursting(lasting, rate, profile, metric)
+
+
+def _bursting(lasting: Figure, rate: Figure, profile: Profile, metric: Metric) -> Figure:
+    spent = profile.known(CREDIT_OF[metric])
+    mb = spent.value if spent else published_limits.USUAL_BURST_SECONDS * (rate.value - lasting.value)
+    note = "until the rate fell in an earlier transfer"
+    credit = Figure(value=mb, low=mb / CREDIT_VARIES, high=mb * CREDIT_VARIES, origin="measured", note=note)
+    return lasting.model_copy(update={"burst": Burst(rate=rate, credit=credit)})
 
 
 def gain(profile: Profile | None, what: str) -> Figure | None:

@@ -98,12 +98,16 @@ def end_figures(
     # What was seen to pass is possible, whatever is published: a lower bound.
     passed = [Figure(value=one.now, origin="measured", note=one.note) for one in (direct, *through) if _is_seen(one)]
     most_passed = most(*passed) if passed else None
-    totals = [
-        measured.figure(machines, "ends", what, side.facts.get(kind))
-        or measured.figure(profiles[kind], "intraRegion", kind)
-        or published_limits.in_all(side.facts.get(kind), kind, most_passed)
-        for side, kind in kinds
-    ]
+    totals = []
+    for side, kind in kinds:
+        facts = side.facts.get(kind)
+        in_all = published_limits.in_all(facts, kind, most_passed)
+        totals.append(
+            measured.figure(machines, "ends", what, facts)
+            or measured.fallen(machines, "ends", what, in_all)
+            or measured.figure(profiles[kind], "intraRegion", kind)
+            or in_all
+        )
     egress = terms.prices.egress_gb(terms.source.region, terms.destination.region)
     return EndFigures(
         source=_capped(totals[0], limit_mbps),

@@ -100,7 +100,7 @@ def samples_of(
         samples += [Sample(ends, "ends", rate, lasted) for rate, lasted in held]
     elif known and judgement.most > (1 + NOISE) * known.value:
         samples.append(Sample(ends, "ends", judgement.most))  # more passed than was thought possible
-    samples += _outlasted(samples, profiles)
+    samples += _outlasted([*samples, *_passed(judgement, ends, samples)], profiles)
     return [sample for sample in samples if sample.value > 0]
 
 
@@ -147,6 +147,14 @@ def _fall(subject: str, metric: Metric, one: float, other: float, before: float,
     """A rate of `one` MB/s that was `other` after `before` seconds, for `after` more of them."""
     credit = (one - other) * (before + WARM_UP_SECONDS)
     return [Sample(subject, LASTING_OF[metric], other, after), Sample(subject, CREDIT_OF[metric], credit)]
+
+
+def _passed(judgement: Judgement, ends: str, samples: Iterable[Sample]) -> list[Sample]:
+    """What the ends let pass without being the limit, and for how many seconds; none where their limit was seen."""
+    if any(sample.metric == "ends" for sample in samples):
+        return []
+    seconds = sum(sum(rates.values()) >= (1 - NOISE) * judgement.most for rates in judgement.free)
+    return [Sample(ends, "ends", judgement.most, seconds)]
 
 
 def _outlasted(samples: Sequence[Sample], profiles: Mapping[str, Profile]) -> list[Sample]:
