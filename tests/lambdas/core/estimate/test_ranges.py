@@ -145,6 +145,22 @@ def test_a_rate_that_fell_teaches_what_lasts_and_its_credit_whatever_is_publishe
         assert (known.value, known.burst.rate.value, known.burst.credit.value) == (20.0, 100.0, 4800.0)
 
 
+@pytest.mark.parametrize("ends", ["t3.small", "c5.9xlarge"])
+def test_ends_that_fell_before_anything_met_their_limit_are_predicted_from_what_lasts(ends: str) -> None:
+    machines: dict[Metric, History] = {
+        "direct": history(24.0, 60.0),
+        "endsLasting": history(39.0),
+        "endsCredit": history(2500.0),
+    }
+    known = found(ends, "c6in.large", 6500 * 10**6, machines, {"interRegion": history(19.0), "spawn": history(10.0)})
+    assert (known.figures.source.value, known.figures.destination.value) == (39.0, 39.0)
+    # 10 s of the direct path alone, until the credit is used up 176 MB/s, and the rest at 39.
+    used_up = 2500 / (176 - 39)
+    rest = (6500 - 240 - 176 * used_up) / 39
+    row = next(row for row in known.rows if row.pairs == 8)
+    assert row.seconds == pytest.approx(10 + used_up + rest, rel=0.1)
+
+
 def test_a_figure_is_told_with_its_range_and_its_burst() -> None:
     total = published_limits.in_all(FACTS["t3.small"], "t3.small")
     assert total.words == "100 (16 to 625), 16 after 151 GB of credit"

@@ -5,6 +5,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from lambdas.core.estimate import measured
+from lambdas.core.estimate.figures import Figure
 from lambdas.core.estimate.profile import Profile, hosts
 from lambdas.core.learning.bursts import split
 from lambdas.core.learning.sample import Sample
@@ -61,6 +62,40 @@ def test_ends_whose_credits_ran_out_teach_it_of_the_two_machines() -> None:
     assert found[f"endsLasting of {HOSTS}"].value == pytest.approx(30.0, rel=ACCURACY)
     assert f"interRegionLasting of {TYPE}" not in found
     assert f"directLasting of {HOSTS}" not in found
+
+
+def _known(found: dict[str, Sample], profile: Profile, day: float) -> Profile:
+    """A profile with what a transfer has taught of the two machines."""
+    for sample in found.values():
+        if sample.subject == HOSTS:
+            profile = profile.refined(sample.metric, sample.value, 86_400.0 * day, sample.lasted_seconds)
+    return profile
+
+
+def test_ends_that_fell_before_anything_met_their_limit_are_known_to_fall() -> None:
+    """Eight pairs and the direct path reach 176 MB/s, which may be all that they can do."""
+    rates = {"direct": 24.0} | {f"pair-{slot}": 19.0 for slot in range(1, 9)}
+    joins = {"direct": 0.0} | {f"pair-{slot}": 14.0 for slot in range(1, 9)}
+    found = learnt(Traffic(rates, joins, 7500, falls_at=40.0, lasting_ceiling=39.0), 8)
+    assert f"ends of {HOSTS}" not in found
+    published = Figure(value=625.0, origin="published", note="a gateway")
+    figure = measured.fallen(_known(found, Profile(), 1), "ends", "these two machines", published)
+    assert figure is not None
+    assert figure.burst is not None
+    assert (figure.value, figure.now) == (pytest.approx(39.0, rel=ACCURACY), 625.0)
+    # 176 less 39 MB/s, for the 26 s in which all paths served; the direct path alone used none.
+    assert figure.burst.credit.value == pytest.approx(137.0 * 26, rel=0.15)
+
+
+def test_a_fall_of_ends_is_refuted_by_what_passes_without_meeting_a_limit() -> None:
+    profile = Profile().refined("endsLasting", 20.0, 0.0).refined("endsCredit", 300.0, 0.0)
+    rates, joins = {"direct": 20.0, "pair-1": 20.0}, {"direct": 0.0, "pair-1": 5.0}
+    for day in range(1, 6):
+        found = learnt(Traffic(rates, joins, size_mb=2500), 1, {HOSTS: profile})
+        profile = _known(found, profile, day)
+    lasting = profile.known("endsLasting")
+    assert lasting is not None
+    assert lasting.value >= 0.75 * 40.0
 
 
 def test_a_steady_transfer_teaches_how_long_its_rate_lasted_and_no_other() -> None:
