@@ -150,7 +150,7 @@ test-together: synth browser $(LABORATORY)
 	  -m "not (alone or paced)" $${python:+--ignore=tests/lambdas --ignore=tests/contracts} $(ARGS) || [ $$? = 5 ]  # 5: ARGS chose none of them
 
 test-paced: synth browser $(LABORATORY)
-	@$(RUN) pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 10 -m paced $(ARGS) || [ $$? = 5 ]
+	@$(RUN) pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 10 -m paced $(ARGS) || [ $$? = 5 ]
 
 test-alone: synth browser $(LABORATORY)
 	@$(RUN) pytest --durations 10 -m alone $(ARGS) || [ $$? = 5 ]
