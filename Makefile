@@ -15,6 +15,8 @@ SYNTH_SOURCES := $(shell find infra statemachine lambdas contracts -type f -not 
 ARGS ?=
 # Most tests wait for a local cloud rather than compute; each worker has clouds of its own.
 WORKERS ?= 3
+# Exit code 5 of pytest: no test was chosen. That is what ARGS may do, and nothing else.
+OR_NONE_CHOSEN = $(if $(ARGS),|| [ $$? = 5 ])
 
 # Where the operating system keeps its own certificates, uv and cargo should use them too.
 export UV_SYSTEM_CERTS := 1
@@ -120,8 +122,8 @@ test-daemon: | .tools/stamp
 # Files outside tests/chaos of which `make test` runs a part.
 CHAOS = tests/chaos $(shell grep -rl --include="*.py" "from tests.chaos.extent import" tests/e2e tests/page)
 chaos: synth browser $(LABORATORY) faults model  ## Everything that tests can break (`make test` runs a part), 80 minutes; needs root for all of it
-	@CPT_CHAOS=full $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile -m "not (alone or paced)" $(ARGS) $(CHAOS) || [ $$? = 5 ]  # 5: ARGS chose none
-	@CPT_CHAOS=full $(RUN) pytest -m "alone or paced" $(ARGS) $(CHAOS) || [ $$? = 5 ]
+	@CPT_CHAOS=full $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile -m "not (alone or paced)" $(ARGS) $(CHAOS) $(OR_NONE_CHOSEN)
+	@CPT_CHAOS=full $(RUN) pytest -m "alone or paced" $(ARGS) $(CHAOS) $(OR_NONE_CHOSEN)
 
 # With a module for names as machines in EC2 have it: what the C library loads when it is asked.
 .cache/userlands/%:
@@ -147,14 +149,15 @@ test-python: test-together test-paced test-alone test-runtime  ## The tests in P
 
 test-together: synth browser $(LABORATORY)
 	@python=$$($(RUN) python -m tools.runtime_python) && $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 20 \
-	  -m "not (alone or paced)" $${python:+--ignore=tests/lambdas --ignore=tests/contracts} $(ARGS) || [ $$? = 5 ]  # 5: ARGS chose none of them
+	  -m "not (alone or paced)" $${python:+--ignore=tests/lambdas --ignore=tests/contracts} $(ARGS) $(OR_NONE_CHOSEN)
 
 test-paced: synth browser $(LABORATORY)
-	@$(RUN) pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 10 -m paced $(ARGS) || [ $$? = 5 ]
+	@$(RUN) pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 10 -m paced $(ARGS) $(OR_NONE_CHOSEN)
 
 test-alone: synth browser $(LABORATORY)
-	@$(RUN) pytest --durations 10 -m alone $(ARGS) || [ $$? = 5 ]
+	@$(RUN) pytest --durations 10 -m alone $(ARGS) $(OR_NONE_CHOSEN)
 
+# The Lambdas' unit tests under the Python that they are deployed for, where the machine has it and .venv has another.
 test-runtime: synth
 	@python=$$($(RUN) python -m tools.runtime_python) && { [ -z "$$python" ] || \
 	  $(UV) run --frozen --isolated --python "$$python" pytest --quiet --numprocesses $(WORKERS) --dist loadfile tests/lambdas tests/contracts; }
@@ -168,9 +171,9 @@ screenshots: .venv/stamp browser  ## Draw docs/report.png anew (of a run: ARGS=.
 privileges: synth  ## Record which permissions the end-to-end tests use; compare with what is granted (half an hour; ARGS: some tests, added to the record)
 	@mkdir -p .cache && rm -f .cache/grants.ndjson && touch .cache/grants.ndjson
 	@CPT_CHAOS=full CPT_RECORD_GRANTS=$(CURDIR)/.cache/grants.ndjson $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile \
-	  -m "not (alone or paced)" $(or $(ARGS),tests/e2e tests/chaos/test_workflows.py) || [ $$? = 5 ]  # 5: ARGS chose none of them
+	  -m "not (alone or paced)" $(or $(ARGS),tests/e2e tests/chaos/test_workflows.py) $(OR_NONE_CHOSEN)
 	@CPT_CHAOS=full CPT_RECORD_GRANTS=$(CURDIR)/.cache/grants.ndjson $(RUN) pytest -m "alone or paced" \
-	  $(or $(ARGS),tests/e2e tests/chaos/test_workflows.py) || [ $$? = 5 ]
+	  $(or $(ARGS),tests/e2e tests/chaos/test_workflows.py) $(OR_NONE_CHOSEN)
 	@$(RUN) python -m tests.privileges $(if $(ARGS),,--anew) .cache/grants.ndjson
 
 test-dynamodb-local: .venv/stamp  ## The stores' suite over the official DynamoDB Local too (needs Java 17 and Maven)

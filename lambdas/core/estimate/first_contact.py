@@ -220,22 +220,16 @@ def _at_least(figure: Figure, rate: float) -> Figure:
 
 
 def _from_now_on(offer: Offer, share: float, seen: Sight) -> Offer:
-    note = f"{offer.spawn.note}, after {seen.after:.0f} s of data"
-    spawn = offer.spawn.later(seen.after, note)
-    pair = (
-        offer.pair
-        if offer.pair.origin_now not in _UNMEASURED
-        else _like_the_direct_path(offer.pair, share, seen.direct)
-    )
-    return replace(offer, spawn=spawn, pair=pair)
+    spawn = offer.spawn.later(seen.after, f"{offer.spawn.note}, after {seen.after:.0f} s of data")
+    if offer.pair.origin_now not in _UNMEASURED:
+        return replace(offer, spawn=spawn)
+    return replace(offer, spawn=spawn, pair=_like_the_direct_path(offer.pair, share, seen.direct))
 
 
 def _like_the_direct_path(pair: Figure, share: float, direct: float) -> Figure:
     note = f"{pair.note}; as the direct path until one has served"
     at_first, lasting = (min(rate * share, direct) for rate in (pair.now, pair.value))
-    highest = max(pair.most, at_first)
-    if pair.burst and lasting < at_first:
-        rate = Figure(value=at_first, high=highest, origin="assumed", note=note)
-        burst = Burst(rate=rate, credit=pair.burst.credit)
-        return Figure(value=lasting, burst=burst, origin="assumed", note=note)
-    return Figure(value=at_first, high=highest, origin="assumed", note=note)
+    rate = Figure(value=at_first, high=max(pair.most, at_first), origin="assumed", note=note)
+    if pair.burst is None or lasting == at_first:
+        return rate
+    return Figure(value=lasting, burst=Burst(rate=rate, credit=pair.burst.credit), origin="assumed", note=note)
