@@ -17,6 +17,7 @@ lambda_runtime: Any = _module("ministack.core.lambda_runtime")
 responses: Any = _module("ministack.core.responses")
 router: Any = _module("ministack.core.router")
 parse_arn: Any = _module("ministack.core.arn").parse_arn
+cloudwatch_logs: Any = _module("ministack.services.cloudwatch_logs")
 dynamodb: Any = _module("ministack.services.dynamodb")
 ec2: Any = _module("ministack.services.ec2")
 eventbridge: Any = _module("ministack.services.eventbridge")

@@ -92,7 +92,7 @@ def write(target: Path, more: Sequence[str] = ()) -> Path:
 
 
 def control() -> dict[str, Any]:
-    """Function, tables, bus with a rule and dead letters, schedule, state machine."""
+    """Functions (one without a log group), tables, bus with a rule and dead letters, schedule, state machine."""
     return {
         "Resources": {
             "Table": table("probe-events"),
@@ -101,24 +101,15 @@ def control() -> dict[str, Any]:
             "Role": role("lambda.amazonaws.com", "probe-function", [
                 {"Effect": "Allow", "Action": ["dynamodb:PutItem"], "Resource": {"Fn::GetAtt": ["Table", "Arn"]}},
                 {"Effect": "Allow", "Action": ["sqs:SendMessage"], "Resource": "*"},
-            ]),
-            "Function": {
-                "Type": "AWS::Lambda::Function",
-                "Properties": {
-                    "FunctionName": "probe",
-                    "Handler": "probe.handler",
-                    "Runtime": "python3.13",
-                    "Architectures": ["x86_64"],
-                    "Timeout": 2,
-                    "Role": {"Fn::GetAtt": ["Role", "Arn"]},
-                    "Code": {
-                        "S3Bucket": {"Fn::Sub": "cdk-hnb659fds-assets-${AWS::AccountId}-us-west-2"},
-                        "S3Key": f"{ASSET}.zip",
-                    },
-                    "Environment": {"Variables": {"TABLE": {"Ref": "Table"}}},
-                    "DeadLetterConfig": {"TargetArn": {"Fn::GetAtt": ["Dead", "Arn"]}},
+                {
+                    "Effect": "Allow",
+                    "Action": ["logs:CreateLogStream", "logs:PutLogEvents"],
+                    "Resource": {"Fn::GetAtt": ["Log", "Arn"]},
                 },
-            },
+            ]),
+            "Log": {"Type": "AWS::Logs::LogGroup", "Properties": {"LogGroupName": "/aws/lambda/probe"}},
+            "Function": function("probe"),
+            "Unlogged": function("probe-unlogged"),
             "Invoked": {
                 "Type": "AWS::Lambda::Permission",
                 "Properties": {
@@ -239,6 +230,27 @@ DOCUMENT = {
         }
     ],
 }
+
+
+def function(name: str) -> dict[str, Any]:
+    """A function that runs `CODE`."""
+    return {
+        "Type": "AWS::Lambda::Function",
+        "Properties": {
+            "FunctionName": name,
+            "Handler": "probe.handler",
+            "Runtime": "python3.13",
+            "Architectures": ["x86_64"],
+            "Timeout": 2,
+            "Role": {"Fn::GetAtt": ["Role", "Arn"]},
+            "Code": {
+                "S3Bucket": {"Fn::Sub": "cdk-hnb659fds-assets-${AWS::AccountId}-us-west-2"},
+                "S3Key": f"{ASSET}.zip",
+            },
+            "Environment": {"Variables": {"TABLE": {"Ref": "Table"}}},
+            "DeadLetterConfig": {"TargetArn": {"Fn::GetAtt": ["Dead", "Arn"]}},
+        },
+    }
 
 
 def table(name: str) -> dict[str, Any]:

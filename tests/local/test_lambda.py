@@ -77,6 +77,12 @@ def test_log_is_kept_in_a_file_and_in_cloudwatch(cloud: LocalCloud) -> None:
     assert events
 
 
+def test_no_log_group_is_made_under_a_role_that_may_not_make_one(cloud: LocalCloud) -> None:
+    """An invocation that ends after its stack is gone leaves no log group."""
+    cloud.client("lambda").invoke(FunctionName="probe-unlogged", Payload=json.dumps({"action": "none"}))
+    assert not cloud.client("logs").describe_log_groups(logGroupNamePrefix="/aws/lambda/probe-unlogged")["logGroups"]
+
+
 @pytest.mark.parametrize(
     ("machine", "properties", "reason"),
     [
