@@ -101,10 +101,12 @@ test: synth browser $(LABORATORY)  ## Everything that CI checks
 	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target test-paced beside-paced-node-python beside-paced-rust
 	@$(MAKE) --no-print-directory test-together test-alone
 
-beside-paced-node-python: BESIDE = lint test-infra test-runtime
-beside-paced-rust: BESIDE = test-daemon fuzz
-beside-paced-node-python beside-paced-rust:
-	@nice -n 15 $(MAKE) --no-print-directory --jobs 1 $(BESIDE)
+# What has time limits of its own comes last, once the clouds of the others have started, and goes before what has none.
+beside-paced-node-python:
+	@nice -n 19 $(MAKE) --no-print-directory --jobs 1 lint test-infra test-runtime
+
+beside-paced-rust:
+	@nice -n 10 $(MAKE) --no-print-directory --jobs 1 fuzz test-daemon
 
 lint: synth  ## All linters and type checkers
 	@$(RUN) ruff check .
