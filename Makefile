@@ -30,7 +30,7 @@ export CDK_HOME := $(CURDIR)/.cache/cdk
 # Without bytecode each local cloud compiles its packages anew, 3 s of a core.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo check test lint beside-paced-node-python beside-paced-rust test-python test-together test-paced test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-routes bench-routes-emulated figures diagram aws-smoke clean down
+.PHONY: help setup demo check test lint beside-paced beside-rust beside-node-python test-python test-together test-paced test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model fuzz daemon daemon-arm64 synth userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-routes bench-routes-emulated figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -97,16 +97,19 @@ check: lint  ## What to run before each commit: linters, unit tests of all three
 	@$(RUN) pytest --quiet --numprocesses $(WORKERS) --dist loadfile tests/lambdas tests/contracts tests/e2e/test_first_transfer.py
 
 # Tests that wait for data to move at its caps leave the processors idle: what compiles and computes runs beside them, and gives way.
+# What has time limits of its own comes after the clouds of the others have started, and goes before what has none.
 test: synth browser $(LABORATORY)  ## Everything that CI checks
-	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target test-paced beside-paced-node-python beside-paced-rust
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target beside-paced beside-rust beside-node-python
 	@$(MAKE) --no-print-directory test-together test-alone
 
-# What has time limits of its own comes last, once the clouds of the others have started, and goes before what has none.
-beside-paced-node-python:
-	@nice -n 19 $(MAKE) --no-print-directory --jobs 1 lint test-infra test-runtime
+beside-paced:
+	@$(MAKE) --no-print-directory --jobs 1 test-paced
 
-beside-paced-rust:
+beside-rust:
 	@nice -n 10 $(MAKE) --no-print-directory --jobs 1 fuzz test-daemon
+
+beside-node-python:
+	@nice -n 19 $(MAKE) --no-print-directory --jobs 1 lint test-infra test-runtime
 
 lint: synth  ## All linters and type checkers
 	@$(RUN) ruff check .

@@ -1,6 +1,7 @@
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from local.open_files import raise_limit
 
@@ -12,6 +13,10 @@ os.environ.setdefault("POWERTOOLS_SERVICE_NAME", "cpt-test")
 os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "cpt")
 os.environ.setdefault("POWERTOOLS_TRACE_DISABLED", "1")
 os.environ.setdefault("AWS_DEFAULT_REGION", "us-west-2")
+
+# Machines are shared: how long an example takes says nothing.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 ON_CLOUDS = ("tests/e2e/", "tests/chaos/", "tests/docs/", "tests/page/", "tests/local/")
 # Each takes two minutes and more of a worker (`--durations 0`).

@@ -22,7 +22,7 @@ OLD = 1_000_000_000
 EXCLUDED = ["*.o", "/cache/"]
 NAMES = [b"a", b"b.o", b"cache", b"a b", b"a!", b"\xc3\xa9", b"line\nbreak", b"\xff\xfe"]
 ALIKE = [name for name in NAMES if name.decode(errors="ignore").encode() == name and b"\n" not in name]
-SETTINGS = settings(max_examples=40, deadline=None, derandomize=True)
+SETTINGS = settings(max_examples=40, derandomize=True)
 
 
 class Place(NamedTuple):

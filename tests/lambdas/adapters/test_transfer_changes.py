@@ -167,7 +167,5 @@ def test_no_order_of_changes_by_several_executions_leads_where_the_table_does_no
     kind: str, tables: dict[str, Table]
 ) -> None:
     store: TransferStore = DynamoTransferStore(tables["transfers"]) if tables else MemoryTransferStore()
-    profile = settings(
-        max_examples=EXAMPLES[kind], stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
-    )
+    profile = settings(max_examples=EXAMPLES[kind], stateful_step_count=40, suppress_health_check=list(HealthCheck))
     run_state_machine_as_test(lambda: TransferLife(store), settings=profile)  # type: ignore[arg-type]  # any callable

@@ -6,7 +6,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lambdas.core.bandwidth import MOST_SPANS, WEEK, BandwidthLimit, Timetable, limit_at, next_change, spans
@@ -66,7 +66,6 @@ def clock_is_changed_within(zone: str, at: float, days: int) -> bool:
 
 
 @given(tables, moments)
-@settings(deadline=None)
 def test_the_limit_is_that_of_the_entry_that_began_last_by_the_clock_on_the_wall(
     timetable: Timetable, at: float
 ) -> None:
@@ -76,7 +75,6 @@ def test_the_limit_is_that_of_the_entry_that_began_last_by_the_clock_on_the_wall
 
 
 @given(tables, moments)
-@settings(deadline=None)
 def test_the_limit_is_the_same_until_it_changes_next_and_then_the_one_foretold(timetable: Timetable, at: float) -> None:
     now, found = limit_at(timetable, at), next_change(timetable, at)
     if found is None:
@@ -92,7 +90,6 @@ def test_the_limit_is_the_same_until_it_changes_next_and_then_the_one_foretold(t
 
 
 @given(tables, moments, st.floats(0, 3 * DAY))
-@settings(deadline=None)
 def test_spans_say_the_limit_of_every_moment_to_come(timetable: Timetable, at: float, after: float) -> None:
     found = spans(timetable, at)
     assert [start for start, _, _ in found] == [0.0, *(end for _, end, _ in found[:-1])]
@@ -105,7 +102,6 @@ def test_spans_say_the_limit_of_every_moment_to_come(timetable: Timetable, at: f
 
 
 @given(tables, moments, st.floats(0, 200))
-@settings(deadline=None)
 def test_no_limit_until_then_is_above_the_highest(timetable: Timetable, at: float, seconds: float) -> None:
     limit = BandwidthLimit().set_to(limit_at(timetable, at))
     highest = limit.highest(timetable, at, seconds)

@@ -86,7 +86,7 @@ places = st.sampled_from(
 
 
 @given(places, values)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_models_accept_only_what_the_schema_accepts_and_nothing_less_in_shape(
     place: tuple[str, ...], value: Any
 ) -> None:

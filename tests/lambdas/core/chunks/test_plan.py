@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lambdas.core.chunks import plan
@@ -77,7 +77,6 @@ def test_a_listing_is_cut_as_the_golden_example_says() -> None:
 
 
 @given(listings)
-@settings(deadline=None)
 def test_every_byte_of_every_entry_is_covered_exactly_once(entries: list[dict[str, Any]]) -> None:
     covered: dict[int, list[tuple[int, int]]] = {}
     for chunk, segments in planned(entries):
@@ -95,7 +94,6 @@ def test_every_byte_of_every_entry_is_covered_exactly_once(entries: list[dict[st
 
 
 @given(listings)
-@settings(deadline=None)
 def test_parts_of_large_files_are_alone_and_aligned(entries: list[dict[str, Any]]) -> None:
     for chunk, segments in planned(entries):
         for segment in segments:
@@ -107,13 +105,11 @@ def test_parts_of_large_files_are_alone_and_aligned(entries: list[dict[str, Any]
 
 
 @given(listings)
-@settings(deadline=None)
 def test_completed_entries_are_counted_once_each(entries: list[dict[str, Any]]) -> None:
     assert sum(chunk.files for chunk, _ in planned(entries)) == len(entries)
 
 
 @given(listings)
-@settings(deadline=None)
 def test_directories_come_last_and_after_all_that_they_hold(entries: list[dict[str, Any]]) -> None:
     found = planned(entries)
     phases = [chunk.phase for chunk, _ in found]
@@ -148,7 +144,6 @@ def test_planning_is_lazy() -> None:
 
 
 @given(listings, st.integers(1, 5_000))
-@settings(deadline=None)
 def test_manifest_ranges_hold_exactly_the_chunks_lines(entries: list[dict[str, Any]], part_bytes: int) -> None:
     chunks = list(chunks_of(entries))
     placed = list(plan.place(iter(chunks), part_bytes))

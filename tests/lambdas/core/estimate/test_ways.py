@@ -4,7 +4,7 @@ from itertools import product
 from math import inf
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lambdas.core.estimate.figures import Figure
@@ -50,7 +50,6 @@ def carried(count: int, each: float, lent: list[float]) -> float:
     return sum((lent + [each] * count)[:count])
 
 
-@settings(deadline=None)
 @given(RATES, RATES, QUOTAS, QUOTAS, LENT, LENT, st.integers(1, 24))
 def test_chosen_relays_carry_the_maximum_flow_and_none_of_them_can_go(
     sent: float,

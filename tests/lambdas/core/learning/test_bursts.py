@@ -27,7 +27,7 @@ def learnt(traffic: Traffic, pairs: int = 0, profiles: dict[str, Profile] | None
     return {f"{sample.metric} of {sample.subject}": sample for sample in samples}
 
 
-@settings(max_examples=8, deadline=None, phases=[Phase.generate])
+@settings(max_examples=8, phases=[Phase.generate])
 @given(st.floats(15, 60), st.floats(40, 200), st.floats(0.1, 0.7), st.integers(0, 50))
 def test_a_direct_path_whose_credit_ran_out_teaches_both_rates_and_the_credit(
     falls_at: float, rate: float, share: float, seed: int

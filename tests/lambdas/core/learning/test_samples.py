@@ -105,7 +105,7 @@ def unequal(draw: st.DrawFn) -> Traffic:
     )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(unequal())
 def test_unhindered_paths_are_recovered(traffic: Traffic) -> None:
     pairs = len(traffic.rates) - 1
@@ -116,7 +116,7 @@ def test_unhindered_paths_are_recovered(traffic: Traffic) -> None:
     assert values(samples, HOSTS, "ends") == []
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(unequal(), st.floats(0.5, 0.85), st.booleans())
 def test_ends_that_hold_the_last_pair_back_are_recovered(traffic: Traffic, share: float, tested: bool) -> None:
     rates = list(traffic.rates.values())

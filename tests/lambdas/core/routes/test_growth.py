@@ -1,7 +1,7 @@
 from itertools import pairwise, product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lambdas.core.routes.growth import crews, growth
@@ -54,7 +54,6 @@ def test_link_that_carries_nothing_has_no_sizes() -> None:
     assert counts(network({"ab": 0}), "ab", 9) == []
 
 
-@settings(deadline=None)
 @given(RATES, RATES, st.floats(0.1, 1), st.integers(1, 8), st.integers(1, 8))
 def test_crews_are_the_fewest_relays_of_each_side_for_every_rate(
     send: float, receive: float, gain: float, most_source: int, most_destination: int
@@ -70,7 +69,6 @@ def test_crews_are_the_fewest_relays_of_each_side_for_every_rate(
         assert all(one <= other for one, other in zip(enough.relays, plan.relays, strict=True))
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(RATES, RATES, st.floats(0.1, 1)), min_size=1, max_size=3), st.integers(2, 10))
 def test_no_relay_of_any_size_can_go_without_a_loss(links: list[tuple[float, float, float]], most: int) -> None:
     regions = tuple("abcd"[: len(links) + 1])

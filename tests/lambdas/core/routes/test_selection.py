@@ -4,7 +4,7 @@ from math import inf
 from random import Random
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 
 from bench.routes.draws import Question, question
 from lambdas.core.routes.growth import crews
@@ -107,7 +107,6 @@ def test_all_regions_of_a_large_map_are_looked_at_before_ten_are_chosen() -> Non
     assert select(known, "a", "b", 4).routes == (RoutePlan(("a", "r20", "r25", "b"), (1, 1, 1, 1)),)
 
 
-@settings(deadline=None)
 @given(questions())
 def test_no_limit_is_ever_broken(asked: Question) -> None:
     scheme = planned(asked)
@@ -121,7 +120,6 @@ def test_no_limit_is_ever_broken(asked: Question) -> None:
     assert all(len(set(route.regions)) == len(route.regions) <= 4 for route in scheme.routes)
 
 
-@settings(deadline=None)
 @given(questions())
 def test_no_relay_can_go_without_a_loss(asked: Question) -> None:
     scheme = planned(asked)
@@ -133,7 +131,6 @@ def test_no_relay_can_go_without_a_loss(asked: Question) -> None:
                 assert rate(asked, without) < rate(asked, scheme)
 
 
-@settings(deadline=None)
 @given(questions())
 @example(question(Random(12218605), 6, 12))  # a search that is cut short finds less than with one relay fewer
 def test_more_relays_never_carry_less(asked: Question) -> None:
@@ -141,7 +138,6 @@ def test_more_relays_never_carry_less(asked: Question) -> None:
     assert all(one <= other * (1 + 1e-6) for one, other in pairwise(rates))
 
 
-@settings(deadline=None)
 @given(questions())
 def test_pairs_on_the_direct_link_never_carry_more(asked: Question) -> None:
     quotas = [asked.most_in_region.get(region, asked.most_relays) for region in (asked.source, asked.destination)]
@@ -156,7 +152,6 @@ def test_pairs_on_the_direct_link_never_carry_more(asked: Question) -> None:
     assert rate(asked, planned(asked)) >= most * (1 - 1e-6)
 
 
-@settings(deadline=None)
 @given(questions())
 def test_leaving_out_small_routes_costs_no_more_than_the_least_gain(asked: Question) -> None:
     full, few = planned(asked, least_gain=0), planned(asked, least_gain=0.05)

@@ -1,6 +1,6 @@
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from bench.routes.draws import Question
 from bench.routes.optimum import every_route
@@ -38,7 +38,6 @@ def test_banned_and_empty_links_are_not_used() -> None:
     assert widest(network(rates), "a", "a") is None
 
 
-@settings(deadline=None)
 @given(questions())
 def test_no_other_path_is_wider_or_as_wide_and_better(asked: Question) -> None:
     known = asked.network

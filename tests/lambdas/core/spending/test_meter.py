@@ -239,7 +239,7 @@ def bursting(zone_gb: float, burst: float, *, limited: bool = False) -> Figures:
     return figures().model_copy(update={**paths, **source, "cross_zone": figure(zone_gb)})
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.integers(0, 2**32),
     st.integers(0, 8),

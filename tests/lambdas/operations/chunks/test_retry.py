@@ -159,7 +159,5 @@ def test_no_order_of_events_makes_the_table_differ_from_the_model(kind: str, tab
         store = DynamoChunkStore(tables["chunks"], cloud.clock) if tables else cloud.chunks
         return ChunkLife(replace(cloud.world, chunks=store))
 
-    profile = settings(
-        max_examples=EXAMPLES[kind], stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
-    )
+    profile = settings(max_examples=EXAMPLES[kind], stateful_step_count=40, suppress_health_check=list(HealthCheck))
     run_state_machine_as_test(machine, settings=profile)  # type: ignore[arg-type]  # it takes any callable
