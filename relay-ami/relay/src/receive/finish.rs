@@ -1,5 +1,6 @@
 //! The last handshake: all that was listed is at the destination, and both ends have read or written the same bytes.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::look::{Found, Look};
@@ -10,6 +11,7 @@ use crate::digest::{Digest, TreeDigest, to_hex};
 use crate::documents::plan::{PlanListing, TransferPlan};
 use crate::documents::text::{HexDigest, PlanId};
 use crate::entry_table::EntryTable;
+use crate::epoch::same_start;
 use crate::stream::{Replies, StreamError};
 use crate::wire::frame::Frame;
 
@@ -54,7 +56,9 @@ pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Resul
     if agreed && let Err(error) = shared.destination.finish() {
         tracing::warn!(%error, "partial files");
     }
-    replies.send(&Frame::Finished { agreed, entries, message: message.clone() })?;
+    let is_comparable = same_start(shared.epoch, shared.sender_epoch.load(Ordering::SeqCst));
+    let received = if is_comparable { shared.counters.moved.load(Ordering::Relaxed) } else { 0 };
+    replies.send(&Frame::Finished { agreed, entries, received, message: message.clone() })?;
     Ok(if agreed { Outcome::Agreed } else { Outcome::Disagreed(message) })
 }
 

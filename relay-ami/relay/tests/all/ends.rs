@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use cpt_relay::control::Side;
 use cpt_relay::documents::chunk::ChunkState;
 use cpt_relay::documents::membership;
+use cpt_relay::epoch::PROCESSES_PER_START;
 use cpt_relay::{receive, send};
 
 use crate::harness::{Running, Transfer, noise, path, wait_for};
@@ -68,18 +69,24 @@ fn assert_arrived(transfer: &Transfer, outcome: send::Outcome, received: receive
     totals
 }
 
-fn a_sender_is_started_again(fill: impl FnOnce(&Path)) {
+/// Stops the sender, and starts one of this epoch. Returns what that one says, and the bytes that were left to send at least.
+fn a_sender_follows(fill: impl FnOnce(&Path), epoch: u64) -> (send::Totals, u64) {
     let UnderWay { mut transfer, receiver, sender } = UnderWay::begin(fill);
     sender.stop.request();
     sender.join();
     let before = delivered(&transfer);
     assert!(before < transfer.plan.chunks as usize, "too late");
-    transfer.epoch = 2;
+    transfer.epoch = epoch;
     let totals = {
         let outcome = transfer.send(None).join();
         assert_arrived(&transfer, outcome, receiver.join())
     };
     let rest = totals.bytes - bytes_of_first(&transfer, before);
+    (totals, rest)
+}
+
+fn a_sender_is_started_again(fill: impl FnOnce(&Path)) {
+    let (totals, rest) = a_sender_follows(fill, PROCESSES_PER_START);
     assert!(totals.sent_bytes <= rest, "{} bytes were sent for {rest}", totals.sent_bytes);
 }
 
@@ -98,6 +105,12 @@ fn a_sender_is_started_again_in_the_middle_of_a_large_file() {
 #[test]
 fn a_sender_is_started_again_in_the_middle_of_many_small_files() {
     a_sender_is_started_again(many_small_files);
+}
+
+#[test]
+fn what_a_sender_sent_that_was_killed_before_it_could_report_counts_on() {
+    let (totals, rest) = a_sender_follows(one_large_file, 2);
+    assert!(rest < totals.bytes && totals.sent_bytes >= totals.bytes, "{} bytes were sent of {}", totals.sent_bytes, totals.bytes);
 }
 
 fn a_receiver_is_started_again(fill: impl FnOnce(&Path)) {
