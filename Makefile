@@ -159,7 +159,7 @@ test-together: synth browser $(LABORATORY)
 	  -m "not (alone or paced)" $${python:+--ignore=tests/lambdas --ignore=tests/contracts} $(ARGS) $(OR_NONE_CHOSEN)
 
 test-paced: synth browser $(LABORATORY)
-	@$(RUN) pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 10 -m paced $(ARGS) $(OR_NONE_CHOSEN)
+	@$(RUN) pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 10 -m paced $(ARGS) $(OR_NONE_CHOSEN)
 
 test-alone: synth browser $(LABORATORY)
 	@$(RUN) pytest --durations 10 -m alone $(ARGS) $(OR_NONE_CHOSEN)
