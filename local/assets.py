@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import stat
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,49 +26,68 @@ class AssetError(Exception):
     """A function cannot run on Lambda as it is; the message names the function, the value and the limit."""
 
 
-def check_function(name: str, properties: dict[str, Any], code: Path) -> None:
+@dataclass(frozen=True)
+class Code:
+    """What is checked of a directory that functions are made of; functions that share it need not look again."""
+
+    size_bytes: int
+    # With their modes: what the user as whom functions run cannot read.
+    hidden: tuple[tuple[Path, int], ...]
+    # With the architectures in their ELF headers.
+    native_libraries: tuple[tuple[Path, str], ...]
+    # Tags of each package.
+    wheels: tuple[tuple[str, tuple[dict[str, str], ...]], ...]
+
+    @classmethod
+    def read(cls, folder: Path) -> Code:
+        """All paths are relative to `folder`."""
+        size, hidden = 0, []
+        for path in folder.rglob("*"):
+            status = path.stat()
+            needed = 0o555 if stat.S_ISDIR(status.st_mode) else 0o444
+            if stat.S_ISREG(status.st_mode):
+                size += status.st_size
+            if status.st_mode & needed != needed:
+                hidden.append((path.relative_to(folder), status.st_mode & 0o777))
+        wheels = tuple(
+            (path.parent.name, tuple(match.groupdict() for match in WHEEL_TAG.finditer(path.read_text("utf-8"))))
+            for path in sorted(folder.glob("*.dist-info/WHEEL"))
+        )
+        libraries = ((path.relative_to(folder), machine) for path, machine in _native_libraries(folder))
+        return cls(size, tuple(hidden), tuple(libraries), wheels)
+
+
+def check_function(name: str, properties: dict[str, Any], code: Code) -> None:
     """Native code against architecture and runtime; modes, unzipped size, environment. Raises AssetError."""
     runtime = str(properties.get("Runtime"))
     if runtime not in GLIBC:
         raise AssetError(f"function {name}: runtime {runtime} is none that the code is written for: {', '.join(GLIBC)}")
     architecture = (properties.get("Architectures") or ["x86_64"])[0]
-    size = sum(path.stat().st_size for path in code.rglob("*") if path.is_file())
-    if size > UNZIPPED_BYTES:
-        raise AssetError(f"function {name}: {size} bytes unzipped; Lambda takes {UNZIPPED_BYTES}")
-    for path in code.rglob("*"):
-        needed = 0o555 if path.is_dir() else 0o444
-        if path.stat().st_mode & needed != needed:
-            raise AssetError(
-                f"function {name}: mode {path.stat().st_mode & 0o777:o} of {path.relative_to(code)} hides it "
-                "from the user as whom functions run; synthesize anew"
-            )
+    if code.size_bytes > UNZIPPED_BYTES:
+        raise AssetError(f"function {name}: {code.size_bytes} bytes unzipped; Lambda takes {UNZIPPED_BYTES}")
+    for path, mode in code.hidden:
+        raise AssetError(
+            f"function {name}: mode {mode:o} of {path} hides it from the user as whom functions run; synthesize anew"
+        )
     wanted = f"cpython-{_digits(runtime)}-"
-    for path, machine in native_libraries(code):
+    for path, machine in code.native_libraries:
         if "cpython-" in path.name and wanted not in path.name:
-            raise AssetError(
-                f"function {name}: {path.relative_to(code)} loads in another Python, the function is declared {runtime}"
-            )
+            raise AssetError(f"function {name}: {path} loads in another Python, the function is declared {runtime}")
         if machine != architecture:
-            raise AssetError(
-                f"function {name}: {path.relative_to(code)} is built for {machine}, "
-                f"the function is declared {architecture}"
-            )
-    for path in sorted(code.glob("*.dist-info/WHEEL")):
-        tags = [match.groupdict() for match in WHEEL_TAG.finditer(path.read_text(encoding="utf-8"))]
+            raise AssetError(f"function {name}: {path} is built for {machine}, the function is declared {architecture}")
+    for package, tags in code.wheels:
         if not any(_fits(tag, runtime, architecture) for tag in tags):
             told = ", ".join("-".join(tag.values()) for tag in tags)
-            raise AssetError(
-                f"function {name}: {path.parent.name} is built for {told}, the function is declared {runtime}"
-            )
+            raise AssetError(f"function {name}: {package} is built for {told}, the function is declared {runtime}")
     variables = (properties.get("Environment") or {}).get("Variables", {})
     used = sum(len(key) + len(str(value)) for key, value in variables.items())
     if used > ENVIRONMENT_BYTES:
         raise AssetError(f"function {name}: environment of {used} bytes; Lambda takes {ENVIRONMENT_BYTES}")
 
 
-def native_libraries(code: Path) -> Iterator[tuple[Path, str]]:
-    """Shared objects below `code` with the architecture in their ELF header."""
-    for path in sorted(code.rglob("*.so*")):
+def _native_libraries(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Shared objects with the architecture in their ELF header."""
+    for path in sorted(folder.rglob("*.so*")):
         with path.open("rb") as file:
             header = file.read(20)
         if header[:4] == b"\x7fELF":

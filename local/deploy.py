@@ -13,7 +13,7 @@ from typing import Any
 
 from botocore.exceptions import WaiterError
 
-from local.assets import check_function
+from local.assets import Code, check_function
 
 Client = Callable[[str, str], Any]
 MANIFEST = "manifest.json"
@@ -90,10 +90,11 @@ def deploy(assembly: Path, client: Client, account: str, home_region: str) -> di
 def check_assets(stack: Stack, assembly: Path) -> None:
     """Check every function of a stack against what Lambda takes."""
     paths = {key: assembly / asset["source"]["path"] for key, asset in stack.assets.items()}
+    codes = {key: Code.read(path) for key, path in paths.items() if path.is_dir()}
     for logical_id, properties in _functions(stack):
         key = str(properties.get("Code", {}).get("S3Key", "")).removesuffix(".zip")
-        if key in paths and paths[key].is_dir():
-            check_function(properties.get("FunctionName", logical_id), properties, paths[key])
+        if key in codes:
+            check_function(properties.get("FunctionName", logical_id), properties, codes[key])
 
 
 def runtimes_of(assembly: Path) -> set[str]:

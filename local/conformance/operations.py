@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-import botocore.session
 from botocore.awsrequest import HeadersDict
 from botocore.parsers import create_parser
 from moto.core.model import OperationModel, ServiceModel
@@ -18,6 +17,7 @@ from moto.core.parse import PROTOCOL_PARSERS
 from werkzeug.datastructures import Headers, MultiDict
 
 from local.conformance.constraints import Constraints, Violation
+from local.models import description
 
 # Names under which requests are signed, where botocore's differ.
 SIGNED_AS = {"states": "stepfunctions", "servicequotas": "service-quotas", "tagging": "resourcegroupstaggingapi"}
@@ -40,7 +40,7 @@ class Service:
     """A service as botocore models it."""
 
     def __init__(self, name: str) -> None:
-        self._model = ServiceModel(botocore.session.get_session().get_service_data(name), name)
+        self._model = ServiceModel(description(name), name)
         self.protocol = str(self._model.protocol)
         self._parser = create_parser(self.protocol)
         self._constraints = Constraints()
@@ -136,7 +136,7 @@ def _pairs(request: Request) -> list[tuple[str, str]]:
 def service_of(signed: str) -> Service | None:
     """The service that a request is signed for; None where botocore has none, or its protocol is not read here."""
     name = SIGNED_AS.get(signed, signed)
-    if name not in botocore.session.get_session().get_available_services():
+    if not description(name):
         return None
     service = Service(name)
     return service if service.protocol in ("json", *PROTOCOL_PARSERS) else None

@@ -12,7 +12,7 @@ from local.state import StateDir
 
 def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) -> None:
     """Install all patches; GATEWAY_PORT and AWS_ENDPOINT_URL are in the environment."""
-    from local.patches import cloudformation, stack_deletion
+    from local.patches import cloudformation, models, stack_deletion
     from local.patches.ec2 import describe as ec2_describe
     from local.patches.ec2 import images, instance_types, interfaces, security_groups, spot_prices
     from local.patches.ec2 import launch as ec2_launch
@@ -31,6 +31,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     from local.patches.tables import request_units
 
     endpoint = os.environ["AWS_ENDPOINT_URL"]
+    models.install()
     stepfunctions.install(endpoint)
     lambda_runtime.install(config, state, endpoint, calls)
     concurrency.install(config)

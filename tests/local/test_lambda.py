@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from local.assets import AssetError, check_function
+from local.assets import AssetError, Code, check_function
 from local.cloud import LocalCloud
 from local.config import Fault
 from local.facts import fact
@@ -99,7 +99,7 @@ def test_asset_that_lambda_would_refuse_is_refused(
     (tmp_path / "n.cpython-313-x.so").write_bytes(b"\x7fELF" + bytes(14) + machine.to_bytes(2, "little"))
     (tmp_path / "n.cpython-313-x.so").chmod(0o644)
     with pytest.raises(AssetError, match=reason):
-        check_function("probe", {"Runtime": "python3.13", **properties}, tmp_path)
+        check_function("probe", {"Runtime": "python3.13", **properties}, Code.read(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_wheel_that_does_not_load_in_the_declared_runtime_is_refused(tmp_path: P
     wheel.write_text("".join(f"Tag: {tag}\n" for tag in tags.split()))
     wheel.chmod(0o644)
     with pytest.raises(AssetError, match=r"some-1.dist-info is built for") if refused else nullcontext():
-        check_function("probe", {"Runtime": "python3.13"}, tmp_path)
+        check_function("probe", {"Runtime": "python3.13"}, Code.read(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_asset_that_the_functions_user_could_not_read_is_refused(
     (tmp_path / "folder/f.py").chmod(file)
     (tmp_path / "folder").chmod(folder)
     with pytest.raises(AssetError, match=f"mode {hidden} hides it"):
-        check_function("probe", {"Runtime": "python3.13"}, tmp_path)
+        check_function("probe", {"Runtime": "python3.13"}, Code.read(tmp_path))
 
 
 def test_asset_above_250_megabytes_is_refused(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_asset_above_250_megabytes_is_refused(tmp_path: Path) -> None:
         file.truncate(250 * 1024 * 1024 + 1)
     (tmp_path / "large").chmod(0o644)
     with pytest.raises(AssetError, match="262144001 bytes unzipped"):
-        check_function("probe", {"Runtime": "python3.13"}, tmp_path)
+        check_function("probe", {"Runtime": "python3.13"}, Code.read(tmp_path))
 
 
 def test_counted_invocation_does_its_work_and_its_caller_hears_of_an_error(cloud: LocalCloud) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, TypeVar
 from xml.sax.saxutils import escape
 
-import botocore.session
 from botocore.model import ListShape, Shape, StructureShape
 
+from local.models import service_model
 from local.patches.upstream import ec2
 
 Params = dict[str, Any]
@@ -68,7 +67,8 @@ def answer(action: str, inner: str) -> Response:
 
 def document(action: str, value: dict[str, Any]) -> Response:
     """A successful response from an answer in the form that clients see."""
-    return answer(action, _xml(_ec2_model().operation_model(action).output_shape, value))
+    shape: Any = service_model("ec2").operation_model(action).output_shape
+    return answer(action, _xml(shape, value))
 
 
 def pages(params: Params, entries: list[Entry], most: int) -> tuple[list[Entry], dict[str, str]]:
@@ -77,11 +77,6 @@ def pages(params: Params, entries: list[Entry], most: int) -> tuple[list[Entry],
     start = int(parameter(params, "NextToken") or 0)
     more = {"NextToken": str(start + size)} if start + size < len(entries) else {}
     return entries[start : start + size], more
-
-
-@cache
-def _ec2_model() -> Any:
-    return botocore.session.get_session().get_service_model("ec2")
 
 
 def _xml(shape: Shape, value: Any) -> str:

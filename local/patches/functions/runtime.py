@@ -55,7 +55,8 @@ def install(config: LocalConfig, state: StateDir, endpoint: str, calls: Calls) -
 
         _proc: ForkedProcess | None
 
-        def _spawn(self) -> None:
+        def _spawn(self) -> float:
+            """Start its process; returns how long the import of what it shares with others would have taken it."""
             time.sleep(config.cold_start_seconds)
             code = assets.unpacked(self.code_zip)
             state.logs.joinpath("lambda").mkdir(parents=True, exist_ok=True)
@@ -72,6 +73,7 @@ def install(config: LocalConfig, state: StateDir, endpoint: str, calls: Calls) -
                 self._end()
                 raise _InitError(line or {"error": "the process ended", "errorType": "Runtime.ExitError"})
             self._start_time = time.time()
+            return float(line["sharedSeconds"])
 
         def _read_stderr(self) -> None:
             stderr = self._process().stderr
@@ -83,10 +85,11 @@ def install(config: LocalConfig, state: StateDir, endpoint: str, calls: Calls) -
 
         def invoke(self, event: Any, request_id: str, **options: Any) -> dict[str, Any]:
             """Run one invocation; `{"status": "ok", "result"}` or `{"status": "error", "error", "errorType"}`."""
+            shared_seconds = 0.0
             with self._lock:
                 if self._proc is None or self._proc.poll() is not None:
                     try:
-                        self._spawn()
+                        shared_seconds = self._spawn()
                     except _InitError as error:
                         return {**error.answer, "status": "error", "log": self._drain_stderr()}
                 timeout = float(self.config.get("Timeout", 3))
@@ -108,8 +111,7 @@ def install(config: LocalConfig, state: StateDir, endpoint: str, calls: Calls) -
                 elif answer is None:
                     self._end()
                     answer = {"status": "error", "error": "Runtime exited", "errorType": "Runtime.ExitError"}
-                answer["log"] = self._drain_stderr()
-                return answer
+                return {**answer, "log": self._drain_stderr(), "sharedSeconds": shared_seconds}
 
         def _process(self) -> ForkedProcess:
             if self._proc is None:
@@ -143,18 +145,21 @@ class _InitError(Exception):
 
 
 def _counting(calls: Calls) -> Callable[[dict[str, Any], Any, str], dict[str, Any]]:
-    """AWS gives each process its share of a core, so what others take of this machine's cores is not billed."""
+    """AWS gives each process its share of a core, so what others take of this machine's cores is not billed.
+
+    It bills each process for all of its start.
+    """
 
     def execute(function: dict[str, Any], event: Any, request_id: str) -> dict[str, Any]:
-        began, queued = time.monotonic(), 0.0
+        began, queued, shared = time.monotonic(), 0.0, 0.0
         try:
             answer = _answer(function, event, request_id)
-            queued = answer.get("queuedSeconds", 0.0)
+            queued, shared = answer.get("queuedSeconds", 0.0), answer.get("sharedSeconds", 0.0)
             return _result(answer)
         finally:
             memory = float((function.get("config") or function).get("MemorySize", 128)) / 1024
             calls.add("lambdaRequests")
-            calls.add("lambdaGBSeconds", memory * max(time.monotonic() - began - queued, 0.0))
+            calls.add("lambdaGBSeconds", memory * (shared + max(time.monotonic() - began - queued, 0.0)))
 
     return execute
 

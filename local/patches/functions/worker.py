@@ -1,10 +1,11 @@
 """Makes function processes: `python -S -E worker.py SOCKET_FD PATH…`, one per asset and Python.
 
-The packages that all functions share are imported once; each request on the socket forks a process that imports its
-handler and answers one JSON line per invocation. No other module of the project is imported here: a function must find
-only what the real runtime has.
+What all functions share is imported once, which takes a second; each request on the socket forks a process that imports
+its handler and answers one JSON line per invocation. No other module of the project is imported here: a function must
+find only what the real runtime has.
 """
 
+import contextlib
 import gc
 import importlib
 import json
@@ -26,6 +27,12 @@ SHARED = (
     "aws_xray_sdk.core",
     "jsonschema",
 )
+# Its modules read no environment and no clock when they are imported, so processes may share them.
+PURE = "lambdas/core"
+# The services that most functions call, and what a client of one reads.
+SERVICES = ("dynamodb", "ec2", "events", "s3", "ssm", "stepfunctions")
+OF_A_SERVICE = ("service-2", "endpoint-rule-set-1")
+OF_ALL_SERVICES = ("endpoints", "partitions", "sdk-default-configuration", "_retry")
 
 
 class Context:
@@ -55,11 +62,8 @@ def main() -> None:
     *first, runtime = sys.argv[2:]
     sys.path[0:1] = first
     sys.path.append(runtime)
-    for name in SHARED:
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            continue  # the asset does without it; a handler that needs it fails in its own process
+    import_shared(Path.cwd())
+    shared_seconds = time.process_time()
     # A collection writes into every object that it looks at, and so would copy all that is shared into each process.
     gc.collect()
     gc.freeze()
@@ -70,7 +74,7 @@ def main() -> None:
         pid = os.fork()
         if pid == 0:
             channel.close()
-            become(json.loads(message), descriptors)
+            become(json.loads(message), descriptors, shared_seconds)
         for descriptor in descriptors:
             os.close(descriptor)
         handle = os.pidfd_open(pid)
@@ -78,6 +82,23 @@ def main() -> None:
         os.close(handle)
         while reap():
             pass
+
+
+def import_shared(code: Path) -> None:
+    """Import what an asset's functions share, and read the descriptions of services into boto3's default session."""
+    pure = (path.relative_to(code).with_suffix("") for path in sorted(code.glob(f"{PURE}/**/*.py")))
+    for name in (*SHARED, *(".".join(path.parts).removesuffix(".__init__") for path in pure)):
+        # A handler that needs what cannot be imported fails in its own process.
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    if boto3 := sys.modules.get("boto3"):
+        boto3.setup_default_session()
+        loader = boto3.DEFAULT_SESSION._session.get_component("data_loader")
+        for service in SERVICES:
+            for kind in OF_A_SERVICE:
+                loader.load_service_model(service, kind)
+        for name in OF_ALL_SERVICES:
+            loader.load_data(name)
 
 
 def reap() -> bool:
@@ -88,8 +109,11 @@ def reap() -> bool:
         return False
 
 
-def become(request: dict[str, Any], descriptors: list[int]) -> None:
-    """Turn this process into the function's: own session, environment and streams; never returns."""
+def become(request: dict[str, Any], descriptors: list[int], shared_seconds: float) -> None:
+    """Turn this process into the function's: own session, environment and streams; never returns.
+
+    `shared_seconds`: what all that it did not have to import itself took of a processor.
+    """
     os.setsid()
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
@@ -99,13 +123,13 @@ def become(request: dict[str, Any], descriptors: list[int]) -> None:
     time.tzset()
     random.seed()
     try:
-        run(request["handler"])
+        run(request["handler"], shared_seconds)
     finally:
         sys.stderr.flush()
         os._exit(0)
 
 
-def run(handler_name: str) -> None:
+def run(handler_name: str, shared_seconds: float) -> None:
     """Import the handler, then answer invocations until standard input closes."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
@@ -119,7 +143,7 @@ def run(handler_name: str) -> None:
         message = f"Unable to import module '{module}': {error}"
         answers.write(json.dumps({"status": "error", "error": message, "errorType": failed}) + "\n")
         return
-    answers.write('{"status": "ready"}\n')
+    answers.write(json.dumps({"status": "ready", "sharedSeconds": shared_seconds}) + "\n")
     queued = 0.0
     for line in os.fdopen(0):
         answers.write(answer(handler, json.loads(line), queued) + "\n")
