@@ -16,6 +16,7 @@ from typing import IO
 from local.state import MARKER, StateDir
 
 WORKER = Path(__file__).with_name("worker.py")
+PURE = "lambdas/core"
 
 
 class ForkedProcess:
@@ -57,14 +58,17 @@ class ForkedProcess:
 class ForkServer:
     """Makes the processes of all functions that share one asset and one Python.
 
-    `paths`: where it imports from. `bytecode`: where compiled modules are kept.
+    `paths`: where it imports from. `bytecode`: where compiled modules are kept. `pure`: a package of the asset that the
+    server imports for all of them, which must read neither environment nor clock meanwhile.
     """
 
-    def __init__(self, state: StateDir, python: str, code: Path, paths: Sequence[Path], bytecode: Path) -> None:
+    def __init__(
+        self, state: StateDir, python: str, code: Path, paths: Sequence[Path], bytecode: Path, *, pure: str = PURE
+    ) -> None:
         self._lock = threading.Lock()
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            arguments = [str(theirs.fileno()), *map(str, paths)]
+            arguments = [str(theirs.fileno()), pure, *map(str, paths)]
             subprocess.Popen(
                 # On Lambda nothing can be written beside the code; the asset stays as it was synthesized.
                 [*(python, "-S", "-E", "-X", f"pycache_prefix={bytecode}"), str(WORKER), *arguments],

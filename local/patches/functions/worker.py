@@ -1,4 +1,4 @@
-"""Makes function processes: `python -S -E worker.py SOCKET_FD PATH…`, one per asset and Python.
+"""Makes function processes: `python -S -E worker.py SOCKET_FD PURE PATH…`, one per asset and Python.
 
 What all functions share is imported once, which takes a second; each request on the socket forks a process that imports
 its handler and answers one JSON line per invocation. No other module of the project is imported here: a function must
@@ -27,8 +27,6 @@ SHARED = (
     "aws_xray_sdk.core",
     "jsonschema",
 )
-# Its modules read no environment and no clock when they are imported, so processes may share them.
-PURE = "lambdas/core"
 # The services that most functions call, and what a client of one reads.
 SERVICES = ("dynamodb", "ec2", "events", "s3", "ssm", "stepfunctions")
 OF_A_SERVICE = ("service-2", "endpoint-rule-set-1")
@@ -56,13 +54,16 @@ class Context:
 
 
 def main() -> None:
-    """Import what is shared, then fork a function's process for each request until the socket closes."""
+    """Import what is shared, then fork a function's process for each request until the socket closes.
+
+    PURE: a package of the asset of which all modules are shared too; empty for none.
+    """
     channel = socket.socket(fileno=int(sys.argv[1]))
     # Between the asset and the runtime's packages is Python's own library; the worker's folder is not to be seen.
-    *first, runtime = sys.argv[2:]
+    pure, *first, runtime = sys.argv[2:]
     sys.path[0:1] = first
     sys.path.append(runtime)
-    import_shared(Path.cwd())
+    import_shared(Path.cwd(), pure)
     shared_seconds = time.process_time()
     # A collection writes into every object that it looks at, and so would copy all that is shared into each process.
     gc.collect()
@@ -84,10 +85,11 @@ def main() -> None:
             pass
 
 
-def import_shared(code: Path) -> None:
+def import_shared(code: Path, pure: str) -> None:
     """Import what an asset's functions share, and read the descriptions of services into boto3's default session."""
-    pure = (path.relative_to(code).with_suffix("") for path in sorted(code.glob(f"{PURE}/**/*.py")))
-    for name in (*SHARED, *(".".join(path.parts).removesuffix(".__init__") for path in pure)):
+    files = sorted((code / pure).rglob("*.py")) if pure else []
+    modules = (".".join(file.relative_to(code).with_suffix("").parts) for file in files)
+    for name in (*SHARED, *(module.removesuffix(".__init__") for module in modules)):
         # A handler that needs what cannot be imported fails in its own process.
         with contextlib.suppress(Exception):
             importlib.import_module(name)
