@@ -270,11 +270,12 @@ fn tracee(strace: u32) -> rustix::process::Pid {
     rustix::process::Pid::from_raw(children.split_whitespace().next().unwrap().parse().unwrap()).unwrap()
 }
 
-/// A file system that lives as long as its receiver; what it held is copied at the end. With a file `room` it gets larger.
+/// A file system that lives as long as its receiver; what it held is copied at the end. With a file `room` it gets larger: `none` is
+/// named, since without it `mount` repeats the options of the first time, of which an ordinary user's owner is no one in its namespace.
 fn mounted(kib: u32) -> String {
     format!(
         "mount -t tmpfs -o size={kib}k none destination && \
-         {{ (while [ ! -e room ]; do sleep 0.1; done; mount -o remount,size=400m destination) & \"$@\"; code=$?; \
+         {{ (while [ ! -e room ]; do sleep 0.1; done; mount -o remount,size=400m none destination) & \"$@\"; code=$?; \
          cp -a destination arrived; touch room; wait; exit $code; }}"
     )
 }
