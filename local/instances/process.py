@@ -95,8 +95,9 @@ def run_script(
     if script.startswith("#!"):
         path = home / "tmp" / f"script-{os.urandom(6).hex()}.sh"
         path.write_text(script, encoding="utf-8")
-        path.chmod(0o700)
-        argv = [*prefix, str(path)]
+        # Not executed itself: a process that another thread forks meanwhile has it open for writing (ETXTBSY).
+        interpreter = script.partition("\n")[0].removeprefix("#!").split(maxsplit=1)
+        argv = [*prefix, *interpreter, str(path)]
     process = subprocess.Popen(
         argv,
         stdin=subprocess.DEVNULL,

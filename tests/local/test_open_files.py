@@ -36,3 +36,23 @@ def test_local_cloud_says_that_it_may_not_open_enough_files(tmp_path: Path, monk
     cloud = LocalCloud(LocalConfig(), tmp_path / "state", assembly=None)
     with pytest.raises(LocalCloudError, match="needs 2048 open files, and the hard limit is 512"):
         cloud.start()
+
+
+def test_process_of_a_function_is_followed_however_many_files_are_open() -> None:
+    """A cloud with six transfers has more than 1023, beyond which `select` takes none."""
+    program = """
+import io, os, subprocess
+from local.open_files import raise_limit
+from local.patches.functions.fork import ForkedProcess
+raise_limit(2048, "this test")
+child = subprocess.Popen(["sleep", "1000"])
+many = [os.open("/dev/null", os.O_RDONLY) for _ in range(1100)]
+process = ForkedProcess(child.pid, os.pidfd_open(child.pid), io.StringIO(), io.StringIO(), io.StringIO())
+try:
+    before = process.poll()
+finally:
+    child.kill()
+print(before, process.wait(30), process.poll())
+"""
+    done = limited(1024, 2048, program)
+    assert (done.stdout, done.stderr) == ("None 0 0\n", "")

@@ -34,13 +34,20 @@ class ForkedProcess:
 
     def poll(self) -> int | None:
         """0 once the process has ended, else None."""
-        return 0 if select.select([self._handle], [], [], 0)[0] else None
+        return 0 if self._has_ended(0) else None
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for its end. Raises subprocess.TimeoutExpired."""
-        if not select.select([self._handle], [], [], timeout)[0]:
+        if not self._has_ended(timeout):
             raise subprocess.TimeoutExpired("function", timeout or 0)
         return 0
+
+    def _has_ended(self, seconds: float | None) -> bool:
+        """Return whether it ends within so long; None: however long that takes."""
+        # select.select takes no descriptor above 1023, and a cloud with many transfers has more.
+        ended = select.poll()
+        ended.register(self._handle, select.POLLIN)
+        return bool(ended.poll(None if seconds is None else seconds * 1000))
 
     def terminate(self) -> None:
         """SIGTERM."""
