@@ -1,5 +1,6 @@
 //! The program itself, whose system calls fail: by `strace`, which tampers with them, and on a disk that is really full.
 
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -131,6 +132,18 @@ impl Hand {
         (sent.status, String::from_utf8(sent.stderr).unwrap())
     }
 
+    /// The directory of the link that is in a chunk, by the chunk's key.
+    fn links(&self) -> HashMap<String, String> {
+        let manifest = self.text("control/manifest/part-00000.ndjson");
+        let link = |key: &str| {
+            let chunk: serde_json::Value = serde_json::from_str(&self.text(&format!("control/chunks/{key}"))).unwrap();
+            let at = |name: &str| usize::try_from(chunk[name].as_u64().unwrap()).unwrap();
+            let (before, _) = manifest[at("manifestStart")..at("manifestEnd")].split_once("/link\"")?;
+            Some((key.strip_suffix(".json")?.to_owned(), before.rsplit('"').next()?.to_owned()))
+        };
+        names(&self.path("control/chunks")).iter().filter_map(|key| link(key)).collect()
+    }
+
     fn text(&self, name: &str) -> String {
         String::from_utf8_lossy(&std::fs::read(self.path(name)).unwrap()).into_owned()
     }
@@ -182,25 +195,41 @@ fn one(run: &Run<'_>, (call, error, when, words): &(&str, &str, &str, &str)) {
     run.tally.add(&kind, Count { planned: injected.max(1), injected, detected, repaired: injected, reported: 0 });
 }
 
-/// A link, or a directory with its mode, has gone to its place before the journal that tells of it is synced, and that is synced
-/// before its chunk is DELIVERED.
+/// A link has gone to its place before the journal that tells of it is synced, and that is synced before its chunk is DELIVERED.
 fn checkpoint_after_sync() {
     let hand = Hand::plan();
-    let receiver = hand.receive(&["strace", "-f", "-s", "256", "-o", "calls", "-e", "trace=syncfs,fdatasync,rename,renameat,renameat2"]);
+    let traced = "trace=syncfs,fdatasync,rename,renameat,renameat2";
+    let receiver = hand.receive(&["strace", "-f", "-y", "-s", "256", "-o", "calls", "-e", traced]);
     assert!(hand.send("2", "6").0.success());
     assert!(ended(receiver).success());
-    let (mut unsynced, mut checkpoints) = (false, 0);
-    for call in hand.text("calls").lines() {
-        if call.contains("renameat(") && call.contains("\"link\"") {
-            unsynced = true;
-        } else if call.contains("fdatasync(") && call.ends_with("= 0") {
-            unsynced = false;
-        } else if call.contains(".new\"") && call.contains("/chunks/") {
-            checkpoints += 1;
-            assert!(!unsynced, "{call} before a sync");
+    let (calls, mut links) = (hand.text("calls"), hand.links());
+    assert_eq!(links.len(), 6, "{links:?}");
+    let (mut under_way, mut syncing) = (HashMap::new(), HashMap::new());
+    let (mut placed, mut synced) = (HashSet::new(), HashSet::new());
+    for line in calls.lines() {
+        let (thread, call) = line.split_once(' ').unwrap();
+        // Of two calls at a time both are cut into a line that begins and one that ends.
+        let (begins, ends) = (!call.trim_start().starts_with("<..."), !call.ends_with("<unfinished ...>"));
+        let begun = if begins { call } else { under_way.remove(thread).unwrap() };
+        if !ends {
+            under_way.insert(thread, begun);
+        }
+        if begun.contains("fdatasync(") {
+            if begins {
+                syncing.insert(thread, placed.clone());
+            }
+            if call.ends_with("= 0") {
+                synced.extend(syncing.remove(thread).unwrap());
+            }
+        } else if let Some((place, _)) = begun.split_once(">, \"link\"").filter(|_| ends) {
+            placed.insert(place.rsplit_once("/destination/").unwrap().1);
+        } else if let Some((_, chunk)) = begun.split_once("\"control/chunks/").filter(|_| begins) {
+            // Other chunks' links may be placed meanwhile.
+            let link = links.remove(chunk.split('.').next().unwrap());
+            assert!(link.is_none_or(|place| synced.contains(place.as_str())), "{begun} before a sync: {calls}");
         }
     }
-    assert!(checkpoints > 0, "{}", hand.text("calls"));
+    assert!(links.is_empty(), "{links:?} were not delivered: {calls}");
 }
 
 /// Where a program serves the file system, which learns nothing of `syncfs`, each file is synced before it goes to its place, and each
