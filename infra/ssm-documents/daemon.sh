@@ -18,9 +18,9 @@ install_daemon() {
   [ ! -x "$bin" ] || { exec 8>&- && return 0; }
   download="$(mktemp "$home/bin/.download.XXXXXX")"
   trap 'rm -f "$download"' EXIT
-  # By itself the command line asks for its keys once, for a second: too little on a machine that is busy.
-  AWS_METADATA_SERVICE_TIMEOUT=5 AWS_METADATA_SERVICE_NUM_ATTEMPTS=4 \
-    aws s3 cp --only-show-errors --region "$daemon_region" "$uri" "$download" >&2 \
+  # By itself the command line waits for its keys for a second: too little on a machine that is busy. A service that never
+  # answers is given up after 30 s, or 60 s by the second of two commands at once: the shortest document has 90 s.
+  AWS_METADATA_SERVICE_TIMEOUT=5 aws s3 cp --only-show-errors --region "$daemon_region" "$uri" "$download" >&2 \
     || fail "cannot read $uri: attach the managed policy cpt-endpoint to this machine's role"
   echo "$sha256  $download" | sha256sum -c --status || fail "$uri does not hash to $sha256"
   chmod 755 "$download"

@@ -15,7 +15,7 @@ from local.instances.tree import aws_command_line
 
 DOCUMENTS = Path(__file__).parents[2] / "infra" / "ssm-documents"
 DAEMON = b"#!/bin/sh\n"
-# By itself the command line waits for one second, and asks once.
+# By itself the command line waits for one second.
 LATE_SECONDS = 1.5
 KEYS = {
     "Code": "Success",
